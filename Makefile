@@ -1,0 +1,47 @@
+# Two commands matter: `make demo` shows it, `make test` proves it. Each sets up everything it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-all check docs bench lock clean
+
+demo: $(READY)
+	$(BIN)/python -m nagori.edges.demo
+
+test: $(READY) check
+	$(BIN)/python -m pytest -q -n auto --durations=10 -m "not slow" \
+		--cov --cov-report=term:skip-covered --cov-report=
+	$(BIN)/python -m coverage report --include='src/nagori/core/*' --fail-under=100
+
+test-all: $(READY) check
+	$(BIN)/python -m pytest -q -n auto --durations=10
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+docs: $(READY)
+	$(BIN)/python -m docs.generate
+
+bench: $(READY)
+	$(BIN)/python -m bench.store --peers
+
+# Pins with hashes; run after changing requirements/*.in.
+lock: $(READY)
+	$(BIN)/python -m pip -q install uv
+	for name in run dev bench; do \
+		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
+			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
+
+$(READY): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip -q --disable-pip-version-check install --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip -q --disable-pip-version-check install --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src $(VENV)/lib >/dev/null || true
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

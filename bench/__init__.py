@@ -1,0 +1,1 @@
+"""Benchmarks of nagori, each run as a module: `python -m bench.store`."""

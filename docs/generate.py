@@ -1,0 +1,377 @@
+"""Write the pages that the code can tell by itself: `python -m docs.generate`.
+
+With `--check` nothing is written; it fails when a page no longer says what the code says.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from itertools import groupby
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import nagori
+from nagori import config, errors
+from nagori.core import life
+
+DOCS = Path(__file__).resolve().parent
+NOTE = "<!-- Written by `python -m docs.generate`. Change the code, not this page. -->\n"
+WIDTH = 80
+# Requirement and decision numbers help those who read the source, and nobody else.
+TAGS = re.compile(r" ?\[(?:rulings? [^\]]*|[A-Z]\d+[^\]]*)\]")
+NUMBERS = (
+    "Numbers such as 001 name a [design document](../why/README.md#the-design-documents) that a "
+    "formula or a setting comes from.\n"
+)
+
+
+def pages() -> dict[str, str]:
+    """Every generated file by its path below `docs/`."""
+    return {
+        "reference/settings.md": settings(),
+        "reference/commands.md": commands(),
+        "reference/errors.md": errors_page(),
+        "reference/api.md": api(),
+        "reference/life.md": life_page(),
+        "reference/config.schema.json": json.dumps(config.schema(), ensure_ascii=False, indent=2) + "\n",
+        **pictures(),
+    }
+
+
+# ── settings ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def settings() -> str:
+    """Every setting, section by section."""
+    out = [
+        NOTE,
+        "# Settings\n",
+        "`nagori config` prints every setting with its present value and where that value came from.\n",
+        "Sources, the later one wins: the defaults below, `config.toml` (in the platform's configuration "
+        "folder, or the file named by `--config` or `NAGORI_CONFIG`), the environment, the caller.\n",
+        "In the environment a setting is `NAGORI_SECTION__KEY`: `retrieval.top_k` is "
+        "`NAGORI_RETRIEVAL__TOP_K`. Short names: "
+        + ", ".join(f"`{name}` for `{key}`" for name, key in config.SHORT_NAMES.items())
+        + ". "
+        + ", ".join(f"`{name}`" for name in config.NOT_SETTINGS)
+        + " say which file and who is asking; they are not settings.\n",
+        "An unknown or impossible setting is an error that names it, and all faults are told at once. "
+        "[config.schema.json](config.schema.json) lets an editor check the file while you type.\n",
+        "**Some settings are ahead of the code**: they belong to parts that are still to come, such as the "
+        "nightly cycle, the session tier and the context window. The [README](../../README.md) says what "
+        "works today.\n",
+        NUMBERS,
+    ]
+    whole = config.Config()
+    for section, group in groupby(config.describe(), lambda setting: setting.key.partition(".")[0]):
+        about = _first_line(type(getattr(whole, section)))
+        out += [f"## {section}\n", f"{about}\n", "| setting | type | default | bounds | meaning |"]
+        out += ["|---|---|---|---|---|"]
+        for key, type_, default, bounds, doc in group:
+            out.append(f"| `{key}` | {type_} | {_value(default)} | {_cell(bounds)} | {_cell(_plain(doc))} |")
+        out.append("")
+    return _page(out)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(f"`{_cell(str(part))}`" for part in value)
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{_cell(shown)}`" if shown else "empty"
+
+
+# ── commands ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def commands() -> str:
+    """`--help` of every command, as a terminal of 80 columns shows it."""
+    from nagori.edges import cli
+
+    names = [command.name or command.callback.__name__ for command in cli.app.registered_commands]  # type: ignore[union-attr]
+    codes = (cli.__doc__ or "").partition("Exit codes: ")[2]
+    out = [
+        NOTE,
+        "# Commands\n",
+        "Every command is one verb of [the library](api.md). With `--json` the answer is for machines.\n",
+        f"Exit codes: {' '.join(codes.split())}\n",
+        NUMBERS,
+        f"```text\n{_help(cli.app)}```\n",
+    ]
+    for name in names:
+        out += [f"## nagori {name}\n", f"```text\n{_help(cli.app, name)}```\n"]
+    return _page(out)
+
+
+def _help(app: Any, *command: str) -> str:
+    from typer.testing import CliRunner
+
+    plain = {"COLUMNS": str(WIDTH), "TERM": "dumb", "NO_COLOR": "1", "_TYPER_FORCE_DISABLE_TERMINAL": "1"}
+    done = CliRunner(env=plain).invoke(
+        app, [*command, "--help"], prog_name="nagori", terminal_width=WIDTH, color=False
+    )
+    assert done.exit_code == 0, done.output
+    return "\n".join(line.rstrip() for line in done.output.strip().split("\n")) + "\n"
+
+
+# ── errors ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def errors_page() -> str:
+    """Every error class with its exit code."""
+    tree = inspect.cleandoc(errors.__doc__ or "")
+    out = [
+        NOTE,
+        "# Errors\n",
+        "Everything nagori raises on purpose is a `NagoriError`. The command line turns it into one "
+        "sentence (in your language) and an exit code; with `--json` into "
+        '`{"error": {"type": …, "field": …, "message": …}}`.\n',
+        f"```text\n{tree}\n```\n",
+        "| class | exit code | meaning |",
+        "|---|---|---|",
+    ]
+    for name, kind in vars(errors).items():
+        if isinstance(kind, type) and issubclass(kind, errors.NagoriError):
+            out.append(f"| `{name}` | {kind.exit_code} | {_cell(_one_line(inspect.getdoc(kind)))} |")
+    return _page([*out, ""])
+
+
+# ── the library ──────────────────────────────────────────────────────────────────────────────────
+
+
+def api() -> str:
+    """Public names and verbs, with signatures and docstrings as the source has them."""
+    out = [
+        NOTE,
+        "# The library\n",
+        "Everything below is imported from `nagori`; what is not here is not public. Errors are on "
+        "[their own page](errors.md), fakes and contract suites in `nagori.testing`.\n",
+        NUMBERS,
+    ]
+    for name in sorted(nagori.__all__, key=lambda name: (name != "Nagori", name.lower())):
+        thing = getattr(nagori, name)
+        if isinstance(thing, type):
+            out += _class_section(name, thing)
+    out += [
+        "# What verbs take and answer\n",
+        "These have no name of their own in `nagori`; verbs make them.\n",
+    ]
+    for kind in _answers():
+        out += _class_section(kind.__name__, kind)
+    return _page(out)
+
+
+def _answers() -> list[type]:
+    from nagori import app
+    from nagori.journal import Damage, Verdict
+    from nagori.protocols import Counts
+    from nagori.services import backup, exchange, explain, upkeep
+
+    taken: list[type] = [vars(app)["Question"], vars(app)["Edit"]]
+    looked_at = [explain.Explanation, explain.Status, Counts, upkeep.Proof, Verdict, Damage, upkeep.Finding]
+    return [*taken, *looked_at, exchange.Imported, backup.Saved]
+
+
+def _class_section(name: str, kind: type) -> Iterator[str]:
+    yield f"## {name}\n"
+    yield f"{_doc(kind)}\n"
+    if issubclass(kind, enum.Enum) or is_dataclass(kind):
+        yield "```text\n" + "\n".join(_declared(kind)) + "\n```\n"
+    for verb, method in _public_methods(kind):
+        yield f"### {name}.{verb}\n"
+        yield f"```text\n{_signature(method)}\n```\n"
+        yield f"{_doc(method)}\n"
+    properties = [key for key, value in vars(kind).items() if isinstance(value, property)]
+    told = [(key, _doc(getattr(kind, key))) for key in properties if not key.startswith("_")]
+    if told:
+        yield "| property | meaning |\n|---|---|"
+        yield from (f"| `{key}` | {_cell(doc)} |" for key, doc in told)
+        yield ""
+
+
+def _public_methods(kind: type) -> Iterator[tuple[str, FunctionType]]:
+    for name, value in vars(kind).items():
+        function = getattr(value, "__func__", value)
+        if not name.startswith("_") and isinstance(function, FunctionType):
+            yield name, function
+
+
+def _signature(function: FunctionType) -> str:
+    """`name(arguments) -> answer` as written in the source, so that no default shows an address."""
+    import textwrap
+
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    node = tree.body[0]
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    bound = "staticmethod" not in [ast.unparse(decorator) for decorator in node.decorator_list]
+    arguments = [part for part in _arguments(node.args) if not (bound and part in ("self", "cls"))]
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    start = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+    line = f"{start}{node.name}({', '.join(arguments)}){returns}"
+    if len(line) <= 100:
+        return line
+    return f"{start}{node.name}(\n" + "".join(f"    {part},\n" for part in arguments) + f"){returns}"
+
+
+def _arguments(args: ast.arguments) -> Iterator[str]:
+    given = [*args.posonlyargs, *args.args]
+    defaults: list[ast.expr | None] = [None] * (len(given) - len(args.defaults)) + [*args.defaults]
+    yield from map(_argument, given, defaults)
+    if args.vararg:
+        yield f"*{_argument(args.vararg, None)}"
+    elif args.kwonlyargs:
+        yield "*"
+    yield from map(_argument, args.kwonlyargs, args.kw_defaults)
+    if args.kwarg:
+        yield f"**{_argument(args.kwarg, None)}"
+
+
+def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    return ast.unparse(argument) + (f" = {ast.unparse(default)}" if default is not None else "")
+
+
+def _declared(kind: type) -> Iterator[str]:
+    """The fields of a dataclass or the members of an enum, with their comments, from the source."""
+    lines = inspect.getsource(kind).split("\n")
+    if is_dataclass(kind) and kind is config.Config:  # a hundred settings have a page of their own
+        yield from (f"{field.name}: {field.type}" for field in fields(kind))
+        return
+    tree = ast.parse("\n".join(lines))
+    assert isinstance(tree.body[0], ast.ClassDef)
+    for node in tree.body[0].body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            yield from (
+                _plain(line.removeprefix("    ")) for line in lines[node.lineno - 1 : node.end_lineno]
+            )
+
+
+# ── the life of a memory ─────────────────────────────────────────────────────────────────────────
+
+
+def life_page() -> str:
+    """The levels and the moves between them."""
+    levels, shares = life.Levels(), life.Compression()
+    out = [
+        NOTE,
+        "# The life of a memory\n",
+        "Strength (retention) is 0–100 and is always computed from stored facts and the time of asking; "
+        "see [forgetting](../why/forgetting.md). A level says how much is left.\n",
+        "| level | name | while its strength is above | largest share | what is kept |",
+        "|---|---|---|---|---|",
+    ]
+    for rung in life.LADDER:
+        threshold = f"{getattr(levels, rung.threshold):g}" if rung.threshold else "–"
+        share = f"{getattr(shares, rung.ratio):.0%}"
+        name = rung.level.name.lower()
+        out.append(f"| {int(rung.level)} | {name} | {threshold} | {share} | {rung.keeps} |")
+    out += [
+        "",
+        "A protected memory keeps its level whatever its strength. Shares apply from "
+        f"{shares.min_population} memories on.\n",
+        "**Today** every memory is born at level 1 and its future is forecast (`nagori why`); the nightly "
+        "cycle that makes these moves is the next thing to come.\n",
+        "## Moves\n",
+        "| from | move | to |",
+        "|---|---|---|",
+    ]
+    for (level, event), target in life.TRANSITIONS.items():
+        out.append(f"| {level.name.lower()} | {event} | {target.name.lower()} |")
+    moves = _plain(inspect.cleandoc(life.__doc__ or "").split("\n\n")[2])
+    out += ["", f"```text\n{moves}\n```\n", f"```mermaid\n{life.diagram()}```\n"]
+    return _page(out)
+
+
+# ── pictures ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def pictures() -> dict[str, str]:
+    """How memories fade: the curves of the law itself, drawn by the code that draws them for users."""
+    from datetime import UTC, datetime, timedelta
+
+    from nagori.core.decay import coefficient_for
+    from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
+    from nagori.edges.chart import Axes, series_of, svg_chart
+
+    whole, birth = config.Config(), datetime(2026, 1, 1, tzinfo=UTC)
+
+    def memory(intensity: float, category: Category | None, kind: Kind = Kind.EPISODE) -> Memory:
+        return Memory(
+            id="mem_picture",
+            created=birth,
+            anchor=birth,
+            texts={Level.FULL: Text("", "picture")},
+            kind=kind,
+            category=category,
+            emotion=Emotion(intensity),
+            coefficient=coefficient_for(category, intensity, kind, whole.retention),
+        )
+
+    days = 180
+    recalled = [birth + timedelta(days=n) for n in (20, 60)]
+    told: list[tuple[str, Memory, list[datetime]]] = [
+        ("small talk", memory(40, Category.CASUAL), []),
+        ("a day at work", memory(60, Category.WORK), []),
+        ("a decision", memory(75, Category.DECISION), []),
+        ("the same decision, recalled twice", memory(75, Category.DECISION), recalled),
+        ("a fact told calmly", memory(60, None, Kind.FACT), []),
+        ("something that moved you", memory(90, Category.EMOTIONAL), []),
+    ]
+    series = [series_of(it, whole, birth, days, 0.25, times, label) for label, it, times in told]
+    axes = Axes(days=days, ticks=(1, 7, 14, 30, 60, 90, 120, 180), early=True)
+    return {"pictures/decay.svg": svg_chart(series, "How memories fade, and what recalling does", axes)}
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _plain(text: str) -> str:
+    return TAGS.sub("", text)
+
+
+def _doc(thing: object) -> str:
+    """A docstring as Markdown: without tags, examples as code."""
+    text = re.sub(" +# doctest:.*", "", _plain(inspect.getdoc(thing) or ""))
+    head, mark, example = text.partition(">>>")
+    return head.strip() + (f"\n\n```text\n{mark}{example.rstrip()}\n```" if mark else "")
+
+
+def _first_line(kind: type) -> str:
+    return _plain((kind.__doc__ or "").partition("\n")[0])
+
+
+def _one_line(text: str | None) -> str:
+    return _plain(" ".join((text or "").split()))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _page(parts: list[str]) -> str:
+    return re.sub("\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    check, stale = "--check" in arguments, []
+    for name, text in pages().items():
+        path = DOCS / name
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+    for name in stale:
+        print(f"docs/{name}: {'not what the code says; run python -m docs.generate' if check else 'written'}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

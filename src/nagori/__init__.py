@@ -1,0 +1,47 @@
+"""nagori (名残): long-term memory for LLM agents that forgets like a person and loses nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nagori.aio import AsyncNagori as AsyncNagori
+    from nagori.app import Nagori as Nagori
+    from nagori.config import Config as Config
+    from nagori.core.model import Category as Category
+    from nagori.core.model import Emotion as Emotion
+    from nagori.core.model import Filter as Filter
+    from nagori.core.model import Kind as Kind
+    from nagori.core.model import Level as Level
+    from nagori.core.model import Memory as Memory
+    from nagori.core.model import Privacy as Privacy
+    from nagori.core.model import Recollection as Recollection
+    from nagori.core.model import Scope as Scope
+    from nagori.core.model import Source as Source
+    from nagori.core.model import Trust as Trust
+    from nagori.core.model import Valence as Valence
+    from nagori.services.remember import Draft as Draft
+
+__version__ = "0.1.0"
+
+# Where each public name lives; it is imported when first used, because a hook pays for every import.
+_HOMES = {
+    "AsyncNagori": "nagori.aio",
+    "Nagori": "nagori.app",
+    "Config": "nagori.config",
+    "Draft": "nagori.services.remember",
+    **dict.fromkeys(
+        ("Category", "Emotion", "Filter", "Kind", "Level", "Memory", "Privacy", "Recollection"),
+        "nagori.core.model",
+    ),
+    **dict.fromkeys(("Scope", "Source", "Trust", "Valence"), "nagori.core.model"),
+}
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'nagori' has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""`python -m nagori`."""
+
+from nagori.edges.cli import main
+
+main()

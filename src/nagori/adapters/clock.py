@@ -1,0 +1,18 @@
+"""The real clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+
+
+class SystemClock:
+    """The machine's time, and the zone its user lives in."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    @property
+    def zone(self) -> tzinfo:
+        zone = datetime.now(UTC).astimezone().tzinfo
+        assert zone is not None
+        return zone

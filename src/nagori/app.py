@@ -1,0 +1,223 @@
+"""The hall: the only place where parts are joined. One method per verb, no rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from nagori.adapters.clock import SystemClock
+from nagori.adapters.embed import open_embedder
+from nagori.config import Config, load
+from nagori.core.model import ALIVE, Filter, Memory, Recollection, Scope
+from nagori.errors import InvalidInput, StoreError
+from nagori.journal import FileJournal
+from nagori.ledger import Ledger
+from nagori.parts import Parts, Progress, no_progress
+from nagori.paths import data_dir as default_dir
+from nagori.paths import private_dir
+from nagori.protocols import Clock, Embedder, Observer, Store, quiet
+from nagori.services import backup as saving
+from nagori.services import change, exchange, explain, protect, recall, remember, upkeep
+from nagori.services.recall import Question
+from nagori.services.remember import Draft, Edit
+from nagori.stores.sqlite import SqliteStore
+
+Made = TypeVar("Made")
+AUTO: Any = object()  # "whatever the configuration says"
+
+
+class Nagori:
+    """Long-term memory. Open one, use its verbs, close it (or use `with`).
+
+    >>> with Nagori.open("/tmp/example") as memory:      # doctest: +SKIP
+    ...     memory.remember("The staging server moved to port 8443.")
+    ...     memory.recall("Where is staging?")
+    """
+
+    def __init__(self, parts: Parts, scope: Scope) -> None:
+        self.parts = parts
+        self.scope = scope
+
+    @classmethod
+    def open(
+        cls,
+        data_dir: str | Path | None = None,
+        *,
+        scope: Scope | None = None,
+        config: Config | None = None,
+        clock: Clock | None = None,
+        embedder: Embedder | None = AUTO,
+        store: Store | None = None,
+        tell: Observer = quiet,
+    ) -> Self:
+        """Open the memory in `data_dir` (default: the configured folder), making it if it is new."""
+        config = config or load().config
+        folder = cls.folder(data_dir, config)
+        try:
+            private_dir(folder)
+        except OSError as fault:
+            raise StoreError("{path}: {reason}", path=folder, reason=fault.strerror) from fault
+        journal = FileJournal(folder / "journal")
+        store = store or SqliteStore(folder / "nagori.db")
+        parts = Parts(
+            config=config,
+            clock=clock or SystemClock(),
+            journal=journal,
+            store=store,
+            ledger=Ledger(journal, store, tell),
+            open_embedder=lambda: (
+                open_embedder(config.embedding.provider, tell) if embedder is AUTO else embedder
+            ),
+            data_dir=folder,
+            tell=tell,
+        )
+        return cls(parts, scope or Scope())
+
+    @staticmethod
+    def folder(data_dir: str | Path | None, config: Config) -> Path:
+        """Where the memories are: the given folder, or the configured one."""
+        return default_dir(os.environ, str(data_dir or config.general.data_dir)).absolute()
+
+    def within(self, scope: Scope | None = None, **changes: Any) -> Self:
+        """The same memory for somebody else: another scope, or this one with `changes`."""
+        return type(self)(self.parts, scope or replace(self.scope, **changes))
+
+    def close(self) -> None:
+        self.parts.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- keeping --------------------------------------------------------------------------------
+
+    def remember(self, content: str, **more: Any) -> Memory:
+        """Keep one thing; `more` are the other fields of `Draft`. When this returns, it is kept."""
+        return remember.remember(self.parts, self.scope, _draft(content, more))
+
+    def remember_many(self, drafts: Iterable[str | Draft], progress: Progress = no_progress) -> list[Memory]:
+        """Keep many things at once."""
+        made = [draft if isinstance(draft, Draft) else _draft(draft, {}) for draft in drafts]
+        return remember.remember_many(self.parts, self.scope, made, progress)
+
+    # --- finding --------------------------------------------------------------------------------
+
+    def recall(self, query: str, k: int | None = None, **more: Any) -> list[Recollection]:
+        """The memories that answer `query`, best first; `more` are the other fields of `Question`."""
+        return recall.recall(self.parts, self.scope, _made(Question, text=query, k=k, **more))
+
+    def show(self, id: str) -> Memory:
+        """One memory, by id or by the beginning of it."""
+        self.parts.ledger.catch_up(self.scope.space)
+        return change.see(self.parts, self.scope, id)
+
+    def list(
+        self, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
+    ) -> list[Memory]:
+        """Memories, newest first."""
+        self.parts.ledger.catch_up(self.scope.space)
+        return self.parts.store.find(self.scope, filter, limit=limit, older_than=older_than)
+
+    def why(self, id: str, query: str | None = None) -> explain.Explanation:
+        """Why a memory is as strong as it is, what happened to it, and what will."""
+        return explain.why(self.parts, self.scope, id, query)
+
+    def status(self) -> explain.Status:
+        """Counts, sizes, the last event."""
+        return explain.status(self.parts, self.scope)
+
+    # --- changing -------------------------------------------------------------------------------
+
+    def edit(self, id: str, **changes: Any) -> Memory:
+        """Correct a memory: `content`, `trigger`, `kind`, `category`, `emotion`, `privacy`."""
+        self.parts.ledger.catch_up(self.scope.space)
+        return change.edit(self.parts, self.scope, id, _made(Edit, **changes))
+
+    def protect(self, id: str, release: Sequence[str] = ()) -> Memory:
+        """Never let it fade; `release` lets others go to make room."""
+        return protect.protect(self.parts, self.scope, self.show(id).id, release)
+
+    def unprotect(self, id: str) -> Memory:
+        """Let it fade like any other."""
+        return protect.unprotect(self.parts, self.scope, self.show(id).id)
+
+    def forget(self, id: str) -> Memory:
+        """Hide it from every recall; `undo` brings it back."""
+        self.parts.ledger.catch_up(self.scope.space)
+        return change.forget(self.parts, self.scope, id)
+
+    def undo(self, id: str) -> tuple[Memory, str]:
+        """Take back the last change of a memory; the memory, and what was undone."""
+        self.parts.ledger.catch_up(self.scope.space)
+        return change.undo(self.parts, self.scope, id)
+
+    # --- leaving and coming ---------------------------------------------------------------------
+
+    def export(self, format: str = "jsonl") -> Iterator[str]:
+        """Every memory as lines of `jsonl` (complete) or `markdown` (readable)."""
+        writers = {"jsonl": exchange.to_jsonl, "markdown": exchange.to_markdown}
+        if format not in writers:
+            raise _no_such_format(format)
+        return writers[format](self.parts, self.scope)
+
+    def import_(
+        self, lines: Iterable[str], format: str = "jsonl", progress: Progress = no_progress
+    ) -> exchange.Imported:
+        """Take in what `export` wrote, or notes in Markdown."""
+        if format == "markdown":
+            return exchange.from_markdown(self.parts, self.scope, lines)
+        if format != "jsonl":
+            raise _no_such_format(format)
+        return exchange.from_jsonl(self.parts, self.scope, lines, progress)
+
+    # --- upkeep ---------------------------------------------------------------------------------
+
+    def verify(self, progress: Progress = no_progress) -> upkeep.Proof:
+        """Prove that journal and store are sound and tell the same story."""
+        return upkeep.verify(self.parts, progress)
+
+    def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
+        """Throw the store away and tell the journal again."""
+        return upkeep.rebuild(self.parts, progress, accept_damage=accept_damage)
+
+    def embed_missing(self, progress: Progress = no_progress) -> int:
+        """Give vectors to memories that have none yet."""
+        self.parts.ledger.catch_up(self.scope.space)
+        return upkeep.embed_missing(self.parts, self.scope.space, progress)
+
+    def backup(self, path: str | Path, progress: Progress = no_progress) -> saving.Saved:
+        """Everything in one checked file, while others go on writing."""
+        return saving.backup(self.parts, Path(path), progress)
+
+    @staticmethod
+    def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
+        """Put a backup in place; what was there is moved aside, and the answer says where."""
+        return saving.restore(Path(path), Path(data_dir), stamp.strftime("%Y%m%dT%H%M%S"))
+
+    def doctor(self) -> Sequence[upkeep.Finding]:
+        """Look at everything a user might have to know about."""
+        return upkeep.doctor(self.parts)
+
+
+def _no_such_format(format: str) -> InvalidInput:
+    return InvalidInput("format", "{value!r} is none of {choices}", value=format, choices="jsonl, markdown")
+
+
+def _draft(content: str, more: dict[str, Any]) -> Draft:
+    return _made(Draft, content=content, **more)
+
+
+def _made(make: type[Made], **values: Any) -> Made:
+    try:
+        return make(**values)
+    except TypeError as fault:
+        raise InvalidInput(make.__name__.lower(), str(fault)) from None

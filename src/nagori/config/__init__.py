@@ -1,0 +1,157 @@
+"""One frozen configuration: every setting, where its value came from, and everything wrong with it at once.
+
+    defaults < config.toml < NAGORI_SECTION__KEY in the environment < overrides of the caller
+
+Sections stand beside the formulas they steer and are collected here; those whose room is not built yet
+are in `sections.py`. Types, bounds and sentences are read from the dataclasses, so this table, the
+JSON schema and the reference page cannot disagree [E20]. 001's config.json is read as it is.
+
+A hook loads this at every prompt: without a file and without NAGORI_* names neither `reading.py` nor
+`telling.py` is imported.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nagori import paths
+from nagori.config.sections import (
+    PRESETS,
+    Embedding,
+    General,
+    Llm,
+    Privacy,
+    Sessions,
+    Threads,
+    Window,
+    Working,
+)
+from nagori.core.decay import Reinforcement, Retention, Weekly
+from nagori.core.knobs import leaves
+from nagori.core.life import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
+from nagori.core.ranking import Resonance, Retrieval, SelfRecall
+from nagori.core.salience import Importance, Salience
+
+if TYPE_CHECKING:
+    from nagori.config.telling import Setting as Setting
+    from nagori.config.telling import describe as describe
+    from nagori.config.telling import rows as rows
+    from nagori.config.telling import schema as schema
+
+__all__ = [
+    "NOT_KEYS",
+    "NOT_SETTINGS",
+    "PRESETS",
+    "SHORT_NAMES",
+    "Config",
+    "Loaded",
+    "Setting",
+    "describe",
+    "load",
+    "rows",
+    "schema",
+]
+
+FILE_NAME = "config.toml"
+ENV = "NAGORI_"
+SHORT_NAMES = {"NAGORI_DATA_DIR": "general.data_dir", "NAGORI_LANG": "general.language"}
+NOT_SETTINGS = (
+    "NAGORI_CONFIG",
+    "NAGORI_PROJECT",
+    "NAGORI_USER",
+    "NAGORI_TENANT",
+    "NAGORI_AGENT",
+    "NAGORI_ROLE",
+)
+NOT_KEYS = ("version", "$schema")  # 001's file carries a version, editors add a schema: neither steers
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Every section by its name in the file."""
+
+    general: General = field(default_factory=General)
+    retention: Retention = field(default_factory=Retention)
+    weekly: Weekly = field(default_factory=Weekly)
+    levels: Levels = field(default_factory=Levels)
+    recall: Reinforcement = field(default_factory=Reinforcement)
+    resonance: Resonance = field(default_factory=Resonance)
+    compression: Compression = field(default_factory=Compression)
+    relations: Relations = field(default_factory=Relations)
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    self_recall: SelfRecall = field(default_factory=SelfRecall)
+    archive: Archive = field(default_factory=Archive)
+    capacity: Capacity = field(default_factory=Capacity)
+    protection: Protection = field(default_factory=Protection)
+    salience: Salience = field(default_factory=Salience)
+    importance: Importance = field(default_factory=Importance)
+    tiers: Tiers = field(default_factory=Tiers)
+    embedding: Embedding = field(default_factory=Embedding)
+    llm: Llm = field(default_factory=Llm)
+    working: Working = field(default_factory=Working)
+    threads: Threads = field(default_factory=Threads)
+    sessions: Sessions = field(default_factory=Sessions)
+    window: Window = field(default_factory=Window)
+    privacy: Privacy = field(default_factory=Privacy)
+
+
+class Loaded(NamedTuple):
+    """A configuration and, for each dotted key, where its value came from.
+
+    Origins: `default`, `preset:<name>`, `file:<path>`, `env:<NAME>`, `override`.
+    """
+
+    config: Config
+    origins: dict[str, str]
+
+
+def load(
+    path: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Loaded:
+    """The configuration from all its sources; every fault of every source in one `InvalidConfig`.
+
+    `path` (or NAGORI_CONFIG) must exist, the platform's own file may. A variable that is set but empty
+    is not given, nor is an override of None. `overrides` are dotted keys with values; texts among them
+    are read as the environment's are.
+    """
+    env = os.environ if env is None else env
+    config = Config()
+    origins = {leaf.key: DEFAULT for leaf in leaves(config)}
+    file = _file(path, env)
+    named = sorted(name for name, value in env.items() if name.startswith(ENV) and value)
+    if file is None and not overrides and set(named) <= set(NOT_SETTINGS):
+        return Loaded(config, origins)
+    from nagori.config.reading import Reader
+
+    reader = Reader(config)
+    if file is not None:
+        reader.read_file(file)
+    reader.read_env({name: env[name] for name in named})
+    reader.read_overrides(overrides or {})
+    return Loaded(*reader.result(origins))
+
+
+def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:
+    chosen = str(path or env.get("NAGORI_CONFIG", ""))
+    if chosen:
+        return paths.expanded(chosen, env)
+    usual = paths.config_dir(env) / FILE_NAME
+    try:
+        return usual if usual.exists() else None
+    except OSError:  # a folder we may not look into: reading the file will say so
+        return usual
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Setting", "describe", "rows", "schema"):
+        from nagori.config import telling
+
+        return getattr(telling, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

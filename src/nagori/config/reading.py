@@ -1,0 +1,221 @@
+"""Reading the sources of a configuration: what type a value must have, and what is wrong with it in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
+from nagori.config.sections import PRESETS
+from nagori.core import knobs
+from nagori.errors import InvalidConfig
+
+# ── types ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Type(NamedTuple):
+    words: str
+    schema: dict[str, Any]
+    accept: Callable[[Any], object]  # a value of a file; raises what _WRONG lists
+    parse: Callable[[str], object]  # a text of the environment; likewise
+
+
+_WRONG = (ValueError, TypeError, KeyError, OverflowError)
+_BOOLS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
+
+
+def _exactly(*types: type) -> Callable[[Any], Any]:
+    def accept(value: Any) -> Any:
+        if type(value) not in types:  # not isinstance: True is no whole number
+            raise TypeError(value)
+        return value
+
+    return accept
+
+
+def _whole(value: Any) -> int:
+    number: int = _exactly(int)(value)
+    if abs(number) >= 2**63:
+        raise OverflowError(number)
+    return number
+
+
+def _finite(value: Any) -> float:
+    number = float(_exactly(int, float)(value))
+    if not math.isfinite(number):
+        raise ValueError(number)
+    return number
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(_exactly(str), _exactly(list, tuple)(value)))
+
+
+# by annotation, as written: evaluating a hundred of them would cost a hook more than reading its file
+TYPES: dict[Any, Type] = {
+    "bool": Type("true or false", {"type": "boolean"}, _exactly(bool), lambda text: _BOOLS[text.lower()]),
+    "int": Type("a whole number", {"type": "integer"}, _whole, lambda text: _whole(int(text))),
+    "float": Type("a number", {"type": "number"}, _finite, lambda text: _finite(float(text))),
+    "str": Type("a text", {"type": "string"}, _exactly(str), str),
+    "tuple[str, ...]": Type(
+        "a list of texts",
+        {"type": "array", "items": {"type": "string"}},
+        _texts,
+        lambda text: tuple(part.strip() for part in text.split(",") if part.strip()),
+    ),
+}
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Reader:
+    """Collects values and faults for `config` from one source after the other; later sources win."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+        self.types = {leaf.key: TYPES[leaf.declared.type] for leaf in knobs.leaves(config)}
+        self.sections = {key[:at] for key in self.types for at, sign in enumerate(key) if sign == "."}
+        self.values: dict[str, object] = {}
+        self.origins: dict[str, str] = {}
+        self.faults: list[str] = []
+        self.spoiled: set[str] = set()  # sections with a fault: comparing their settings would mislead
+
+    def read_file(self, path: Path) -> None:
+        try:
+            table = _parsed(path)
+        except OSError as error:
+            self.faults.append(f"{path}: {error.strerror or error}")
+        except (ValueError, RecursionError) as error:
+            self.faults.append(f"{path}: {error}")
+        else:
+            for key, value in self._flat(table):
+                self._take(key, value, f"file:{path}", self._accepted)
+
+    def read_env(self, env: Mapping[str, str]) -> None:
+        names = {ENV + key.upper().replace(".", "__"): key for key in self.types}
+        for name in (*SHORT_NAMES, *names):  # the long name wins over the short one
+            if name in env:
+                self._take({**SHORT_NAMES, **names}[name], env[name], f"env:{name}", self._parsed)
+        for name in sorted(env.keys() - names.keys() - SHORT_NAMES.keys() - set(NOT_SETTINGS)):
+            near = _suggestion(name, (*names, *SHORT_NAMES, *NOT_SETTINGS), "__", ENV)
+            self.faults.append(f"{_name(name)}: no such setting{near} (environment)")
+
+    def read_overrides(self, overrides: Mapping[str, object]) -> None:
+        for key, value in overrides.items():
+            if value is not None:
+                read = self._parsed if isinstance(value, str) else self._accepted
+                self._take(key, value, "override", read)
+
+    def result(self, origins: dict[str, str]) -> tuple[Any, dict[str, str]]:
+        """The configuration with all that was read, and where each value came from."""
+        preset = str(self.values.get("window.preset"))
+        for key, value in PRESETS.get(preset, {}).items():
+            if key not in self.values:
+                self.values[key], self.origins[key] = value, f"preset:{preset}"
+        config, origins = _with(self.config, self.values), origins | self.origins
+        faults = self.faults + list(_faults(config, origins, self.spoiled))
+        if faults:
+            raise InvalidConfig(faults)
+        return config, origins
+
+    def _flat(self, table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+        for name, value in table.items():
+            key = prefix + name
+            if key in self.sections and isinstance(value, dict):
+                yield from self._flat(value, f"{key}.")
+            elif key not in NOT_KEYS:
+                yield key, value
+
+    def _take(self, key: str, value: Any, origin: str, read: Callable[[str, Any], object]) -> None:
+        if key in self.sections:
+            self._fault(key, f"{_short(value)} is not a table", origin)
+        elif key not in self.types:
+            near = _suggestion(key, (*self.types, *self.sections), ".")
+            self._fault(_name(key), f"no such setting{near}", origin)
+        else:
+            try:
+                self.values[key], self.origins[key] = read(key, value), origin
+            except _WRONG:
+                self._fault(key, f"{_short(value)} is not {self.types[key].words}", origin)
+
+    def _accepted(self, key: str, value: Any) -> object:
+        return self.types[key].accept(value)
+
+    def _parsed(self, key: str, value: Any) -> object:
+        return self.types[key].parse(value.strip())
+
+    def _fault(self, key: str, problem: str, origin: str) -> None:
+        self.spoiled.add(key.partition(".")[0])
+        self.faults.append(f"{key}: {problem} ({origin})")
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    """The tables of a TOML or JSON file; ValueError says where it is broken."""
+    text = path.read_text(encoding="utf-8-sig")  # Windows editors put a mark in front
+    if path.suffix.lower() == ".json":
+        import json
+
+        table = json.loads(text)
+        if not isinstance(table, dict):
+            raise ValueError("not an object of sections")
+        return table
+    import tomllib
+
+    return tomllib.loads(text)
+
+
+def _with(section: Any, values: Mapping[str, object], prefix: str = "") -> Any:
+    """`section` with those of `values` (by dotted key) that are its own."""
+    changes = {}
+    for part in fields(section):
+        key, value = prefix + part.name, getattr(section, part.name)
+        changes[part.name] = (
+            _with(value, values, f"{key}.") if is_dataclass(value) else values.get(key, value)
+        )
+    return replace(section, **changes)
+
+
+def _faults(config: Any, origins: Mapping[str, str], spoiled: set[str]) -> Iterator[str]:
+    """Values out of bounds, then (where all are within) settings that contradict each other."""
+    for part in fields(config):
+        section = getattr(config, part.name)
+        found = list(knobs.faults(section, part.name))
+        if not found and part.name not in spoiled and hasattr(section, "faults"):
+            found = [f"{part.name}.{fault}" for fault in section.faults()]
+        for fault in found:
+            yield f"{fault} ({_blame(fault.partition(':')[0], part.name, origins)})"
+
+
+def _blame(key: str, section: str, origins: Mapping[str, str]) -> str:
+    """Where the value came from; if it is a default that contradicts, where its section was changed."""
+    if origins.get(key, DEFAULT) != DEFAULT:
+        return origins[key]
+    changed = {origin for name, origin in origins.items() if name.startswith(f"{section}.")} - {DEFAULT}
+    return ", ".join(sorted(changed))
+
+
+def _suggestion(name: str, known: tuple[str, ...], sign: str, prefix: str = "") -> str:
+    """The known name most like this one, or one that ends in the same word; `prefix` is common to all."""
+    import difflib
+
+    wanted, names = name.removeprefix(prefix)[:100], [other.removeprefix(prefix) for other in known]
+    near = difflib.get_close_matches(wanted, names, n=1)
+    near = near or [other for other in names if other.endswith(sign + wanted.rpartition(sign)[2])]
+    return f"; did you mean {prefix}{near[0]}?" if near else ""
+
+
+def _name(key: str) -> str:
+    return key if key.isprintable() and len(key) <= 80 else _short(key)
+
+
+def _short(value: object) -> str:
+    """`value` for a message: one line, and not a long one."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, a very deep list
+        text = f"this {type(value).__name__}"
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,129 @@
+"""Sections whose room is not built yet. When it is, a section moves there, beside the formulas it steers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nagori.core.knobs import knob
+
+
+@dataclass(frozen=True, slots=True)
+class General:
+    """Language and place."""
+
+    language: str = knob("auto", "of words for people; auto: from the locale", choices=("auto", "ja", "en"))
+    data_dir: str = knob("", "folder of memories, absolute or ~/…; empty: the platform's own place")
+
+    def faults(self) -> Iterator[str]:
+        """A relative folder would be another one in every project a hook is called from."""
+        if self.data_dir and not self.data_dir.startswith("~/") and not Path(self.data_dir).is_absolute():
+            yield f"data_dir: {self.data_dir!r} is not absolute"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """001 `embedding`, with a default that needs neither key nor network [ruling 37]."""
+
+    provider: str = knob("local", "who makes vectors", choices=("local", "none", "openai"))
+    model: str = knob("multilingual-e5-small", "name of the model")
+    dimensions: int = knob(384, "length of its vectors", lo=1, hi=65536)
+
+
+@dataclass(frozen=True, slots=True)
+class Llm:
+    """001 `llm`, off until asked for [rulings 37, 38]."""
+
+    provider: str = knob(
+        "none", "who writes summaries; none: rules do", choices=("none", "anthropic", "openai", "command")
+    )
+    model: str = knob("claude-haiku-4-5", "name of the model")
+    temperature: float = knob(0.0, "0: as repeatable as it gets", lo=0.0, hi=2.0)
+    max_tokens: int = knob(1024, "longest answer, in tokens", lo=1, hi=10**6)
+    daily_cap_usd: float = knob(
+        1.0, "spend no more in a day; about 001's own yearly estimate", lo=0.0, hi=10**6
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """002 §3.1: working memory [T1]."""
+
+    turns: int = knob(12, "turns of a thread kept at hand", lo=1, hi=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """002 §3.2: where one thread ends and the next begins [T2]."""
+
+    similarity: float = knob(0.75, "a turn less similar than this begins a thread", lo=-1.0, hi=1.0)
+    idle_minutes: float = knob(10.0, "a pause as long as this ends one", lo=0.0, hi=10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """002 §4: the session tier [T4, ruling 33]."""
+
+    hot_hours: float = knob(24.0, "archived from the cache after", lo=0.0, hi=8760.0)
+    keep_hours: float = knob(48.0, "gone from the cache after", lo=0.0, hi=8760.0)
+    days: float = knob(30.0, "gone from the session archive after", lo=0.0, hi=36500.0)
+
+    def faults(self) -> Iterator[str]:
+        """What leaves the cache must have been archived before."""
+        if self.keep_hours < self.hot_hours:
+            yield f"keep_hours: {self.keep_hours} is below hot_hours ({self.hot_hours})"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """003 §2, §4–5: the context window [C1–C7]. A preset (§14) sets what is not set by itself."""
+
+    preset: str = knob("balanced", "how eagerly to prune", choices=("balanced", "conservative", "aggressive"))
+    budget: int = knob(8000, "tokens of a conversation", lo=1, hi=10**9)
+    target: float = knob(0.7, "share of the budget left after pruning", lo=0.01, hi=1.0)
+    warn_at: float = knob(0.6, "share of the budget from which it is logged", lo=0.0, hi=1.0)
+    prune_at: float = knob(0.8, "… from which low scores go", lo=0.0, hi=1.0)
+    summarise_at: float = knob(0.9, "… from which gaps are summarised", lo=0.0, hi=1.0)
+    recency_weight: float = knob(0.3, "weight of recency in a message's score", lo=0.0, hi=1.0)
+    role_weight: float = knob(0.3, "weight of who said it", lo=0.0, hi=1.0)
+    content_weight: float = knob(0.4, "weight of what was said", lo=0.0, hi=1.0)
+    keywords: tuple[str, ...] = knob(
+        (
+            "error",
+            "success",
+            "plan",
+            "task",
+            "duck_call",
+            "approval",
+            "denied",
+            "completed",
+            "failed",
+            "warning",
+        ),
+        "words that make a message important",
+    )
+    gap: int = knob(5, "so many dropped messages in a row are summarised", lo=1, hi=10**6)
+
+    def faults(self) -> Iterator[str]:
+        """The bands rise, and pruning ends below where it begins."""
+        if not self.warn_at <= self.prune_at <= self.summarise_at:
+            yield "warn_at, prune_at, summarise_at: not in rising order"
+        if self.target > self.prune_at:
+            yield f"target: {self.target} is above prune_at ({self.prune_at})"
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "balanced": {"window.budget": 8000, "window.prune_at": 0.8, "window.target": 0.7},
+    "conservative": {"window.budget": 6000, "window.prune_at": 0.6, "window.target": 0.5},
+    "aggressive": {"window.budget": 12000, "window.prune_at": 0.9, "window.target": 0.8},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What is removed before anything is stored [ruling 27]."""
+
+    strip_private: bool = knob(True, "drop <private>…</private>")
+    redact_secrets: bool = knob(True, "drop keys, tokens and passwords")

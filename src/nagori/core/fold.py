@@ -1,0 +1,173 @@
+"""State is a fold over the journal: what each event does to the memories it names.
+
+`fold` is deterministic and knows no clock, so replaying a journal always gives the same memories. A new
+kind of event is one function in `EFFECTS`. An event of an unknown type stops the fold: a newer nagori
+wrote it, and passing over it would lose what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from nagori.core.model import Category, Emotion, Kind, Level, Memory, Privacy, Relation, Text
+from nagori.core.record import from_record, relation_of
+from nagori.errors import JournalTooNew
+
+Look = Callable[[str], Memory | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened. `seq` is its place in its space's journal, given when it is appended."""
+
+    type: str
+    at: datetime
+    data: Mapping[str, Any] = field(default_factory=dict)
+    memory: str | None = None
+    by: str = "user"
+    seq: int = 0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run of events comes to: the last word on every memory and relation they touched."""
+
+    memories: dict[str, Memory] = field(default_factory=dict)
+    links: dict[Relation, bool] = field(default_factory=dict)  # True = stands, False = taken away
+    touched: list[tuple[Event, tuple[str, ...]]] = field(default_factory=list)
+
+
+def fold(events: Iterable[Event], look: Look) -> Outcome:
+    """The outcome of `events` on top of what `look` finds."""
+    outcome = Outcome()
+
+    def current(id: str) -> Memory | None:
+        return outcome.memories[id] if id in outcome.memories else look(id)
+
+    for event in events:
+        effect = EFFECTS.get(event.type)
+        if effect is None:
+            raise JournalTooNew(f"event {event.seq} is a {event.type!r}, which this version does not know")
+        touched = []
+        for change in effect(event, current):
+            if isinstance(change, Memory):
+                outcome.memories[change.id] = change
+                touched.append(change.id)
+            else:
+                relation, stands = change
+                outcome.links[relation] = stands
+                touched.append(relation.source)
+        outcome.touched.append((event, tuple(touched)))
+    return outcome
+
+
+Change = Memory | tuple[Relation, bool]
+Effect = Callable[[Event, Look], Iterator[Change]]
+
+
+def _formed(event: Event, look: Look) -> Iterator[Change]:
+    newborn = from_record(event.data["memory"])
+    known = look(newborn.id)
+    yield newborn if known is None else _said_again(known, event.at)
+
+
+def _mentioned(event: Event, look: Look) -> Iterator[Change]:
+    if memory := _named(event, look):
+        yield _said_again(memory, event.at)
+
+
+def _said_again(memory: Memory, at: datetime) -> Memory:
+    """Repetition counts as a recall, and saying it again takes back that it was forgotten."""
+    return memory.but(mentions=memory.mentions + 1, recalled_at=at, forgotten_at=None)
+
+
+def _recalled(event: Event, look: Look) -> Iterator[Change]:
+    """Only a mark; strengthening is the cycle's [E5]. No new version: nothing about the memory changed
+    that a summary being written meanwhile could make wrong."""
+    for id in event.data.get("memories", ()):
+        if memory := look(id):
+            wish = event.at if memory.archived else memory.revival_at
+            yield replace(memory, recalled_at=event.at, revival_at=wish)
+
+
+def _edited(event: Event, look: Look) -> Iterator[Change]:
+    memory = _named(event, look)
+    if memory is None:
+        return
+    changes: dict[str, Any] = {}
+    data = event.data
+    if "text" in data:
+        # What was compressed from the old words goes with them.
+        changes["texts"] = {Level.FULL: Text(data["text"]["trigger"], data["text"]["content"])}
+        changes["level"] = Level.FULL
+    makers: dict[str, Callable[[Any], Any]] = {
+        "kind": Kind,
+        "category": lambda value: Category(value) if value else None,
+        "privacy": Privacy,
+        "emotion": lambda value: Emotion(**value),
+        "keywords": tuple,
+        "coefficient": float,
+        "project": lambda value: value,
+    }
+    changes |= {name: make(data[name]) for name, make in makers.items() if name in data}
+    yield memory.but(**changes)
+
+
+def _protected(event: Event, look: Look) -> Iterator[Change]:
+    if memory := _named(event, look):
+        yield memory.but(protected=True)
+
+
+def _unprotected(event: Event, look: Look) -> Iterator[Change]:
+    if memory := _named(event, look):
+        yield memory.but(protected=False)
+
+
+def _forgotten(event: Event, look: Look) -> Iterator[Change]:
+    if memory := _named(event, look):
+        yield memory.but(forgotten_at=event.at)
+
+
+def _superseded(event: Event, look: Look) -> Iterator[Change]:
+    if memory := _named(event, look):
+        yield memory.but(superseded_by=event.data.get("by"))
+
+
+def _linked(event: Event, look: Look) -> Iterator[Change]:
+    if event.memory:
+        yield relation_of(event.memory, event.data), True
+
+
+def _unlinked(event: Event, look: Look) -> Iterator[Change]:
+    if event.memory:
+        yield relation_of(event.memory, event.data), False
+
+
+def _restated(event: Event, look: Look) -> Iterator[Change]:
+    """The whole memory as it shall be from now on: an undo, or an import with its past."""
+    memory = from_record(event.data["memory"])
+    known = look(memory.id)
+    yield memory if known is None else replace(memory, version=known.version + 1)
+
+
+def _named(event: Event, look: Look) -> Memory | None:
+    return look(event.memory) if event.memory else None
+
+
+EFFECTS: dict[str, Effect] = {
+    "formed": _formed,
+    "mentioned": _mentioned,
+    "recalled": _recalled,
+    "edited": _edited,
+    "protected": _protected,
+    "unprotected": _unprotected,
+    "forgotten": _forgotten,
+    "superseded": _superseded,
+    "linked": _linked,
+    "unlinked": _unlinked,
+    "undone": _restated,
+    "imported": _restated,
+}

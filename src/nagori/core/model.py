@@ -1,0 +1,336 @@
+"""The nouns: what a memory is, whose it is, how much of it is left.
+
+A memory has three axes that are never mixed into one number:
+  retention  how strong it still is        (intensity, coefficient, anchor → `decay`)
+  validity   whether it still holds        (superseded_by)
+  trust      who said it                   (trust)
+and it says for itself *what* it is (kind) and *how much* is left (level). Where it is stored is
+nobody's business here.
+
+Times are aware and kept in UTC; a naive one is refused at the door.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum, StrEnum
+from hashlib import sha256
+from typing import TypeVar
+
+from nagori.errors import InvalidInput
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST_NAME = 256
+
+
+class Kind(StrEnum):
+    """What a memory is. Facts fade slowest; see `decay.coefficient_for`."""
+
+    EPISODE = "episode"  # something that was said or happened
+    FACT = "fact"  # identity, health, preference, relationship, standing instruction
+    DECISION = "decision"
+    LESSON = "lesson"  # what worked, what failed
+    SUMMARY = "summary"  # of a session or a thread
+
+
+class Level(IntEnum):
+    """How much is left of a memory [E6]."""
+
+    FULL = 1
+    SUMMARY = 2
+    TRACE = 3
+    ARCHIVED = 4
+
+
+class Category(StrEnum):
+    """001's context categories; each has its own range of decay coefficients [E4]."""
+
+    CASUAL = "casual"
+    WORK = "work"
+    DECISION = "decision"
+    EMOTIONAL = "emotional"
+
+
+class Valence(StrEnum):
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+    NEUTRAL = "neutral"
+
+
+class Trust(StrEnum):
+    """Who said it."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    IMPORT = "import"
+
+
+class Privacy(StrEnum):
+    """Which agents of the same user may see it [S9]."""
+
+    PRIVATE = "private"  # the agent that formed it
+    AGENT_ONLY = "agent-only"  # agents of the same role
+    PUBLIC = "public"  # every agent of this user
+
+
+class RelationType(StrEnum):
+    """The five relations; meaning and direction are fixed for ever [E16]."""
+
+    CONTINUES = "continues"  # source carries on where target stopped
+    REFERENCES = "references"  # source mentions target
+    DERIVED_FROM = "derived_from"  # source was made from target
+    CONTRADICTS = "contradicts"  # source corrects target
+    SAME_TOPIC = "same_topic"  # no direction of meaning; the newer one is the source
+
+
+TAGS = frozenset(
+    (
+        *("joy", "satisfaction", "relief", "excitement", "gratitude", "pride", "hope", "love", "curiosity"),
+        *("sadness", "anger", "frustration", "anxiety", "fear", "disgust", "regret", "loneliness", "guilt"),
+        *("resignation", "nostalgia", "surprise", "confusion", "determination"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory, and who is asking.
+
+    `tenant` and `user` decide ownership: nothing ever crosses them, and erasing a user erases exactly
+    this pair. `project`, `agent` and `role` narrow what is seen: a memory without a project belongs to
+    all projects of its user, and an asker without an agent is the user himself.
+    """
+
+    user: str = "me"
+    tenant: str = "local"
+    project: str | None = None
+    agent: str | None = None
+    role: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("user", "tenant"):
+            _check_name(f"scope.{name}", getattr(self, name))
+        for name in ("project", "agent", "role"):
+            value = getattr(self, name)
+            if value is not None:
+                _check_name(f"scope.{name}", value)
+
+    @property
+    def space(self) -> tuple[str, str]:
+        """The unit of ownership and of erasure."""
+        return (self.tenant, self.user)
+
+
+@dataclass(frozen=True, slots=True)
+class Emotion:
+    """How it felt [E2, E3]: strength, direction, excitement and names."""
+
+    intensity: float = 35.0
+    valence: Valence = Valence.NEUTRAL
+    arousal: float = 30.0
+    tags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("intensity", "arousal"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+                raise InvalidInput(f"emotion.{name}", f"{value!r} is not a number from 0 to 100")
+            object.__setattr__(self, name, float(value))
+        object.__setattr__(self, "valence", one_of(Valence, self.valence, "emotion.valence"))
+        unknown = sorted(set(self.tags) - TAGS)
+        if unknown:
+            raise InvalidInput("emotion.tags", f"unknown: {', '.join(map(str, unknown))}")
+        object.__setattr__(self, "tags", tuple(self.tags))
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is remembered, at one level: what set it off, and what came of it [E14]."""
+
+    trigger: str
+    content: str
+
+    @property
+    def whole(self) -> str:
+        """Both halves as one text, for search and embedding."""
+        return f"{self.trigger}\n{self.content}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where it came from: enough to find the turn again, and to form it only once."""
+
+    session: str | None = None
+    turn: int | None = None
+    speaker: str | None = None
+    uri: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("session", "speaker", "uri"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or len(value) > 4096):
+                raise InvalidInput(f"source.{name}", "not a text of at most 4096 characters")
+        if self.turn is not None and (not isinstance(self.turn, int) or isinstance(self.turn, bool)):
+            raise InvalidInput("source.turn", f"{self.turn!r} is not a whole number")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory. `version` counts its changes: whoever computes outside a lock compares it."""
+
+    id: str
+    created: datetime
+    anchor: datetime  # age is measured from here; recall moves it towards now [ruling 1]
+    texts: dict[Level, Text]
+    kind: Kind = Kind.EPISODE
+    category: Category | None = None
+    level: Level = Level.FULL
+    emotion: Emotion = field(default_factory=Emotion)
+    coefficient: float = 0.995
+    keywords: tuple[str, ...] = ()
+    trust: Trust = Trust.USER
+    privacy: Privacy = Privacy.PUBLIC
+    project: str | None = None
+    agent: str | None = None
+    role: str | None = None
+    source: Source = field(default_factory=Source)
+    protected: bool = False
+    mentions: int = 1
+    recalls: int = 0  # strengthened so often by the cycle
+    recalled_at: datetime | None = None  # last recall; newer than `strengthened_at` = waiting for the cycle
+    strengthened_at: datetime | None = None
+    superseded_by: str | None = None
+    archived_at: datetime | None = None
+    archive_reason: str | None = None
+    keep_until: datetime | None = None
+    revival_at: datetime | None = None  # a recall wished it back from the archive
+    forgotten_at: datetime | None = None
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("created", "anchor"):
+            object.__setattr__(self, name, utc(getattr(self, name), name))
+
+    @property
+    def text(self) -> Text:
+        """What is left at the present level: an archived memory shows its deepest trace [E6]."""
+        for level in range(min(self.level, Level.TRACE), 0, -1):
+            if Level(level) in self.texts:
+                return self.texts[Level(level)]
+        raise InvalidInput("memory.texts", f"{self.id} has no text")
+
+    @property
+    def searchable(self) -> str:
+        """The words by which it can be found: who said it, and what is left of it."""
+        speaker = f"{self.source.speaker}: " if self.source.speaker else ""
+        return speaker + self.text.whole
+
+    @property
+    def digest(self) -> bytes:
+        """The name of the searchable text: a vector made from other words has another one."""
+        return text_digest(self.searchable)
+
+    @property
+    def archived(self) -> bool:
+        return self.level is Level.ARCHIVED
+
+    @property
+    def forgotten(self) -> bool:
+        return self.forgotten_at is not None
+
+    @property
+    def awaits_strengthening(self) -> bool:
+        """Recalled since the last cycle [E5]."""
+        if self.recalled_at is None:
+            return False
+        return self.strengthened_at is None or self.recalled_at > self.strengthened_at
+
+    def but(self, **changes: object) -> Memory:
+        """A copy with `changes`, one version later."""
+        return replace(self, version=self.version + 1, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Relation:
+    source: str
+    target: str
+    type: RelationType
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which memories are meant. Empty means: everything that is alive."""
+
+    kinds: frozenset[Kind] | None = None
+    levels: frozenset[Level] | None = None
+    categories: frozenset[Category] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    session: str | None = None
+    protected: bool | None = None
+    archived: bool = False  # the archive too
+    forgotten: bool = False  # what was forgotten (and can be undone) too
+
+
+ALIVE = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result; higher score = nearer, in every arm of every store."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """A recalled memory and why it came: `terms` are the named parts of its score."""
+
+    memory: Memory
+    score: float
+    retention: float
+    terms: dict[str, float] = field(default_factory=dict)
+
+
+def text_digest(text: str) -> bytes:
+    """A short name for a text, the same everywhere."""
+    return sha256(text.encode()).digest()[:16]
+
+
+def utc(moment: datetime, name: str = "time") -> datetime:
+    """`moment` in UTC; naive ones are refused, because guessing a zone loses an hour twice a year."""
+    if not isinstance(moment, datetime):
+        raise InvalidInput(name, f"{moment!r} is not a datetime")
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise InvalidInput(name, "a time without a zone; give it one, e.g. datetime.now().astimezone()")
+    return moment.astimezone(UTC)
+
+
+def days_between(earlier: datetime, later: datetime) -> float:
+    """Elapsed days, never negative: a clock that jumped back makes nothing younger than new."""
+    return max(0.0, (utc(later) - utc(earlier)) / timedelta(days=1))
+
+
+def _check_name(field_name: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(field_name, f"{value!r} is not a name")
+    if len(value) > LONGEST_NAME:
+        raise InvalidInput(field_name, f"longer than {LONGEST_NAME} characters")
+    if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
+        raise InvalidInput(field_name, "contains control characters")
+
+
+def one_of(enum: type[Choice], value: object, field_name: str) -> Choice:
+    """`value` as a member of `enum`; InvalidInput says what would have been right."""
+    try:
+        return enum(value)  # type: ignore[arg-type]
+    except ValueError:
+        choices = ", ".join(enum)
+        raise InvalidInput(
+            field_name, "{value!r} is none of {choices}", value=value, choices=choices
+        ) from None

@@ -1,0 +1,348 @@
+"""Text for people and machines: what may be stored, how it is cut into tokens, which words stand out.
+
+One tokeniser for Japanese and English serves full text search, de-duplication and keywords (ruling 20).
+It needs no dictionary: text is cut where the script changes, and each script has its own rule.
+
+    ラーメン屋で 3 bowls  ->  らーめん らー ーめ めん 屋 屋で 3 bowl
+
+Tokens hold letters, marks, digits and `_` only, so that FTS5_TOKENIZE never cuts one in two.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from unicodedata import category, normalize
+
+from nagori.core._stem import LONGEST, STOP_WORDS, weight_of, words
+
+# Marks belong to words in Indic and Thai; letters newer than SQLite's tables are "unassigned" to it.
+FTS5_TOKENIZE = "unicode61 remove_diacritics 0 categories 'L* M* N* Co Cn' tokenchars '_'"
+
+_LATIN, _KANJI, _KATAKANA, _HIRAGANA, _UNSPACED, _OTHER, _EMOJI = range(1, 8)
+_HIRA = "\u3041-\u3096"
+_KATA = "\u30a1-\u30fa\u31f0-\u31ff"
+# The small ka and ke stand for a kanji in 関ヶ原 and 三ヵ月; a katakana word never begins with them.
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af々〆〇ヶヵ"
+_ROMAN = "0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
+_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3130-\u318f\uac00-\ud7a3"
+_MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
+_PICTURE = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001faff"
+_TONE = "\ufe0f\U0001f3fb-\U0001f3ff"
+
+_FOLD = {code: code - 0x60 for code in (*range(0x30A1, 0x30F7), 0x30FD, 0x30FE)}
+_KANA_DASH = re.compile(
+    f"[~〜ー](?<=[{_HIRA}{_KATA}].)[~〜ー]*"  # すご〜〜い
+    f"|[-‐−](?<=[{_HIRA}{_KATA}].)(?=[{_HIRA}{_KATA}])"  # ラ-メン
+)
+# Words that ask, point or politely end a sentence say nothing about what is looked for.
+_ASKING = frozenset("何誰私僕俺君事教言")
+_PARTICLES = "はがをにとのへ"
+_POLITE = (
+    "(?:でしたっけ|でしょうか|ましたか|でしたか|ませんか|ですかね|ください|でしょう|ですよね|ですか|でした|ました"
+    "|ますか|ません|ですね|ですよ|だった|だろう|だっけ|です|ます|っけ|かな|よね|[かねよ])$"
+)
+_QUESTION = (
+    f"(?:^|(?<=[{_PARTICLES}もで]))"
+    "(?:どうして|どんな|どっち|いくら|いくつ|どこ|いつ|なに|なん|だれ|どれ|どの|どう|なぜ)"
+)
+
+
+def clean(text: str, *, field: str = "text") -> str:
+    """Text that is safe to store and show: no lone surrogates, controls or invisible direction tricks."""
+    if not isinstance(text, str):
+        raise TypeError(f"{field} must be str, not {type(text).__name__}")
+    if text.isascii() and text.isprintable():
+        return text
+    if re.search("[\ud800-\udfff]", text):  # a pair kept apart is joined again, a lone half becomes U+FFFD
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _unwanted().sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
+
+
+@cache
+def _unwanted() -> re.Pattern[str]:
+    """Controls, bidi marks, zero-width characters; a joiner stays only between two emoji."""
+    return re.compile(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+        f"|(?<![{_PICTURE}{_TONE}])\u200d|\u200d(?![{_PICTURE}])"
+    )
+
+
+def normalise(text: str) -> str:
+    """One spelling for what readers take as the same: width, case, kana script, long marks, whitespace."""
+    folded = normalize("NFKC", normalize("NFKC", text).casefold())
+    return " ".join(_long_marks(folded).translate(_FOLD).split())
+
+
+def _long_marks(text: str) -> str:
+    return text if text.isascii() else _KANA_DASH.sub("ー", text)
+
+
+@cache
+def _scanner() -> re.Pattern[str]:
+    """One alternation over script runs; the number of the group names the script."""
+    word = f"[{_ROMAN}][{_ROMAN}\u0300-\u036f]*"
+    joint = "(?:[-.'’]|_+|(?<=[0-9]),(?=[0-9]{3}(?![0-9])))"
+    other = f"[^\\W_{_ROMAN}{_HAN}{_NO_SPACES}\u3005-\u30ff\u31f0-\u31ff]"
+    picture = f"[{_PICTURE}][{_TONE}]*"
+    return re.compile(
+        rf"({word}(?:{joint}{word})*(?:\+\+|\#)?)"
+        f"|([{_HAN}]+)|([{_KATA}][{_KATA}ヽヾー]*)|([{_HIRA}][{_HIRA}ゝゞー]*)"
+        f"|([{_NO_SPACES}]+)|((?:{other}[{_MARKS}]*)+)"
+        f"|([\U0001f1e6-\U0001f1ff]{{2}}|{picture}(?:\u200d{picture})*)"
+    )
+
+
+def _runs(text: str) -> Iterator[tuple[int, str, str, str]]:
+    """(script, run, honorific before, okurigana after): お茶 and 食べ are words across scripts."""
+    plain = _long_marks(text if text.isascii() else normalize("NFKC", text))
+    for found in _scanner().finditer(plain):
+        script, start, end = found.lastindex or 0, *found.span()
+        before = after = ""
+        if script == _KANJI:
+            before, after = plain[start - 1 : start], plain[end : end + 1]
+            before = before if before in ("お", "ご") else ""
+            after = after if "\u3041" <= after <= "\u3096" else ""
+        yield script, found[0], before, after
+
+
+def tokens(text: str) -> list[str]:
+    """Tokens for the index, in order, with repetitions."""
+    out: list[str] = []
+    for script, run, before, after in _runs(text):
+        if script == _LATIN:
+            out += [token for _, token in words(run)]
+        else:
+            out += _cut(script, run, before, after) if len(run) < LONGEST else _cut_long(script, run)
+    return out or _lone_kana(text)
+
+
+def _lone_kana(text: str) -> list[str]:
+    """A single hiragana is grammar beside other text, and a token when there is nothing else."""
+    return [char for char in normalise(text) if "\u3041" <= char <= "\u3096"]
+
+
+@lru_cache(1 << 15)
+def _cut(script: int, run: str, before: str, after: str) -> tuple[str, ...]:
+    """The tokens of one run of any script but Latin."""
+    if script == _KANJI:
+        return _kanji(run.translate(_FOLD), before, after)
+    if script == _HIRAGANA:
+        return () if len(run) == 1 else _grams(run, whole=len(run) <= 6)
+    if script == _KATAKANA:
+        return _grams(run) if len(run) > 3 else (run.translate(_FOLD),)
+    if script == _UNSPACED:
+        return _grams("".join(char for char in run if category(char)[0] in "LMN"))
+    if script == _EMOJI:  # a skin tone does not make another word
+        return ("".join(f"u{ord(char):x}" for char in re.sub(f"(?<=.)[{_TONE}\u200d]", "", run)),)
+    return (run.casefold(),)
+
+
+def _cut_long(script: int, run: str) -> list[str]:
+    """A run too long to be a word: in pieces, which overlap so that no pair of characters is lost."""
+    step = LONGEST - 2
+    pieces = (run[at : at + LONGEST - 1] for at in range(0, len(run) - 1, step))
+    return [token for piece in pieces for token in _cut.__wrapped__(script, piece, "", "")]
+
+
+def _kanji(run: str, before: str, after: str) -> tuple[str, ...]:
+    """Every character and every pair: a word of one or two characters is found inside any compound."""
+    out = [before + run[0]] if before else []
+    for pair in zip(run, run[1:] + after, strict=False):
+        out += (pair[0], "".join(pair))
+    return tuple(out) if after else (*out, run[-1])
+
+
+def _grams(run: str, *, whole: bool = True) -> tuple[str, ...]:
+    """The run as a word, then its pairs of characters."""
+    run = run.translate(_FOLD)
+    if len(run) < 3:
+        return (run,) if run else ()
+    pairs = [run[at : at + 2] for at in range(len(run) - 1)]
+    return (run, *pairs) if whole else tuple(pairs)
+
+
+def query_tokens(text: str) -> list[str]:
+    """Distinct tokens to look for: stop words, question words and grammar go unless nothing else is there."""
+    found: list[str] = []
+    kana: list[str] = []
+    for script, run, before, after in _runs(text):
+        if script == _LATIN:
+            found += [token for surface, token in words(run) if surface not in STOP_WORDS]
+        elif script == _HIRAGANA:
+            kana += _content(run)
+        elif script == _KATAKANA:  # pairs find チーズ inside チーズケーキ, and メダカ written めだか
+            found += _grams(run[:LONGEST])
+        elif script != _KANJI:
+            found += _cut(script, run[:LONGEST], "", "")
+        elif (noun := run.lstrip("何")[:LONGEST]) and noun not in _ASKING:
+            okurigana = "" if after in _PARTICLES else after
+            found += _cut(script, noun, before if noun == run else "", okurigana)
+    return list(dict.fromkeys(found or kana or tokens(text)))
+
+
+def _content(run: str) -> Iterator[str]:
+    """The tokens of a hiragana run without its question words, particles and polite ending."""
+    bare = re.sub(_POLITE, "", run[:LONGEST])
+    for piece in re.split(_QUESTION, bare):
+        noun = re.sub(f"[{_PARTICLES}もでや]$", "", piece)
+        if len(noun) > 1:
+            yield from _grams(noun)
+
+
+def fts_query(tokens: Iterable[str]) -> str:
+    """A MATCH expression that finds any of the tokens; nothing in a token can act as syntax."""
+    return " OR ".join('"' + token.replace('"', '""').replace("\0", "") + '"' for token in tokens)
+
+
+def is_japanese(text: str) -> bool:
+    """Do kana and kanji carry the text? One of them weighs as much as four Latin letters."""
+    sample = normalize("NFKC", text[:4000])
+    native = len(re.findall(f"[{_HIRA}{_KATA}{_HAN}]", sample))
+    return native > 0 and native * 4 >= len(re.findall(f"[{_ROMAN}]", sample))
+
+
+@cache
+def _sentence_end() -> re.Pattern[str]:
+    close = "[」』）】)\\]\"'”’]*+"  # possessive: a closing bracket is not given back
+    return re.compile(
+        f"[。｡．！？]+{close}(?!(?<=[」』])[とっはがをのにも])"  # 「行く。」と言った is one sentence
+        rf"|(?P<dot>[.!?]+){close}(?=\s|$|[{_HIRA}{_KATA}{_HAN}])|\n+"
+    )
+
+
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:[A-HJ-Za-z]|[0-9]{1,3}|(?:[A-Za-z]\.)+[A-Za-z]|Mrs?|Ms|Drs?|Prof|St|Jr|Sr|vs|cf|ca|approx|etc|Inc"
+    r"|Ltd|Co|Corp|No|Nos|Fig|Figs|Eq|Sec|Vol|pp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al)$"
+)
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences without surrounding space; numbers, versions, addresses and abbreviations stay whole."""
+    out, start = [], 0
+    for end in _sentence_end().finditer(text):
+        if end["dot"] == "." and _dot_inside(text, start, end.start(), end.end()):
+            continue
+        out.append(text[start : end.end()].strip())
+        start = end.end()
+    return [sentence for sentence in (*out, text[start:].strip()) if sentence]
+
+
+def _dot_inside(text: str, start: int, dot: int, end: int) -> bool:
+    """Is this full stop part of `Mr.`, `e.g.` or the `1.` of a list? At the end of the text it never is."""
+    found = _ABBREVIATION.search(text[max(start, dot - 12) : dot])
+    if not found or not text[end : end + 20].strip():
+        return False
+    word = found[0].strip("\n\t (")
+    if word.isdigit():
+        return not text[start:dot].strip().rstrip("0123456789")
+    return word != "No" or text[end : end + 2].strip().isdigit()
+
+
+# ── the words that stand out ─────────────────────────────────────────────────────────────────────────
+
+_UNIT = "(?:[年日時分週]間?|[ヶか]月間?|[千万億]?円|[月秒千万億人回個本枚歳台件点度階匹杯冊泊名割倍%])"
+_DULL_LIST = """
+    自分 場合 今回 以上 以下 一緒 本当 必要 可能 普通 全部 最近 質問 回答 確認 大丈夫 結局 一応 多分 絶対
+    全然 実際 部分 状態 今日 昨日 明日 今朝 今夜 今年 去年 来年 今週 先週 来週 今月 先月 来月
+"""
+_DULL = frozenset(_DULL_LIST.split()) | _ASKING
+
+
+@cache
+def _candidate() -> re.Pattern[str]:
+    return re.compile(
+        f"(?P<amount>[0-9][0-9.,:]{{0,20}}{_UNIT}(?:[0-9]{{1,9}}{_UNIT})*)"
+        rf"|(?P<ascii>(?:[~.]?/)?[{_ROMAN}_][{_ROMAN}_./@:'’~+#-]*)"
+        f"|(?P<kana>[{_KATA}][{_KATA}ー]+(?:[・=][{_KATA}][{_KATA}ー]+)*)"
+        f"|(?P<han>[{_HAN}]{{2,6}})"
+        f"|(?P<one>[{_HAN}](?=[{_PARTICLES}もで]|\\W|$))"
+        f"|(?<![{_HAN}{_HIRA}])(?P<kana_only>[{_HIRA}][{_HIRA}ー]+?)(?=[{_PARTICLES}]|\\W|$)"
+    )
+
+
+def keywords(text: str, limit: int = 5) -> list[str]:
+    """Readable words, most salient first: names, terms and amounts, then what is said often and early."""
+    plain = normalize("NFKC", text)
+    rank: dict[str, list[int]] = {}
+    shown: dict[str, str] = {}
+    for found in _candidate().finditer(plain):
+        for word, weight in _weighed(found, plain):
+            key = normalise(word)
+            seen = rank.setdefault(key, [0, 0, -len(rank)])
+            seen[:2] = max(seen[0], weight), seen[1] + 1
+            shown.setdefault(key, word)
+    best = sorted(rank, key=rank.__getitem__, reverse=True)
+    if best and rank[best[0]][0]:
+        best = [key for key in best if rank[key][0]]
+    return [shown[key] for key in _without_overlaps(best, limit)]
+
+
+def _without_overlaps(keys: Iterable[str], limit: int) -> list[str]:
+    kept: list[str] = []
+    for key in keys:
+        if len(kept) >= limit:
+            break
+        if not any(key in other or other in key for other in kept):
+            kept.append(key)
+    return kept
+
+
+def _weighed(found: re.Match[str], plain: str) -> Iterator[tuple[str, int]]:
+    """The words of one candidate with their weight: 2 stands out by form, 1 is ordinary, 0 a last resort."""
+    word = found[0]
+    if found.lastgroup != "ascii":
+        if word not in _DULL:
+            yield word, {"kana_only": 0, "one": 1}.get(found.lastgroup or "", 2)
+        return
+    word = re.sub("^[a-zA-Z]+://([^/]+).*", r"\1", word).rstrip("./:'’~+-") or word
+    path = word.count("/") > 1 or (re.search(r"^/|\.[A-Za-z0-9]{1,5}$", word) and "/" in word)
+    at_start = plain[max(0, found.start() - 3) : found.start()].rstrip(" ")[-1:] in '\n.!?:;"“(「。！？•*#>-'
+    for piece in [word] if path else re.split("[/:]", word):
+        piece = re.sub("['’]s$", "", piece)
+        if (weight := weight_of(piece, at_start)) is not None:
+            yield piece, weight
+
+
+# ── what makes two texts the same ────────────────────────────────────────────────────────────────────
+
+_SHINGLE = 4  # characters
+
+
+def shingles(text: str) -> frozenset[str]:
+    """Overlapping pieces of the letters and digits, with numbers and negations weighted up.
+
+    A changed number or a "not" turns a long sentence into another statement while few letters change:
+    each adds marks for a sixteenth of the text's length, enough to bring the resemblance below 0.9.
+    """
+    plain = normalise(text)
+    bare = _letters(plain)
+    pieces = {bare[at : at + _SHINGLE] for at in range(max(1, len(bare) - _SHINGLE + 1))} if bare else {plain}
+    numbers = set(re.findall(r"[0-9]+(?:\.[0-9]+)?", bare))
+    copies = len(pieces) // 16 + 1 if len(bare) < 4000 and len(numbers) < 32 else 1
+    marks = [*numbers, f"not {_negations(plain, bare)}"]
+    return frozenset(pieces.union(f"{mark} #{copy}" for mark in marks for copy in range(copies)))
+
+
+def _letters(plain: str) -> str:
+    """Normalised text without punctuation and spaces, except where they part or sign numbers."""
+    plain = re.sub("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))", "", plain)
+    plain = re.sub(r"\b([cf])(\+\+|#)", lambda sign: sign[1] + ("pp" if sign[2] == "++" else "sharp"), plain)
+
+    def keep(gap: re.Match[str]) -> str:
+        after = plain[gap.end() : gap.end() + 1].isdigit()
+        if after and plain[gap.start() - 1 : gap.start()].isdigit():
+            return "." if gap[0] == "." else " "
+        return "-" if after and gap[0].endswith((" -", " −")) else ""
+
+    return re.sub(rf"(?:[^\w{_PICTURE}{_MARKS}$€£¥%°]|_)+", keep, plain)
+
+
+def _negations(plain: str, bare: str) -> int:
+    verbs = "do|does|did|is|are|was|were|ca|wo|could|should|would|has|have|had|must|need"
+    english = rf"\b(?:not|no|never|none|without|cannot|(?:{verbs})n['’]?t)\b"
+    return len(re.findall(english, plain)) + len(re.findall("な(?:い|く|かった)|ません|ずに", bare))
+
+
+def resemblance(a: frozenset[str], b: frozenset[str]) -> float:
+    """Jaccard index of two sets of shingles, 0 to 1."""
+    return 1.0 if a == b else len(a & b) / len(a | b)

@@ -1,0 +1,201 @@
+"""How things look: memories as JSON for machines, as tables and sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, tzinfo
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text as Styled
+
+from nagori.core.fold import Event
+from nagori.core.model import Level, Memory, Recollection
+from nagori.core.record import relation_record, to_record
+from nagori.edges.words import Voice
+from nagori.services.explain import Explanation, Status
+from nagori.services.upkeep import Finding
+
+COLOURS = {Level.FULL: "bold", Level.SUMMARY: "cyan", Level.TRACE: "blue", Level.ARCHIVED: "bright_black"}
+MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "fail": "[red]✗[/]"}
+BAR = "▏▎▍▌▋▊▉█"
+
+
+def one_line(memory: Memory, width: int = 200) -> str:
+    """Trigger and content on one line [E22], cut where it gets too long."""
+    halves = (" ".join(half.split()) for half in (memory.text.trigger, memory.text.content) if half)
+    said = " → ".join(halves)
+    if memory.source.speaker:
+        said = f"{memory.source.speaker}: {said}"
+    return said if len(said) <= width else said[: width - 1] + "…"
+
+
+def day(moment: datetime, zone: tzinfo) -> str:
+    return moment.astimezone(zone).strftime("%Y-%m-%d")
+
+
+def bar(value: float, width: int = 10) -> str:
+    """A bar of `value` in 0–100, in eighths of a character."""
+    eighths = round(max(0.0, min(100.0, value)) / 100 * width * 8)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (BAR[rest - 1] if rest else "")
+
+
+def badges(memory: Memory) -> str:
+    signs = {"🔒": memory.protected, "⊘": memory.superseded_by is not None, "✗": memory.forgotten}
+    return "".join(sign for sign, shown in signs.items() if shown)
+
+
+def memory_table(rows: Iterable[tuple[Memory, float, float | None]], voice: Voice, zone: tzinfo) -> Table:
+    """Memories with their strength and, if there is one, their score."""
+    rows = list(rows)
+    scored = any(score is not None for _, _, score in rows)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("id", voice("when"), voice("level"), voice("strength")):
+        table.add_column(heading, no_wrap=True)
+    if scored:
+        table.add_column(voice("score"), justify="right")
+    table.add_column(voice("memory"), overflow="fold")
+    for memory, strength, score in rows:
+        style = COLOURS[memory.level]
+        cells = [
+            f"[dim]{memory.id}[/]",
+            day(memory.created, zone),
+            f"[{style}]{voice(f'level{int(memory.level)}')}[/]",
+            f"[green]{bar(strength)}[/] {strength:.0f}",
+            *([f"{score:.2f}"] if score is not None else []),
+            f"{escape(one_line(memory))} {badges(memory)}",
+        ]
+        table.add_row(*cells)
+    return table
+
+
+def recollection_json(found: Recollection) -> dict[str, Any]:
+    return {
+        "score": round(found.score, 6),
+        "retention": round(found.retention, 3),
+        "terms": {name: round(value, 6) for name, value in found.terms.items()},
+        "memory": to_record(found.memory),
+    }
+
+
+def memory_view(memory: Memory, strength: float, voice: Voice, zone: tzinfo) -> RenderableType:
+    """One memory, whole."""
+    head = memory_table([(memory, strength, None)], voice, zone)
+    parts: list[RenderableType] = [head]
+    for level, text in sorted(memory.texts.items()):
+        label = Styled(f"\n{voice(f'level{int(level)}')}", style=COLOURS[level])
+        parts += [label, Styled(f"{text.trigger}\n→ {text.content}" if text.trigger else text.content)]
+    return Group(*parts)
+
+
+def explanation_json(why: Explanation) -> dict[str, Any]:
+    return {
+        "memory": to_record(why.memory),
+        "retention": round(why.retention, 3),
+        "days": round(why.days, 6),
+        "tier": str(why.tier),
+        "forecast": [{"level": int(level), "at": at.isoformat()} for level, at in why.forecast],
+        "history": [event_json(event) for event in why.history],
+        "relations": [relation_record(relation) for relation in why.relations],
+        "recollection": recollection_json(why.recollection) if why.recollection else None,
+    }
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    return {"seq": event.seq, "type": event.type, "at": event.at.isoformat(), "by": event.by}
+
+
+def explanation_view(why: Explanation, voice: Voice, zone: tzinfo, asked: bool) -> RenderableType:
+    """Why a memory is as strong as it is, when it will fade, what happened to it."""
+    memory = why.memory
+    category = str(memory.category or memory.kind)
+    parts: list[RenderableType] = [
+        memory_table([(memory, why.retention, None)], voice, zone),
+        Styled(f"\n{voice('born', intensity=memory.emotion.intensity, category=category)}"),
+        Styled(voice("age", days=why.days, coefficient=memory.coefficient)),
+    ]
+    if memory.protected:
+        parts.append(Styled(voice("never_fades"), style="green"))
+    parts += [
+        Styled(f"{voice(f'fades{int(level)}')}: {day(at, zone)}", style=COLOURS[level])
+        for level, at in why.forecast
+    ]
+    if asked:
+        parts += _score_terms(why.recollection, voice)
+    parts.append(Styled(f"\n{voice('history')}", style="dim"))
+    parts += [
+        Styled(f"  {event.at.astimezone(zone):%Y-%m-%d %H:%M}  {voice.event(event.type)}")
+        for event in why.history
+    ]
+    parts += [Styled(f"  {r.source} —{r.type}→ {r.target}", style="dim") for r in why.relations]
+    return Group(*parts)
+
+
+def _score_terms(found: Recollection | None, voice: Voice) -> Sequence[RenderableType]:
+    if found is None:
+        return [Styled(f"\n{voice('not_found_by')}", style="yellow")]
+    terms = "  ".join(f"{name} {value:.2f}" for name, value in found.terms.items())
+    return [Styled(f"\n{voice('terms')}", style="dim"), Styled(f"  {terms}  = {found.score:.2f}")]
+
+
+def status_json(status: Status) -> dict[str, Any]:
+    counts = status.counts
+    return {
+        "data_dir": str(status.data_dir),
+        "memories": counts.total,
+        "levels": {str(level): n for level, n in counts.levels.items()},
+        "protected": counts.protected,
+        "forgotten": counts.forgotten,
+        "superseded": counts.superseded,
+        "unembedded": counts.unembedded,
+        "events": status.events,
+        "last_event": status.last_event.isoformat() if status.last_event else None,
+        "store_bytes": status.store_bytes,
+        "journal_bytes": status.journal_bytes,
+        "embedder": status.embedder,
+        "law": status.law,
+    }
+
+
+def status_view(status: Status, voice: Voice, zone: tzinfo) -> RenderableType:
+    counts = status.counts
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    levels = "  ".join(
+        f"[{COLOURS[Level(level)]}]{voice(f'level{level}')} {n:,}[/]" for level, n in counts.levels.items()
+    )
+    table.add_row(voice("total"), f"{counts.total:,}   {levels}")
+    for name, n in (
+        ("protected_n", counts.protected),
+        ("forgotten_n", counts.forgotten),
+        ("superseded_n", counts.superseded),
+        ("waiting", counts.unembedded),
+    ):
+        if n:
+            table.add_row(voice(name), f"{n:,}")
+    last = f"  ({status.last_event.astimezone(zone):%Y-%m-%d %H:%M})" if status.last_event else ""
+    table.add_row(voice("events"), f"{status.events:,}{last}")
+    table.add_row(voice("sizes"), f"{size(status.store_bytes)} / {size(status.journal_bytes)}")
+    table.add_row(voice("embedder"), status.embedder or voice("none"))
+    table.add_row(voice("folder"), escape(str(status.data_dir)))
+    return table
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def findings_view(findings: Iterable[Finding]) -> RenderableType:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for finding in findings:
+        advice = f"\n[dim]→ {escape(finding.advice)}[/]" if finding.advice else ""
+        table.add_row(MARKS[finding.state], finding.name, escape(finding.detail) + advice)
+    return table

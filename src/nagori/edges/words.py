@@ -1,0 +1,211 @@
+"""What nagori says to people, in English and Japanese. Add a language by adding a column.
+
+`SAID` are our own sentences by name; `ERRORS` are the Japanese words for error templates (an error without
+an entry is told in English, whole and true).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from nagori.errors import InvalidInput, NagoriError
+
+SAID: dict[str, tuple[str, str]] = {
+    "kept": ("kept {id}", "覚えました {id}"),
+    "mentioned": ("known already, now mentioned {n} times: {id}", "すでに覚えています（{n}回目）: {id}"),
+    "nothing": ("nothing comes to mind", "思い当たる記憶がありません"),
+    "empty": ("no memories yet; try: nagori remember …", "まだ記憶がありません。nagori remember … をどうぞ"),
+    "edited": ("corrected {id}", "直しました {id}"),
+    "protected": ("{id} will not fade ({n} of {limit})", "{id} を保護しました（{n}/{limit}）"),
+    "unprotected": ("{id} may fade again", "{id} の保護を解きました"),
+    "forgotten": (
+        "forgotten {id}; `nagori undo {id}` brings it back",
+        "忘れました {id}（nagori undo {id} で戻せます）",
+    ),
+    "undone": ("undone: {what}; {id} is as it was", "取り消しました: {what}（{id} は元どおりです）"),
+    "exported": ("{n} lines written to {path}", "{path} に {n} 行書き出しました"),
+    "imported": (
+        "{added} taken in, {known} known already, {relations} relations",
+        "{added} 件取り込み、{known} 件は既知、関連 {relations} 件",
+    ),
+    "not_taken": ("not taken: {fault}", "取り込めません: {fault}"),
+    "sound": (
+        "sound: {events} events, store and journal agree",
+        "健全です: {events} 件の出来事、ストアとジャーナルは一致",
+    ),
+    "unsound": ("{n} faults found", "{n} 件の異常があります"),
+    "rebuilt": ("rebuilt from {n} events", "{n} 件の出来事から作り直しました"),
+    "embedded": ("{n} vectors made", "ベクトルを {n} 件作りました"),
+    "saved": (
+        "{path}: {events} events, {size}, read back and checked",
+        "{path}: {events} 件の出来事、{size}、読み直して確認済み",
+    ),
+    "restored": ("restored from {path}", "{path} から復元しました"),
+    "aside": ("what was there before is in {path}", "以前のものは {path} にあります"),
+    "overwrite": (
+        "{path} has memories; put them aside and restore?",
+        "{path} には記憶があります。よけて復元しますか？",
+    ),
+    "stopped": ("stopped; nothing was changed", "やめました。何も変えていません"),
+    "full": (
+        "{limit} memories are protected already. Which one may fade?",
+        "保護記憶が上限（{limit}件）に達しています。どれの保護を解きますか？",
+    ),
+    "choose": ("number (empty = none)", "番号（空なら、やめる）"),
+    "lexical_only": (
+        "note: no embedder installed, recall goes by words alone (pip install 'nagori[local]')",
+        "注: 埋め込みモデルがないため、語の一致だけで思い出します（pip install 'nagori[local]'）",
+    ),
+    "behind": (
+        "note: kept in the journal; the store could not be written ({reason}) and will catch up",
+        "注: ジャーナルに残しました。ストアに書けなかったため（{reason}）、次に追いつきます",
+    ),
+    "set_aside": ("the damaged store lies in {path}", "壊れたストアは {path} に残しました"),
+    "when": ("when", "いつ"),
+    "memory": ("memory", "記憶"),
+    "strength": ("strength", "強さ"),
+    "score": ("score", "点"),
+    "level": ("level", "段階"),
+    "kind": ("kind", "種類"),
+    "key": ("setting", "設定"),
+    "value": ("value", "値"),
+    "origin": ("from", "出どころ"),
+    "level1": ("full", "完全"),
+    "level2": ("summary", "要約"),
+    "level3": ("trace", "痕跡"),
+    "level4": ("archive", "保管"),
+    "fades2": ("fades to a summary", "要約になる日"),
+    "fades3": ("fades to a trace", "痕跡になる日"),
+    "fades4": ("goes to the archive", "保管庫に移る日"),
+    "never_fades": ("protected: it does not fade", "保護中: 薄れません"),
+    "age": (
+        "age {days:.1f} days × coefficient {coefficient:.3f} a day",
+        "経過 {days:.1f} 日 × 係数 {coefficient:.3f}/日",
+    ),
+    "born": ("intensity {intensity:.0f}, {category}", "感情強度 {intensity:.0f}、{category}"),
+    "history": ("history", "履歴"),
+    "terms": ("score terms", "点の内訳"),
+    "not_found_by": ("this question does not find it", "この問いでは見つかりません"),
+    "total": ("memories", "記憶"),
+    "protected_n": ("protected", "保護"),
+    "forgotten_n": ("forgotten (can be undone)", "忘却（取り消し可）"),
+    "superseded_n": ("superseded", "更新済み"),
+    "waiting": ("waiting for a vector", "ベクトル待ち"),
+    "events": ("events", "出来事"),
+    "sizes": ("store / journal", "ストア / ジャーナル"),
+    "embedder": ("embedder", "埋め込み"),
+    "folder": ("folder", "場所"),
+    "none": ("none", "なし"),
+    "bug": (
+        "This is a bug in nagori, not your fault. Your memories are safe in the journal.",
+        "これは nagori の不具合です。記憶はジャーナルに無事残っています。",
+    ),
+}
+
+KINDS_JA = {
+    "formed": "誕生",
+    "mentioned": "再言及",
+    "recalled": "想起",
+    "edited": "訂正",
+    "protected": "保護",
+    "unprotected": "保護解除",
+    "forgotten": "忘却",
+    "superseded": "更新",
+    "linked": "関連付け",
+    "unlinked": "関連解除",
+    "undone": "取り消し",
+    "imported": "取り込み",
+}
+
+ERRORS: dict[str, str] = {
+    "no memory {id!r} here": "記憶 {id} はここにありません",
+    "{limit} memories are protected already; release one first": (
+        "保護記憶が上限（{limit}件）です。先にどれかを解除してください"
+    ),
+    "nothing to remember: the text is empty": "覚えるものがありません（空の文章です）",
+    "nothing to look for: the text is empty": "探すものがありません（空の文章です）",
+    "{n} characters; at most {most}: cut it in pieces": (
+        "{n} 文字あります。上限は {most} 文字です。分けてください"
+    ),
+    "{type} is not a text": "{type} は文章ではありません",
+    "{value!r} is none of {choices}": "{value!r} は {choices} のどれでもありません",
+    "{k} is not at least 1": "{k} は 1 以上ではありません",
+    "nothing to change": "変えるところがありません",
+    "nothing to undo": "取り消すことがありません",
+    "nothing would be left; use forget": "何も残らなくなります。forget を使ってください",
+    "not an id": "ID ではありません",
+    "{path} exists already": "{path} はすでにあります",
+    "{path} is not a file": "{path} というファイルはありません",
+    "a time without a zone; give it one, e.g. datetime.now().astimezone()": "時刻にタイムゾーンがありません",
+    "{value!r} is not an ISO 8601 time": "{value!r} は ISO 8601 の時刻ではありません",
+    "{path}: {reason}": "{path}: {reason}",
+    "{path} is not a backup of nagori: {reason}": "{path} は nagori のバックアップではありません: {reason}",
+    "{path}: files are missing or strange": "{path}: ファイルが足りないか、余計なものがあります",
+    "{path}: {name} is damaged (checksum)": "{path}: {name} が壊れています（チェックサム不一致）",
+    "journal {file} at byte {offset}: {reason}": "ジャーナル {file} の {offset} バイト目: {reason}",
+    "{n} damaged lines, the first in {file} at byte {offset} ({reason}): "
+    "rebuilding would lose what they say. Look at `nagori verify` first.": (
+        "壊れた行が {n} 行あります（最初は {file} の {offset} バイト目: {reason}）。"
+        "このまま作り直すと、その行の内容が失われます。先に `nagori verify` で確かめてください"
+    ),
+    "empty": "空です",
+    "not JSON: {reason}": "JSON ではありません: {reason}",
+    "not an object": "オブジェクトではありません",
+    "neither a memory nor a relation": "記憶でも関連でもありません",
+    "export version {version} is newer than this nagori": (
+        "書き出し形式 {version} は、この nagori より新しいものです"
+    ),
+    "{id} was changed by somebody else meanwhile; look again": (
+        "{id} はその間にほかで変更されました。もう一度見てください"
+    ),
+}
+
+FIELDS_JA = {
+    "content": "内容",
+    "trigger": "きっかけ",
+    "query": "問い",
+    "undo": "取り消し",
+    "edit": "訂正",
+    "path": "パス",
+    "format": "形式",
+    "created": "日時",
+    "config": "設定",
+    "line": "行",
+    "ranking": "順位付け",
+}
+
+
+def language(setting: str = "auto", env: Mapping[str, str] = os.environ) -> str:
+    """ "ja" or "en": the setting, or else the locale."""
+    if setting in ("ja", "en"):
+        return setting
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if env.get(name):
+            return "ja" if env[name].lower().startswith("ja") else "en"
+    return "en"
+
+
+class Voice:
+    """Says things in one language."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
+
+    def __call__(self, name: str, **values: object) -> str:
+        english, japanese = SAID[name]
+        return (japanese if self.language == "ja" else english).format(**values)
+
+    def event(self, type: str) -> str:
+        return KINDS_JA.get(type, type) if self.language == "ja" else type
+
+    def error(self, error: NagoriError) -> str:
+        """An error in this language, with what can be done."""
+        template = error.template
+        if self.language == "ja" and template in ERRORS:
+            template = ERRORS[template]
+        text = template.format(**error.values) if error.values else template
+        if isinstance(error, InvalidInput):
+            field = FIELDS_JA.get(error.field, error.field) if self.language == "ja" else error.field
+            return f"{field}: {text}"
+        return text

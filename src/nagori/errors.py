@@ -1,0 +1,101 @@
+"""Every error nagori raises on purpose, by whose fault it is.
+
+    NagoriError
+    ├── InvalidInput        the caller's: a field is wrong (`field` names it)            exit 2
+    │   └── InvalidConfig   … in the configuration; carries every fault at once
+    ├── NotFound            the caller's: no such memory in this scope                   exit 3
+    ├── LimitReached        a limit that only a person can lift (protected memories)     exit 4
+    ├── Conflict            somebody else changed it first; read again and decide        exit 5
+    ├── StoreError          the disk's: the store cannot be read or written              exit 6
+    │   └── SchemaTooNew    … because a newer nagori wrote it
+    └── JournalError        the disk's: the journal cannot be read or written            exit 7
+        └── JournalTooNew   … because a newer nagori wrote it
+
+A missing model or library is no error: the answer gets plainer and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class NagoriError(Exception):
+    """Base of all errors raised on purpose.
+
+    `template` and `values` are the message in its two parts, so that it can be said in another language.
+    """
+
+    exit_code = 1
+
+    def __init__(self, template: str, **values: object) -> None:
+        super().__init__(template.format(**values) if values else template)
+        self.template = template
+        self.values = values
+
+
+class InvalidInput(NagoriError):
+    """A value from the caller is wrong; `field` says which."""
+
+    exit_code = 2
+
+    def __init__(self, field: str, problem: str, **values: object) -> None:
+        super().__init__(problem, **values)
+        self.field = field
+
+    def __str__(self) -> str:
+        return f"{self.field}: {super().__str__()}"
+
+
+class InvalidConfig(InvalidInput):
+    """The configuration has faults; all of them are listed."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("config", "; ".join(faults))
+        self.faults = tuple(faults)
+
+
+class NotFound(NagoriError):
+    """No memory with this id in this scope."""
+
+    exit_code = 3
+
+    def __init__(self, id: str) -> None:
+        super().__init__("no memory {id!r} here", id=id)
+        self.id = id
+
+
+class LimitReached(NagoriError):
+    """The protected memories are full; `candidates` are the ids that could be released, oldest first."""
+
+    exit_code = 4
+
+    def __init__(self, limit: int, candidates: Sequence[str]) -> None:
+        super().__init__("{limit} memories are protected already; release one first", limit=limit)
+        self.limit = limit
+        self.candidates = tuple(candidates)
+
+
+class Conflict(NagoriError):
+    """The state moved between reading and writing."""
+
+    exit_code = 5
+
+
+class StoreError(NagoriError):
+    """The store cannot be read or written."""
+
+    exit_code = 6
+
+
+class SchemaTooNew(StoreError):
+    """The store was written by a newer nagori; nothing was touched."""
+
+
+class JournalError(NagoriError):
+    """The journal cannot be read or written."""
+
+    exit_code = 7
+
+
+class JournalTooNew(JournalError):
+    """The journal holds events this version does not know; nothing was touched."""

@@ -1,0 +1,402 @@
+"""The journal: append-only JSONL, the truth that everything else is derived from.
+
+    <root>/<tenant>/<user>/00000001.jsonl   segments, in order; a new one when the last is large
+                           lock             held while somebody appends
+                           space.json       whose folder this is, in plain words
+                           torn-….bytes     ends of lines that a crash cut off, kept aside
+
+One event is one line `{…,"seq":N,"sum":"xxxxxxxx"}`: `seq` counts within the space, so a missing line
+shows; `sum` is the CRC-32 of everything before it, so a damaged line shows. An append is one `write` and
+one `fsync`, and it is acknowledged after both. A crash can only leave the last line unfinished: it was
+never acknowledged, so the next writer moves it aside.
+
+Erasing a user is removing one folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from nagori.core.fold import Event
+from nagori.core.model import utc
+from nagori.errors import InvalidInput, JournalError, JournalTooNew
+from nagori.paths import open_private, private_dir
+from nagori.protocols import START, Cursor, Placed, Space
+
+FORMAT = 1
+SEGMENT_BYTES = 64 * 1024 * 1024
+LOCK_SECONDS = 30.0
+_TAIL = re.compile(rb',"seq":(\d+),"sum":"([0-9a-f]{8})"\}\n\Z')
+
+
+@dataclass(slots=True)
+class Damage:
+    """A line that cannot be trusted, and where it is."""
+
+    file: str
+    line: int
+    offset: int
+    problem: str
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What `verify` found in one space."""
+
+    space: Space
+    events: int = 0
+    bytes: int = 0
+    damage: list[Damage] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        return not self.damage
+
+
+class FileJournal:
+    """The journal as files. Safe for many processes: they take turns at a lock per space."""
+
+    def __init__(self, root: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self.root = root
+        self._segment_bytes = segment_bytes
+        self._last_seq: dict[Space, tuple[tuple[int, int], int]] = {}
+
+    def spaces(self) -> list[Space]:
+        """Every space that has a journal, in a stable order."""
+        found = []
+        for note in sorted(self.root.glob("*/*/space.json")):
+            with suppress(OSError, ValueError, KeyError):
+                owner = json.loads(note.read_bytes())
+                found.append((str(owner["tenant"]), str(owner["user"])))
+        return found
+
+    def folder(self, space: Space) -> Path:
+        tenant, user = space
+        return self.root / folder_name(tenant) / folder_name(user)
+
+    @contextmanager
+    def locked(self, space: Space) -> Iterator[None]:
+        """Hold the space's lock; whoever waits longer than LOCK_SECONDS gets a JournalError."""
+        with _disk_trouble():
+            folder = self._settle(space)
+            descriptor = open_private(folder / "lock", os.O_RDWR | os.O_CREAT)
+        try:
+            _lock(descriptor)
+            yield
+        finally:
+            os.close(descriptor)  # closing releases the lock, also when the process dies
+
+    def append(self, space: Space, events: Sequence[Event]) -> list[Placed]:
+        """Write `events` durably: all or none. The caller holds the lock."""
+        if not events:
+            return []
+        with _disk_trouble():
+            segment, path, created = self._open_segment(space)
+            descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            try:
+                size = self._mend_tail(descriptor, path)
+                placed, block = self._encode(space, events, segment, size)
+                self._write(descriptor, block, size)
+            finally:
+                os.close(descriptor)
+            if created:
+                _sync_folder(path.parent)
+        self._last_seq[space] = ((segment, size + len(block)), placed[-1].event.seq)
+        return placed
+
+    def end(self, space: Space) -> tuple[int, int]:
+        """Where the journal ends now; (0, 0) if there is none."""
+        segments = self._segments(space)
+        if not segments:
+            return (0, 0)
+        return (segments[-1][0], segments[-1][1].stat().st_size)
+
+    def read(self, space: Space, after: Cursor = START) -> Iterator[Placed]:
+        """Sound events after `after`, in order; stops at a line that is still being written."""
+        for item in self._scan(space, after):
+            if isinstance(item, Placed):
+                yield item
+
+    def event_at(self, space: Space, place: Cursor) -> Event | None:
+        """The event whose line begins at `place`."""
+        path = self.folder(space) / _segment_name(place.segment)
+        with _disk_trouble(), path.open("rb") as file:
+            file.seek(place.offset)
+            line = file.readline()
+        try:
+            return decode(line)
+        except JournalError:
+            return None
+
+    def verify(self, space: Space) -> Verdict:
+        """Read every line and say what is wrong: damage, gaps in the numbering, an unfinished end."""
+        verdict, expected = Verdict(space), 1
+        for item in self._scan(space, START):
+            if isinstance(item, Damage):
+                verdict.damage.append(item)
+                continue
+            seq = item.event.seq
+            if seq != expected:
+                file = _segment_name(item.begin.segment)
+                problem = f"event {expected} expected, {seq} found"
+                verdict.damage.append(Damage(file, 0, item.begin.offset, problem))
+            expected = seq + 1
+            verdict.events += 1
+            verdict.bytes += item.end.offset - item.begin.offset
+        return verdict
+
+    # --- how it is done -------------------------------------------------------------------------
+
+    def _settle(self, space: Space) -> Path:
+        folder = self.folder(space)
+        note = folder / "space.json"
+        if not note.exists():
+            private_dir(folder)
+            body = json.dumps({"tenant": space[0], "user": space[1]}, ensure_ascii=False).encode()
+            fresh = folder / f"space.{os.getpid()}.{time.monotonic_ns()}.new"
+            descriptor = open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            try:
+                os.write(descriptor, body)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            fresh.replace(note)
+            for part in (folder, folder.parent, self.root):
+                _sync_folder(part)
+        return folder
+
+    def _segments(self, space: Space) -> list[tuple[int, Path]]:
+        """Segments in order. Asked on every recall: one listing of a folder with a handful of files."""
+        folder = self.folder(space)
+        try:
+            names = os.listdir(folder)  # noqa: PTH208 - names are all that is needed
+        except FileNotFoundError:
+            return []
+        except OSError as trouble:
+            raise JournalError(f"{folder}: {trouble.strerror or trouble}") from trouble
+        numbers = sorted(int(name[:8]) for name in names if re.fullmatch(r"\d{8}\.jsonl", name))
+        return [(number, folder / _segment_name(number)) for number in numbers]
+
+    def _open_segment(self, space: Space) -> tuple[int, Path, bool]:
+        segments = self._segments(space)
+        if not segments:
+            return 1, self.folder(space) / _segment_name(1), True
+        number, path = segments[-1]
+        if path.stat().st_size < self._segment_bytes:
+            return number, path, False
+        return number + 1, path.with_name(_segment_name(number + 1)), True
+
+    def _mend_tail(self, descriptor: int, path: Path) -> int:
+        """Move an unfinished last line aside. Nobody else writes now, so it is a crash's, and it was
+        never acknowledged."""
+        size = os.fstat(descriptor).st_size
+        if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
+            return size
+        begin = _last_newline(descriptor, size)
+        aside = path.with_name(f"torn-{path.stem}-{begin}.bytes")
+        keep = open_private(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            os.write(keep, os.pread(descriptor, size - begin, begin))
+            os.fsync(keep)
+        finally:
+            os.close(keep)
+        os.ftruncate(descriptor, begin)
+        os.fsync(descriptor)
+        return begin
+
+    def _encode(
+        self, space: Space, events: Sequence[Event], segment: int, offset: int
+    ) -> tuple[list[Placed], bytes]:
+        seq = self._seq_at(space, segment, offset)
+        lines, placed = [], []
+        for event in events:
+            line, numbered = encode(event, seq + 1)
+            begin, end = Cursor(segment, offset, seq), Cursor(segment, offset + len(line), seq + 1)
+            placed.append(Placed(numbered, begin, end))
+            lines.append(line)
+            seq, offset = end.seq, end.offset
+        return placed, b"".join(lines)
+
+    def _seq_at(self, space: Space, segment: int, offset: int) -> int:
+        """The number of the last event before this place: remembered, or read off the last line."""
+        known = self._last_seq.get(space)
+        if known and known[0] == (segment, offset):
+            return known[1]
+        for number, path in reversed(self._segments(space)):
+            size = offset if number == segment else path.stat().st_size
+            if number <= segment and size:
+                return _seq_before(path, size)
+        return 0
+
+    def _write(self, descriptor: int, block: bytes, size: int) -> None:
+        try:
+            written = os.write(descriptor, block)
+            if written != len(block):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(descriptor)
+        except OSError:
+            # Not acknowledged: take back what may have been written, so that it cannot appear later.
+            with suppress(OSError):
+                os.ftruncate(descriptor, size)
+            raise
+
+    def _scan(self, space: Space, after: Cursor) -> Iterator[Placed | Damage]:
+        last = after.seq
+        for number, path in self._segments(space):
+            if number < after.segment:
+                continue
+            offset, line_number = (after.offset if number == after.segment else 0), 0
+            with _disk_trouble(), path.open("rb") as file:
+                file.seek(offset)
+                for line in file:
+                    line_number += 1
+                    begin, offset = offset, offset + len(line)
+                    try:
+                        event = decode(line)
+                    except JournalTooNew:
+                        raise
+                    except JournalError as trouble:
+                        yield Damage(path.name, line_number, begin, str(trouble))
+                        continue
+                    yield Placed(event, Cursor(number, begin, last), Cursor(number, offset, event.seq))
+                    last = event.seq
+
+
+def encode(event: Event, seq: int) -> tuple[bytes, Event]:
+    """One line for `event` as number `seq`, and the event as it will be read back."""
+    body: dict[str, Any] = {"v": FORMAT, "type": event.type, "at": utc(event.at).isoformat(), "by": event.by}
+    if event.memory is not None:
+        body["memory"] = event.memory
+    if event.data:
+        body["data"] = event.data
+    try:
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        head = text[:-1].encode() + b',"seq":%d' % seq
+    except (UnicodeEncodeError, ValueError, TypeError, RecursionError) as trouble:
+        raise InvalidInput("event", f"cannot be written as JSON: {trouble}") from None
+    line = head + b',"sum":"%08x"}\n' % crc32(head)
+    return line, Event(event.type, utc(event.at), event.data, event.memory, event.by, seq)
+
+
+def decode(line: bytes) -> Event:
+    """The event of a line; JournalError says what is wrong with it."""
+    if not line.endswith(b"\n"):
+        raise JournalError("unfinished line")
+    tail = _TAIL.search(line[-64:])
+    if tail is None:
+        raise JournalError("not a line of this journal")
+    head = line[: len(line) - len(b',"sum":"00000000"}\n')]
+    if crc32(head) != int(tail[2], 16):
+        raise JournalError("checksum does not match")
+    try:
+        body = json.loads(line)
+        if body["v"] > FORMAT:
+            raise JournalTooNew(f"format {body['v']}; this version reads up to {FORMAT}")
+        at = utc(datetime.fromisoformat(body["at"]))
+        return Event(body["type"], at, body.get("data", {}), body.get("memory"), body["by"], body["seq"])
+    except (ValueError, KeyError, TypeError, RecursionError, InvalidInput) as trouble:
+        raise JournalError(f"not an event: {trouble}") from None
+
+
+def folder_name(name: str) -> str:
+    """A file name for any tenant or user: readable, reversible in its short form, the same on file
+    systems that fold case, and never a path."""
+    safe = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+    encoded = "".join(chr(b) if chr(b) in safe else f"%{b:02x}" for b in name.encode())
+    if len(encoded) > 120:
+        return f"{encoded[:80]}+{sha256(name.encode()).hexdigest()[:24]}"
+    return encoded
+
+
+def _segment_name(number: int) -> str:
+    return f"{number:08d}.jsonl"
+
+
+def _seq_before(path: Path, end: int) -> int:
+    """Sequence number of the last sound line that ends at or before `end`."""
+    with path.open("rb") as file:
+        file.seek(max(0, end - 64))
+        tail = _TAIL.search(file.read(min(64, end)))
+        if tail:
+            return int(tail[1])
+        # A foreign line stands at the end: walk the file for the last sound number.
+        file.seek(0)
+        last = 0
+        for line in file:
+            with suppress(JournalError):
+                last = decode(line).seq
+        return last
+
+
+def _last_newline(descriptor: int, size: int) -> int:
+    """Offset just after the last newline before `size`, reading backwards."""
+    end = size
+    while end > 0:
+        begin = max(0, end - 65536)
+        at = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        if at >= 0:
+            return begin + at + 1
+        end = begin
+    return 0
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name is durable only when its folder is."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _disk_trouble() -> Iterator[None]:
+    try:
+        yield
+    except OSError as trouble:
+        where = f"{trouble.filename}: " if trouble.filename else ""
+        raise JournalError(f"{where}{trouble.strerror or trouble}") from trouble
+
+
+if sys.platform == "win32":  # pragma: no cover - Windows
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def _lock(descriptor: int) -> None:
+    deadline, pause = time.monotonic() + LOCK_SECONDS, 0.0005
+    while not _try_lock(descriptor):
+        if time.monotonic() > deadline:
+            raise JournalError(f"busy: another process has held the lock for {LOCK_SECONDS:.0f} seconds")
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.01)

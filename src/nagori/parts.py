@@ -1,0 +1,37 @@
+"""What a workroom is given: the parts that `app.py` joined, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from nagori.config import Config
+from nagori.journal import FileJournal
+from nagori.ledger import Ledger
+from nagori.protocols import Clock, Embedder, Observer, Store
+
+Progress = Callable[[int, int], None]
+
+
+def no_progress(done: int, total: int) -> None:
+    """Nobody is watching."""
+
+
+@dataclass
+class Parts:
+    """Everything a service may use. The embedder is opened when first asked for: many verbs never do."""
+
+    config: Config
+    clock: Clock
+    journal: FileJournal
+    store: Store
+    ledger: Ledger
+    open_embedder: Callable[[], Embedder | None]
+    data_dir: Path
+    tell: Observer
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        return self.open_embedder()

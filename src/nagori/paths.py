@@ -1,0 +1,74 @@
+"""Where nagori keeps its things on this machine, and that only their owner can read them.
+
+    Linux     $XDG_DATA_HOME/nagori       $XDG_CONFIG_HOME/nagori     (~/.local/share, ~/.config)
+    macOS     ~/Library/Application Support/nagori, both
+    Windows   %LOCALAPPDATA%\\nagori, both
+
+The environment is an argument, so a test never touches the real home.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from nagori.errors import InvalidInput
+
+APP = "nagori"
+PRIVATE_DIR = 0o700
+PRIVATE_FILE = 0o600
+
+
+def data_dir(env: Mapping[str, str], chosen: str = "", platform: str = sys.platform) -> Path:
+    """The folder of memories: `chosen` (the setting `general.data_dir`) or the platform's place."""
+    if chosen:
+        return expanded(chosen, env)
+    return _place(env, platform, "XDG_DATA_HOME", ".local/share")
+
+
+def config_dir(env: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """The folder of `config.toml`."""
+    return _place(env, platform, "XDG_CONFIG_HOME", ".config")
+
+
+def expanded(path: str, env: Mapping[str, str]) -> Path:
+    """`path` with a leading ~/ replaced by the home of `env`."""
+    return _home(env) / path[2:] if path.startswith("~/") else Path(path)
+
+
+def private_dir(path: Path) -> Path:
+    """`path` as a folder; what has to be created, parents included, is the owner's alone."""
+    if not path.is_dir():
+        private_dir(path.parent)  # ends at the latest at the root or at ".", which are folders
+        path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+    return path
+
+
+def open_private(path: Path, flags: int) -> int:
+    """A file descriptor, as `os.open` gives; a file that has to be created is the owner's alone."""
+    return os.open(path, flags, PRIVATE_FILE)
+
+
+def _place(env: Mapping[str, str], platform: str, variable: str, default: str) -> Path:
+    if platform == "win32":
+        local = env.get("LOCALAPPDATA")
+        return (Path(local) if local else _home(env) / "AppData/Local") / APP
+    if platform == "darwin":
+        return _home(env) / "Library/Application Support" / APP
+    chosen = Path(env.get(variable, ""))
+    # the XDG specification: a relative path is invalid and must be ignored
+    return (chosen if chosen.is_absolute() else _home(env) / default) / APP
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    for variable in ("HOME", "USERPROFILE"):
+        if env.get(variable):
+            return Path(env[variable])
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise InvalidInput(
+            "HOME", "no home folder is known; set NAGORI_DATA_DIR and NAGORI_CONFIG"
+        ) from error

@@ -1,0 +1,256 @@
+"""The sockets: what nagori asks of a replaceable part. Each part's promises stand in its docstrings and
+are proved by a public contract suite in `nagori.testing`.
+
+A vector is its little-endian float32 bytes: that is what databases store and C libraries fill, and no
+numeric library is needed to carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from nagori.core.fold import Event
+from nagori.core.model import Filter, Hit, Memory, Relation, Scope
+
+Space = tuple[str, str]
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """The only part that reads time."""
+
+    def now(self) -> datetime:
+        """The present, aware."""
+        ...
+
+    @property
+    def zone(self) -> tzinfo:
+        """Where the user lives: days and words such as "yesterday" are his."""
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Text → vector. The same text always gives the same vector; `model` changes when that changes."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed_passages(self, texts: Sequence[str]) -> list[bytes]:
+        """Vectors of texts to be found."""
+        ...
+
+    def embed_query(self, text: str) -> bytes:
+        """Vector of a text to find with. Models that tell questions from passages do it here."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cursor:
+    """A place in a journal: just after the event `seq`."""
+
+    segment: int = 0
+    offset: int = 0
+    seq: int = 0
+
+
+START = Cursor()
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An event and where it stands: its line begins at `begin` and ends at `end`."""
+
+    event: Event
+    begin: Cursor
+    end: Cursor
+
+
+class Journal(Protocol):
+    """The truth: every event of a space in order, durable once `append` has returned."""
+
+    def spaces(self) -> list[Space]: ...
+
+    def locked(self, space: Space) -> AbstractContextManager[None]:
+        """One writer at a time, across processes and threads. Waits; JournalError when it waits too long."""
+        ...
+
+    def append(self, space: Space, events: Sequence[Event]) -> list[Placed]:
+        """All of `events` or none, durable. Only inside `locked`."""
+        ...
+
+    def end(self, space: Space) -> tuple[int, int]:
+        """Segment and offset of the end: cheap, for "has anything happened since?"."""
+        ...
+
+    def read(self, space: Space, after: Cursor = ...) -> Iterator[Placed]:
+        """Events after a place, in order. Damaged lines are passed over (`verify` tells them)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """What a memory's text became under a model; `digest` names the text, so a stale vector shows."""
+
+    model: str
+    digest: bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One line of the life-cycle log [L7]: which event touched which memories, and where to read it."""
+
+    seq: int
+    at: datetime
+    type: str
+    memories: tuple[str, ...]
+    place: Cursor
+
+
+@dataclass(slots=True)
+class Batch:
+    """Everything one commit changes. It lands whole, and only on top of `before`."""
+
+    before: Cursor
+    after: Cursor
+    memories: Sequence[Memory] = ()
+    links: Mapping[Relation, bool] = field(default_factory=dict)
+    log: Sequence[LogEntry] = ()
+    vectors: Mapping[str, Vector] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many memories there are; `levels` counts those alive, by level (the archive is level 4)."""
+
+    levels: Mapping[int, int]
+    protected: int
+    forgotten: int
+    superseded: int
+    unembedded: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.levels.values())
+
+
+class Store(Protocol):
+    """Derived state, fast to search; it can be thrown away and rebuilt from the journal.
+
+    The scope is a mandatory argument everywhere and part of the query, never applied afterwards: space
+    (tenant and user) always; project, agent and role by the rules of `core.privacy.visible`.
+    `capabilities` says what an engine has beyond the basics: "text", "vectors", "durable", "backup".
+    """
+
+    name: str
+    capabilities: frozenset[str]
+
+    def close(self) -> None: ...
+
+    def cursor(self, space: Space) -> Cursor:
+        """How far the journal has been applied; Cursor() for a space never seen."""
+        ...
+
+    def commit(self, space: Space, batch: Batch) -> None:
+        """Apply `batch` atomically: memory, text index, vector, relations, log and cursor together.
+        Conflict when the cursor is not `batch.before`; then nothing changed."""
+        ...
+
+    def add_vectors(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+        """Give memories their missing vectors; those whose text changed meanwhile are left alone."""
+        ...
+
+    def renewed(self, space: Space) -> AbstractContextManager[None]:
+        """Inside, the space is empty and can be filled anew; others see the old state until the end.
+        Vectors of texts that come back are kept."""
+        ...
+
+    def start_over(self, stamp: str) -> Path | None:
+        """Put everything aside, damaged as it is, under a name with `stamp`, and begin empty."""
+        ...
+
+    def look(self, space: Space, id: str) -> Memory | None:
+        """One memory whoever asks: for the writer, never for an answer."""
+        ...
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
+        """Those of `ids` that the scope may see, in the given order, forgotten ones included."""
+        ...
+
+    def find(
+        self, scope: Scope, filter: Filter = ..., *, limit: int = ..., older_than: Memory | None = None
+    ) -> list[Memory]:
+        """Memories newest first (created, then id); the next page begins after `older_than`."""
+        ...
+
+    def with_prefix(self, scope: Scope, prefix: str, limit: int = 10) -> list[str]:
+        """Ids that begin with `prefix`, for people who type."""
+        ...
+
+    def match_text(self, scope: Scope, words: Sequence[str], k: int, filter: Filter = ...) -> list[Hit]:
+        """The k best by words (tokens of `core.text`), best first; score > 0."""
+        ...
+
+    def nearest(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter = ...) -> list[Hit]:
+        """The k nearest by cosine, best first. InvalidInput for a wrong dimension or a NaN."""
+        ...
+
+    def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
+        """Relations from or to any of `ids` whose both ends the scope may see."""
+        ...
+
+    def unembedded(self, space: Space, model: str, limit: int) -> list[Memory]:
+        """Memories whose present text has no vector of `model` yet."""
+        ...
+
+    def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Vectors already known for these texts: the content-hash cache."""
+        ...
+
+    def history(self, space: Space, id: str) -> list[LogEntry]:
+        """The life-cycle log of one memory, oldest first."""
+        ...
+
+    def last_log(self, space: Space, limit: int) -> list[LogEntry]:
+        """The newest log entries, newest first."""
+        ...
+
+    def count(self, scope: Scope, model: str | None = None) -> Counts: ...
+
+    def check(self) -> list[str]:
+        """Faults found by looking at everything; empty = sound."""
+        ...
+
+    def backup(self, path: Path) -> None:
+        """A consistent copy while others write."""
+        ...
+
+
+class Observer(Protocol):
+    """Is told what happened: a dotted name and fields, never a memory's text."""
+
+    def __call__(self, name: str, **fields: object) -> None: ...
+
+
+def quiet(name: str, **fields: object) -> None:
+    """The observer that keeps silent."""
+
+
+def all_of(observers: Iterable[Observer]) -> Observer:
+    """One observer for many."""
+    listeners = list(observers)
+
+    def tell(name: str, **fields: object) -> None:
+        for listener in listeners:
+            listener(name, **fields)
+
+    return tell

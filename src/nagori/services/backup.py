@@ -1,0 +1,171 @@
+"""Backup and restore, while others write [E23].
+
+A backup is one tar file: the journal up to a moment, a consistent copy of the store, and a list of
+checksums. The journal only ever grows, so its first N bytes are a snapshot without stopping anybody. The
+store is copied first: it is never ahead of the journal.
+
+A restore checks every checksum and every journal line before it touches anything, and puts what was
+there aside instead of deleting it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+
+from nagori.errors import InvalidInput, StoreError
+from nagori.journal import FileJournal
+from nagori.parts import Parts, Progress, no_progress
+from nagori.paths import open_private, private_dir
+
+FORMAT = 1
+STORE = "nagori.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A finished backup."""
+
+    path: Path
+    files: int
+    bytes: int
+    events: int
+
+
+def backup(parts: Parts, path: Path, progress: Progress = no_progress) -> Saved:
+    """Write everything to one file, then read it back to prove it."""
+    if path.exists():
+        raise InvalidInput("path", "{path} exists already", path=path)
+    with _trouble(path), tempfile.TemporaryDirectory(dir=parts.data_dir, prefix="backup-") as work:
+        copy = Path(work) / STORE
+        parts.store.backup(copy)
+        members = [(STORE, copy, copy.stat().st_size), *_journal_prefix(parts)]
+        unfinished = path.with_name(path.name + ".part")
+        _write(unfinished, members, progress)
+        with _opened(unfinished) as (folder, _):
+            events = _prove(folder)
+        unfinished.replace(path)
+    return Saved(path, len(members), path.stat().st_size, events)
+
+
+def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
+    """Put a backup in place; the folder where the former state now lies, if there was one."""
+    with _trouble(path), _opened(path, near=data_dir.parent) as (folder, _):
+        _prove(folder)
+        aside = None
+        if data_dir.exists() and any(data_dir.iterdir()):
+            aside = data_dir.with_name(f"{data_dir.name}.before-restore-{stamp}")
+            data_dir.rename(aside)
+        elif data_dir.exists():
+            data_dir.rmdir()
+        folder.rename(data_dir)
+    return aside
+
+
+def _journal_prefix(parts: Parts) -> Iterator[tuple[str, Path, int]]:
+    for space in parts.journal.spaces():
+        with parts.journal.locked(space):  # only to learn where the last whole line ends
+            folder = parts.journal.folder(space)
+            files = [(f, f.stat().st_size) for f in sorted(folder.glob("*.json*"))]
+        for file, size in files:
+            yield f"journal/{file.relative_to(parts.journal.root).as_posix()}", file, size
+
+
+def _write(path: Path, members: list[tuple[str, Path, int]], progress: Progress) -> None:
+    listing: dict[str, dict[str, object]] = {}
+    total, done = sum(size for _, _, size in members), 0
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w") as tar:
+        for name, source, size in members:
+            with source.open("rb") as stream:
+                content = stream.read(size) if size < 1 << 20 else None
+                body = io.BytesIO(content) if content is not None else stream
+                info = tarfile.TarInfo(name)
+                info.size, info.mode = size, 0o600
+                tar.addfile(info, body)
+            listing[name] = {"bytes": size, "sha256": _digest(source, size)}
+            done += size
+            progress(done, total)
+        manifest = json.dumps({"format": FORMAT, "files": listing}, sort_keys=True).encode()
+        info = tarfile.TarInfo("manifest.json")
+        info.size, info.mode = len(manifest), 0o600
+        tar.addfile(info, io.BytesIO(manifest))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _digest(path: Path, size: int) -> str:
+    from hashlib import sha256
+
+    digest, left = sha256(), size
+    with path.open("rb") as stream:
+        while left and (block := stream.read(min(left, 1 << 20))):
+            digest.update(block)
+            left -= len(block)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _opened(path: Path, near: Path | None = None) -> Iterator[tuple[Path, dict[str, object]]]:
+    """Unpack beside the final place and check every file against the list."""
+    if near is not None:
+        private_dir(near)
+    with tempfile.TemporaryDirectory(dir=near or path.parent, prefix=".nagori-") as work:
+        folder = private_dir(Path(work) / "data")
+        try:
+            with tarfile.open(path, "r:") as tar:
+                tar.extractall(folder, filter="data")
+            manifest = json.loads((folder / "manifest.json").read_bytes())
+            files = manifest["files"]
+        except (tarfile.TarError, ValueError, KeyError, FileNotFoundError) as fault:
+            raise InvalidInput(
+                "path", "{path} is not a backup of nagori: {reason}", path=path, reason=fault
+            ) from None
+        _compare(path, folder, files)
+        (folder / "manifest.json").unlink()
+        yield folder, files
+
+
+def _compare(path: Path, folder: Path, files: dict[str, dict[str, object]]) -> None:
+    present = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    if present != {*files, "manifest.json"}:
+        raise InvalidInput("path", "{path}: files are missing or strange", path=path)
+    for name, facts in files.items():
+        with (folder / name).open("rb") as stream:
+            if file_digest(stream, "sha256").hexdigest() != facts["sha256"]:
+                raise InvalidInput("path", "{path}: {name} is damaged (checksum)", path=path, name=name)
+        (folder / name).chmod(0o600)
+    for sub in folder.rglob("*"):
+        if sub.is_dir():
+            sub.chmod(0o700)
+
+
+def _prove(folder: Path) -> int:
+    """Every journal line is sound; the number of events."""
+    journal, events = FileJournal(folder / "journal"), 0
+    for space in journal.spaces():
+        verdict = journal.verify(space)
+        if not verdict.sound:
+            first = verdict.damage[0]
+            where = {"file": first.file, "offset": first.offset, "reason": first.problem}
+            raise InvalidInput("path", "journal {file} at byte {offset}: {reason}", **where)
+        events += verdict.events
+    return events
+
+
+@contextmanager
+def _trouble(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as fault:
+        raise StoreError(
+            "{path}: {reason}", path=fault.filename or path, reason=fault.strerror or fault
+        ) from fault

@@ -1,0 +1,118 @@
+"""Edit, forget, undo: every memory can be corrected, let go and brought back.
+
+Nothing here destroys: an edit keeps the old words in the journal, forgetting hides, and undo tells the
+story again without the part that was undone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nagori.core.decay import coefficient_for
+from nagori.core.fold import Event, fold
+from nagori.core.model import Memory, Scope, Text
+from nagori.core.record import emotion_record, to_record
+from nagori.core.text import keywords
+from nagori.errors import Conflict, InvalidInput, NotFound
+from nagori.parts import Parts
+from nagori.services.remember import Edit, embed, safe_text
+
+UNDOABLE = frozenset({"edited", "protected", "unprotected", "forgotten", "superseded", "imported", "formed"})
+
+
+def edit(parts: Parts, scope: Scope, id: str, changes: Edit) -> Memory:
+    """Correct a memory. It is found by its new words at once."""
+    memory = see(parts, scope, id)
+    data = _edited(parts, memory, changes)
+    if not data:
+        raise InvalidInput("edit", "nothing to change")
+    return _change(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
+
+
+def forget(parts: Parts, scope: Scope, id: str) -> Memory:
+    """Hide a memory from every recall. `undo` brings it back."""
+    memory = see(parts, scope, id)
+    if memory.forgotten:
+        return memory
+    return _change(parts, scope, memory, Event("forgotten", parts.clock.now(), {}, memory.id))
+
+
+def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
+    """Take back the last change of a memory; the memory as it is now, and what was undone."""
+    memory, now = see(parts, scope, id), parts.clock.now()
+    story = tell(parts, scope, memory.id)
+    taken_back = {event.data["seq"] for event in story if event.type == "undone"}
+    standing = [e for e in story if e.type in UNDOABLE and e.seq not in taken_back]
+    if not standing:
+        raise InvalidInput("undo", "nothing to undo")
+    last = standing[-1]
+    if last.type in ("formed", "imported"):
+        return forget(parts, scope, memory.id), last.type
+    told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
+    before = fold(told_again, lambda _: None).memories[memory.id]
+    event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
+    return _change(parts, scope, memory, event), last.type
+
+
+def _change(parts: Parts, scope: Scope, seen: Memory, event: Event) -> Memory:
+    """Make one change to a memory as it was seen; Conflict if somebody was faster. The vector of the new
+    words is computed before, so that row, words and vector change together."""
+    after = fold([event], lambda _: seen).memories[seen.id]
+    vectors = embed(parts, scope, [after]) if after.digest != seen.digest else {}
+
+    def decide() -> list[Event]:
+        known = parts.store.look(scope.space, seen.id)
+        if known is None or known.version != seen.version:
+            raise Conflict("{id} was changed by somebody else meanwhile; look again", id=seen.id)
+        return [event]
+
+    parts.ledger.write(scope.space, decide, vectors)
+    return see(parts, scope, seen.id)
+
+
+def see(parts: Parts, scope: Scope, id: str) -> Memory:
+    """The memory `id`, if this scope may see it; a unique beginning of an id will do."""
+    if not isinstance(id, str) or not id.strip():
+        raise InvalidInput("id", "not an id")
+    found = parts.store.get(scope, [id])
+    if not found and len(id) >= 6:
+        matches = parts.store.with_prefix(scope, id, 2)
+        found = parts.store.get(scope, matches) if len(matches) == 1 else []
+    if not found:
+        raise NotFound(id)
+    return found[0]
+
+
+def tell(parts: Parts, scope: Scope, id: str) -> list[Event]:
+    """Everything that ever happened to a memory, oldest first, read from the journal."""
+    entries = parts.store.history(scope.space, id)
+    events = (parts.journal.event_at(scope.space, entry.place) for entry in entries)
+    return [event for event in events if event is not None]
+
+
+def _edited(parts: Parts, memory: Memory, changes: Edit) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    old = memory.text
+    text = Text(
+        old.trigger if changes.trigger is None else safe_text(parts, changes.trigger, "trigger"),
+        old.content if changes.content is None else safe_text(parts, changes.content, "content"),
+    )
+    if text != old:
+        if not text.whole:
+            raise InvalidInput("content", "nothing would be left; use forget")
+        data["text"] = {"trigger": text.trigger, "content": text.content}
+        data["keywords"] = keywords(text.whole)
+    for name in ("kind", "category", "privacy"):
+        value = getattr(changes, name)
+        if value is not None and value != getattr(memory, name):
+            data[name] = str(value)
+    if changes.emotion is not None and changes.emotion != memory.emotion:
+        data["emotion"] = emotion_record(changes.emotion)
+    if {"kind", "category", "emotion"} & set(data):
+        data["coefficient"] = coefficient_for(
+            changes.category or memory.category,
+            (changes.emotion or memory.emotion).intensity,
+            changes.kind or memory.kind,
+            parts.config.retention,
+        )
+    return data

@@ -1,0 +1,183 @@
+"""Export and import: memories leave and come back as plain text.
+
+JSONL is complete: a memory with its levels, its counters and its past strength, one a line, then the
+relations, in an order that depends on nothing but the memories, so two equal stores export equal bytes.
+Markdown is for reading and for notes written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from nagori.core.fold import Event
+from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust
+from nagori.core.record import from_record, relation_of, relation_record, to_record
+from nagori.errors import InvalidInput
+from nagori.parts import Parts, Progress, no_progress
+from nagori.services.protect import ensure_room
+from nagori.services.remember import AT_ONCE, Draft, embed, remember_many, safe_text
+
+HEADER = {"nagori": "export", "version": 1}
+EVERYTHING = Filter(archived=True, forgotten=True)
+PAGE = 1000
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import did. `faults` names the lines that could not be taken."""
+
+    added: int = 0
+    known: int = 0
+    relations: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+def memories(parts: Parts, scope: Scope, filter: Filter = EVERYTHING) -> Iterator[Memory]:
+    """Every memory of the scope, oldest first."""
+    parts.ledger.catch_up(scope.space)
+    pages: list[list[str]] = []
+    last = None
+    while page := parts.store.find(scope, filter, limit=PAGE, older_than=last):
+        pages.append([memory.id for memory in page])
+        last = page[-1]
+    for ids in reversed(pages):
+        yield from reversed(parts.store.get(scope, ids))
+
+
+def to_jsonl(parts: Parts, scope: Scope) -> Iterator[str]:
+    """The lines of a complete export."""
+    yield _line(HEADER)
+    ids = []
+    for memory in memories(parts, scope):
+        ids.append(memory.id)
+        yield _line({"memory": to_record(memory)})
+    seen = set()
+    for start in range(0, len(ids), PAGE):
+        for relation in parts.store.relations(scope, ids[start : start + PAGE]):
+            if relation not in seen:
+                seen.add(relation)
+                yield _line({"relation": relation_record(relation)})
+
+
+def to_markdown(parts: Parts, scope: Scope) -> Iterator[str]:
+    """The lines of a page for people: one section a day, one bullet a memory."""
+    yield "# nagori"
+    day = None
+    for memory in memories(parts, scope, Filter()):
+        local = memory.created.astimezone(parts.clock.zone)
+        if local.date() != day:
+            day = local.date()
+            yield from ("", f"## {day.isoformat()}", "")
+        text = memory.text
+        said = " → ".join(half.replace("\n", " ") for half in (text.trigger, text.content) if half)
+        yield f"- {said} <!-- {memory.id} {memory.kind} -->"
+
+
+def from_jsonl(
+    parts: Parts, scope: Scope, lines: Iterable[str], progress: Progress = no_progress
+) -> Imported:
+    """Take an export in. Memories that are here already stay as they are; bad lines are named, and the
+    good ones are taken all the same."""
+    report, links = Imported(), []
+    numbered = enumerate(lines, 1)
+    while bundle := list(islice(numbered, AT_ONCE)):
+        newcomers: list[Memory] = []
+        for number, line in bundle:
+            try:
+                item = _item(line)
+                if "memory" in item:
+                    newcomers.append(_safe(parts, from_record(item["memory"])))
+                elif "relation" in item:
+                    links.append(relation_of(str(item["relation"].get("source")), item["relation"]))
+            except InvalidInput as fault:
+                report.faults.append(f"line {number}: {fault}")
+        _take_in(parts, scope, newcomers, report)
+        progress(bundle[-1][0], 0)
+    _link(parts, scope, links, report)
+    return report
+
+
+def from_markdown(parts: Parts, scope: Scope, lines: Iterable[str]) -> Imported:
+    """Every bullet becomes a memory; so does every paragraph. Headings are left out."""
+    drafts = [Draft(content=text, trust=Trust.IMPORT) for text in _notes(lines)]
+    kept = remember_many(parts, scope, drafts) if drafts else []
+    fresh = sum(1 for memory in kept if memory.mentions == 1)
+    return Imported(added=fresh, known=len(kept) - fresh)
+
+
+def _take_in(parts: Parts, scope: Scope, newcomers: list[Memory], report: Imported) -> None:
+    vectors = embed(parts, scope, newcomers)
+
+    def decide() -> list[Event]:
+        fresh = {m.id: m for m in newcomers if parts.store.look(scope.space, m.id) is None}
+        ensure_room(parts, scope, sum(m.protected for m in fresh.values()))
+        report.added += len(fresh)
+        report.known += len(newcomers) - len(fresh)
+        now = parts.clock.now()
+        return [Event("imported", now, {"memory": to_record(m)}, m.id, by="import") for m in fresh.values()]
+
+    parts.ledger.write(scope.space, decide, vectors)
+
+
+def _link(parts: Parts, scope: Scope, links: list[Any], report: Imported) -> None:
+    def decide() -> list[Event]:
+        now = parts.clock.now()
+        known = {m.id for m in parts.store.get(scope, [end for r in links for end in (r.source, r.target)])}
+        whole = [r for r in links if {r.source, r.target} <= known]
+        report.relations = len(whole)
+        return [
+            Event("linked", now, {"target": r.target, "type": str(r.type)}, r.source, by="import")
+            for r in whole
+        ]
+
+    if links:
+        parts.ledger.write(scope.space, decide)
+
+
+def _safe(parts: Parts, memory: Memory) -> Memory:
+    """Nobody vouches for what an import says: it is cleaned like anything else."""
+    texts = {
+        Level(level): Text(safe_text(parts, t.trigger, "trigger"), safe_text(parts, t.content, "content"))
+        for level, t in memory.texts.items()
+    }
+    if not any(text.whole for text in texts.values()):
+        raise InvalidInput("memory.texts", "empty")
+    return replace(memory, texts=texts)
+
+
+def _item(line: str) -> dict[str, Any]:
+    try:
+        item = json.loads(line) if line.strip() else {}
+    except (ValueError, RecursionError) as fault:
+        raise InvalidInput("line", "not JSON: {reason}", reason=fault) from None
+    if not isinstance(item, dict):
+        raise InvalidInput("line", "not an object")
+    if item and not {"memory", "relation", "nagori"} & set(item):
+        raise InvalidInput("line", "neither a memory nor a relation")
+    if item.get("nagori") == "export" and item.get("version", 0) > HEADER["version"]:
+        raise InvalidInput(
+            "line", "export version {version} is newer than this nagori", version=item["version"]
+        )
+    return item
+
+
+def _notes(lines: Iterable[str]) -> Iterator[str]:
+    paragraph: list[str] = []
+    for raw in [*lines, ""]:
+        line = re.sub(r"<!--.*?-->", "", raw).rstrip()
+        bullet = re.match(r"\s*(?:[-*+]|\d+[.)])\s+(.+)", line)
+        if bullet or not line or line.startswith("#"):
+            if paragraph:
+                yield " ".join(paragraph)
+            paragraph = [bullet[1]] if bullet else []
+        else:
+            paragraph.append(line.strip())
+
+
+def _line(item: dict[str, Any]) -> str:
+    return json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,83 @@
+"""Why and status: a memory explains itself, and the store tells how it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from nagori.core import decay
+from nagori.core.fold import Event
+from nagori.core.life import Tier, entered_at, tier_of
+from nagori.core.model import Level, Memory, Recollection, Relation, Scope
+from nagori.parts import Parts
+from nagori.protocols import Counts
+from nagori.services.change import see, tell
+from nagori.services.recall import Question, recall
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a memory is as strong as it is, what happened to it, and what will."""
+
+    memory: Memory
+    retention: float
+    days: float
+    tier: Tier
+    forecast: list[tuple[Level, datetime]]
+    history: list[Event]
+    relations: list[Relation]
+    recollection: Recollection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How the house is."""
+
+    data_dir: Path
+    counts: Counts
+    store_bytes: int
+    journal_bytes: int
+    events: int
+    last_event: datetime | None
+    embedder: str | None
+    law: str
+
+
+def why(parts: Parts, scope: Scope, id: str, query: str | None = None) -> Explanation:
+    """Everything there is to say about one memory; with `query`, also how it ranks for it."""
+    parts.ledger.catch_up(scope.space)
+    memory, now = see(parts, scope, id), parts.clock.now()
+    config = parts.config
+    recollection = None
+    if query is not None:
+        answers = recall(parts, scope, Question(query, k=50, mark=False))
+        recollection = next((r for r in answers if r.memory.id == memory.id), None)
+    days = decay.memory_days(memory, now)
+    return Explanation(
+        memory=memory,
+        retention=decay.retention(memory, now, config.retention, config.weekly),
+        days=days,
+        tier=tier_of(days, config.tiers),
+        forecast=decay.forecast(memory, now, entered_at(config.levels), config.retention, config.weekly),
+        history=tell(parts, scope, memory.id),
+        relations=parts.store.relations(scope, [memory.id]),
+        recollection=recollection,
+    )
+
+
+def status(parts: Parts, scope: Scope) -> Status:
+    """Counts, sizes and the last thing that happened."""
+    parts.ledger.catch_up(scope.space)
+    embedder = parts.embedder
+    newest = parts.store.last_log(scope.space, 1)
+    return Status(
+        data_dir=parts.data_dir,
+        counts=parts.store.count(scope, embedder.model if embedder else None),
+        store_bytes=sum(path.stat().st_size for path in parts.data_dir.glob("nagori.db*")),
+        journal_bytes=sum(path.stat().st_size for path in parts.journal.folder(scope.space).glob("*.jsonl")),
+        events=parts.store.cursor(scope.space).seq,
+        last_event=newest[0].at if newest else None,
+        embedder=embedder.model if embedder else None,
+        law=parts.config.retention.law,
+    )

@@ -1,0 +1,210 @@
+"""Remember: what was said becomes a memory, once.
+
+The id comes from the words and where they belong, so saying the same thing again (or eight processes
+saying it at once) makes one memory that was mentioned more often, not eight.
+"""
+
+from __future__ import annotations
+
+from base64 import b32encode
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from itertools import islice
+
+from nagori.core.decay import coefficient_for
+from nagori.core.fold import Event
+from nagori.core.model import (
+    Category,
+    Emotion,
+    Kind,
+    Level,
+    Memory,
+    Privacy,
+    Scope,
+    Source,
+    Text,
+    Trust,
+    one_of,
+    utc,
+)
+from nagori.core.privacy import redact_secrets, strip_private
+from nagori.core.record import to_record
+from nagori.core.text import clean, keywords
+from nagori.errors import InvalidInput
+from nagori.parts import Parts, Progress, no_progress
+from nagori.protocols import Vector
+from nagori.services.protect import ensure_room
+
+LONGEST_TEXT = 1_000_000
+AT_ONCE = 500
+TOLD = 60.0  # intensity of what somebody took the trouble to tell: clear interest, 001's third band
+
+Look = Callable[[str], Memory | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Something to remember, before it has an id. `content` is what; `trigger` is what set it off."""
+
+    content: str
+    trigger: str = ""
+    kind: Kind = Kind.FACT
+    category: Category | None = None
+    emotion: Emotion = field(default_factory=lambda: Emotion(TOLD))
+    created: datetime | None = None
+    source: Source = field(default_factory=Source)
+    trust: Trust = Trust.USER
+    privacy: Privacy = Privacy.PUBLIC
+    protect: bool = False
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        if not isinstance(self.source, Source):
+            raise InvalidInput("source", "{type} is not a Source", type=type(self.source).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What shall be different; None leaves it as it is."""
+
+    content: str | None = None
+    trigger: str | None = None
+    kind: Kind | None = None
+    category: Category | None = None
+    emotion: Emotion | None = None
+    privacy: Privacy | None = None
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+
+
+def check_choices(asked: Draft | Edit) -> None:
+    """Plain strings become members of their enums; anything else is refused by its name."""
+    for name, enum in (("kind", Kind), ("category", Category), ("privacy", Privacy), ("trust", Trust)):
+        value = getattr(asked, name, None)
+        if value is not None:
+            object.__setattr__(asked, name, one_of(enum, value, name))
+    if asked.emotion is not None and not isinstance(asked.emotion, Emotion):
+        raise InvalidInput("emotion", "{type} is not an Emotion", type=type(asked.emotion).__name__)
+
+
+def remember(parts: Parts, scope: Scope, draft: Draft) -> Memory:
+    """Keep one thing. When this returns, it is kept."""
+    return remember_many(parts, scope, [draft])[0]
+
+
+def remember_many(
+    parts: Parts, scope: Scope, drafts: Iterable[Draft], progress: Progress = no_progress
+) -> list[Memory]:
+    """Keep many things, in bundles: each bundle is kept whole or not at all."""
+    kept: list[Memory] = []
+    total = len(drafts) if isinstance(drafts, Sequence) else 0
+    iterator = iter(drafts)
+    while bundle := list(islice(iterator, AT_ONCE)):
+        kept += _keep(parts, scope, [compose(parts, scope, draft) for draft in bundle])
+        progress(len(kept), total)
+    return kept
+
+
+def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:
+    """The memory a draft would become: cleaned, without secrets, with its strength at birth."""
+    text = Text(safe_text(parts, draft.trigger, "trigger"), safe_text(parts, draft.content, "content"))
+    if not text.whole:
+        raise InvalidInput("content", "nothing to remember: the text is empty")
+    born = utc(draft.created, "created") if draft.created else parts.clock.now()
+    coefficient = coefficient_for(draft.category, draft.emotion.intensity, draft.kind, parts.config.retention)
+    memory = Memory(
+        id="",
+        created=born,
+        anchor=born,
+        texts={Level.FULL: text},
+        kind=draft.kind,
+        category=draft.category,
+        emotion=draft.emotion,
+        coefficient=coefficient,
+        keywords=tuple(keywords(text.whole)),
+        trust=draft.trust,
+        privacy=draft.privacy,
+        project=scope.project,
+        agent=scope.agent,
+        role=scope.role,
+        source=draft.source,
+        protected=draft.protect,
+    )
+    return replace(memory, id=identify(memory))
+
+
+def safe_text(parts: Parts, text: str, name: str) -> str:
+    """`text` fit to be stored: no private passages, no secrets, no control characters."""
+    if not isinstance(text, str):
+        raise InvalidInput(name, "{type} is not a text", type=type(text).__name__)
+    if len(text) > LONGEST_TEXT:
+        counts = {"n": f"{len(text):,}", "most": f"{LONGEST_TEXT:,}"}
+        raise InvalidInput(name, "{n} characters; at most {most}: cut it in pieces", **counts)
+    text = clean(text)
+    if parts.config.privacy.strip_private:
+        text = strip_private(text)
+    if parts.config.privacy.redact_secrets:
+        text, _ = redact_secrets(text)
+    return text.strip()
+
+
+def identify(memory: Memory, again: int = 0) -> str:
+    """An id from what a memory says and where it belongs; `again` > 0 when that one is taken."""
+    text, source = memory.texts[Level.FULL], memory.source
+    belongs = (memory.project, memory.agent, memory.role, memory.privacy, source.session, source.turn)
+    said = (source.speaker, text.trigger, text.content, again or "")
+    digest = sha256("\x1f".join(f"{part}" for part in (*belongs, *said)).encode()).digest()
+    return "mem_" + b32encode(digest[:10]).decode().lower()
+
+
+def _keep(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> list[Memory]:
+    vectors = embed(parts, scope, memories)
+    chosen: list[str] = []
+
+    def decide() -> list[Event]:
+        now, events = parts.clock.now(), []
+        newborn: dict[str, Memory] = {}
+        ensure_room(parts, scope, sum(m.protected for m in memories))
+        for memory in memories:
+            id, known = _place(memory, lambda id: newborn.get(id) or parts.store.look(scope.space, id))
+            chosen.append(id)
+            if known is None:
+                newborn[id] = replace(memory, id=id)
+                events.append(Event("formed", now, {"memory": to_record(newborn[id])}, id))
+            else:
+                events.append(Event("mentioned", now, {}, id))
+                if memory.protected and not known.protected:
+                    events.append(Event("protected", now, {}, id))
+        return events
+
+    parts.ledger.write(scope.space, decide, vectors)
+    found = {memory.id: memory for memory in parts.store.get(scope, chosen)}
+    # The store may be behind (it could not be written); the journal has them, so the answer is still yes.
+    return [found.get(id) or replace(memory, id=id) for id, memory in zip(chosen, memories, strict=True)]
+
+
+def _place(memory: Memory, look: Look) -> tuple[str, Memory | None]:
+    """The id for a memory, and who holds it already. One that was edited since is somebody else."""
+    again = 0
+    while True:
+        id = identify(memory, again)
+        known = look(id)
+        if known is None or known.texts.get(Level.FULL) == memory.texts[Level.FULL]:
+            return id, known
+        again += 1
+
+
+def embed(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, Vector]:
+    """Vectors for memories, by id: known ones from the store, the others computed. Outside any lock."""
+    embedder = parts.embedder
+    if embedder is None:
+        return {}
+    digests = {memory.digest: memory.searchable for memory in memories}
+    known = parts.store.vectors_of(scope.space, embedder.model, list(digests))
+    missing = [digest for digest in digests if digest not in known]
+    fresh = embedder.embed_passages([digests[digest] for digest in missing])
+    known |= dict(zip(missing, fresh, strict=True))
+    return {m.id: Vector(embedder.model, m.digest, known[m.digest]) for m in memories}

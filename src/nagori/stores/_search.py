@@ -1,0 +1,308 @@
+"""How SQLite finds memories: the scope and the filter as SQL, words by FTS5, vectors by scan.
+
+Vectors are scanned exactly while there are few. Past `MANY`, one bit a dimension (is it above the
+model's average?) is compared first, and only a generous shortlist is measured exactly: at 100,000
+vectors that is a tenth of the work, and the bits are small enough to stay in the cache.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from nagori.core.model import Filter, Hit, Memory, Scope
+from nagori.core.text import fts_query
+from nagori.protocols import Vector
+from nagori.stores._common import micros
+from nagori.stores._rows import ask
+
+MANY = 4096  # from here on a shortlist pays
+SHORTLIST = 4000  # bits agree with cosine well enough that the true ten are in here (see bench/)
+KEY_BITS = 40  # a space holds up to 2^40 memories; see 0001_memories.sql
+
+Condition = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A vector model and its tables. Their names are made of the number alone."""
+
+    id: int
+    name: str
+    dimension: int
+    center: bytes | None
+
+    @property
+    def vectors(self) -> str:
+        return f"vector_{self.id:d}"
+
+    @property
+    def bits(self) -> str:
+        return f"bits_{self.id:d}"
+
+
+def keys(number: int | None) -> tuple[int, int]:
+    """The range of keys of a space; an unknown space has an empty one."""
+    if number is None:
+        return (1, 0)
+    return (number << KEY_BITS, ((number + 1) << KEY_BITS) - 1)
+
+
+def seen_by(scope: Scope, number: int | None, table: str = "m") -> Condition:
+    """What `core.selection.sees` says, as SQL."""
+    low, high = keys(number)
+    parts, values = [f"{table}.key BETWEEN ? AND ?"], [low, high]
+    if table == "m":
+        parts, values = ["m.space = ?"], [number]  # type: ignore[list-item]
+    visible, more = _visible(scope, table)
+    return " AND ".join([*parts, *visible]), (*values, *more)
+
+
+def _visible(scope: Scope, table: str) -> tuple[list[str], list[Any]]:
+    parts: list[str] = []
+    values: list[Any] = []
+    if scope.project is not None:
+        parts.append(f"({table}.project IS NULL OR {table}.project = ?)")
+        values.append(scope.project)
+    if scope.agent is not None or scope.role is not None:
+        parts.append(
+            f"({table}.privacy = 'public' OR {table}.agent = ?"
+            f" OR ({table}.privacy = 'agent-only' AND {table}.role = ?))"
+        )
+        values += [scope.agent, scope.role]
+    return parts, values
+
+
+def meant(scope: Scope, number: int | None, filter: Filter) -> Condition:
+    """What `core.selection.sees` and `passes` say together, as SQL on the table m."""
+    seen, values = seen_by(scope, number)
+    narrowed, more = _passes(filter)
+    alive = _alive(filter)
+    return " AND ".join([seen, *alive, *narrowed]), (*values, *more)
+
+
+def _alive(filter: Filter) -> list[str]:
+    parts = []
+    if not filter.archived:
+        parts.append("m.level <> 4")
+    if not filter.forgotten:
+        parts.append("m.forgotten_at IS NULL")
+    return parts
+
+
+def _passes(filter: Filter) -> tuple[list[str], list[Any]]:
+    parts: list[str] = []
+    values: list[Any] = []
+    for column, wanted in (
+        ("kind", filter.kinds),
+        ("level", filter.levels),
+        ("category", filter.categories),
+    ):
+        if wanted is not None:
+            parts.append(f"m.{column} IN (SELECT value FROM json_each(?))")
+            values.append(json.dumps(sorted(wanted)))
+    for condition, value in (
+        ("m.created >= ?", micros(filter.since)),
+        ("m.created < ?", micros(filter.until)),
+        ("m.session = ?", filter.session),
+        ("m.protected = ?", filter.protected),
+    ):
+        if value is not None:
+            parts.append(condition)
+            values.append(int(value) if isinstance(value, bool) else value)
+    return parts, values
+
+
+def by_words(
+    db: apsw.Connection, scope: Scope, number: int | None, words: Sequence[str], k: int, filter: Filter
+) -> list[Hit]:
+    """BM25 over the space's range of the word index."""
+    query = fts_query(words)
+    if not query:
+        return []
+    where, values = meant(scope, number, filter)
+    sql = f"""
+        SELECT m.id, -bm25(words) AS score FROM words JOIN memory m ON m.key = words.rowid
+        WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? AND {where}
+        ORDER BY score DESC, m.id LIMIT ?"""
+    return [Hit(*row) for row in db.execute(sql, (query, *keys(number), *values, k))]
+
+
+def by_vector(
+    db: apsw.Connection, scope: Scope, number: int | None, vector: bytes, model: Model, k: int, filter: Filter
+) -> list[Hit]:
+    """Cosine, exact: over everything, or over a shortlist when there is very much."""
+    where, values = meant(scope, number, filter)
+    among, more = f"v.key BETWEEN {keys(number)[0]:d} AND {keys(number)[1]:d}", ()
+    if model.center is not None:
+        shortlist = _shortlist(db, scope, number, vector, model, max(SHORTLIST, 20 * k), filter)
+        among, more = "v.key IN (SELECT value FROM json_each(?))", (json.dumps(shortlist),)  # type: ignore[assignment]
+    sql = f"""
+        SELECT m.id, 1 - vec_distance_cosine(v.v, ?) AS score
+        FROM {model.vectors} v JOIN memory m ON m.key = v.key
+        WHERE {among} AND {where} ORDER BY score DESC, m.id LIMIT ?"""
+    return [Hit(*row) for row in db.execute(sql, (vector, *more, *values, k))]
+
+
+def _shortlist(
+    db: apsw.Connection, scope: Scope, number: int | None, vector: bytes, model: Model, n: int, filter: Filter
+) -> list[int]:
+    seen, values = seen_by(scope, number, "b")
+    parts = [seen]
+    if not (filter.archived or filter.forgotten):
+        parts.append("b.alive")
+    narrowed, more = _passes(filter)
+    if narrowed:
+        parts.append(
+            f"b.key IN (SELECT m.key FROM memory m WHERE {' AND '.join(['m.space = ?', *narrowed])})"
+        )
+        more = [number, *more]
+    sql = f"""
+        SELECT b.key FROM {model.bits} b WHERE {" AND ".join(parts)}
+        ORDER BY vec_distance_hamming(vec_bit(b.b), vec_quantize_binary(vec_sub(?, ?))), b.key LIMIT ?"""
+    return [key for (key,) in db.execute(sql, (*values, *more, vector, model.center, n))]
+
+
+# --- keeping vectors ------------------------------------------------------------------------------
+
+
+def load_model(db: apsw.Connection, name: str) -> Model | None:
+    row = db.execute("SELECT id, name, dimension, center FROM model WHERE name = ?", (name,)).fetchone()
+    return Model(*row) if row else None
+
+
+def new_model(db: apsw.Connection, name: str, dimension: int) -> Model:
+    """Register a model and make its tables."""
+    db.execute("INSERT INTO model (name, dimension) VALUES (?, ?)", (name, dimension))
+    model = load_model(db, name)
+    assert model is not None
+    db.execute(
+        f"CREATE TABLE {model.vectors} (key INTEGER PRIMARY KEY, digest BLOB NOT NULL, v BLOB NOT NULL)"
+    )
+    db.execute(f"CREATE INDEX {model.vectors}_digest ON {model.vectors} (digest)")
+    db.execute(
+        f"CREATE TABLE {model.bits} (key INTEGER PRIMARY KEY, alive INTEGER NOT NULL, "
+        "project TEXT, agent TEXT, role TEXT, privacy TEXT NOT NULL, b BLOB NOT NULL)"
+    )
+    return model
+
+
+def put_vector(db: apsw.Connection, model: Model, number: int, id: str, vector: Vector) -> int:
+    """Keep a vector if it is of the memory's present text; 1 if kept."""
+    row = db.execute("SELECT key, digest FROM memory WHERE space = ? AND id = ?", (number, id)).fetchone()
+    if row is None or row[1] != vector.digest:
+        return 0
+    key = row[0]
+    fresh = db.execute(f"SELECT 1 FROM {model.vectors} WHERE key = ?", (key,)).fetchone() is None
+    db.execute(
+        f"INSERT OR REPLACE INTO {model.vectors} (key, digest, v) VALUES (?, ?, ?)",
+        (key, vector.digest, vector.data),
+    )
+    db.execute("UPDATE model SET vectors = vectors + ? WHERE id = ?", (int(fresh), model.id))
+    if model.center is not None:
+        _put_bits(db, model, "m.key = ?", (key,))
+    return 1
+
+
+def refresh_vector(db: apsw.Connection, model: Model, key: int, memory: Memory) -> None:
+    """After a memory changed: a vector of other words goes; who may see it is copied to the bits."""
+    db.execute(f"DELETE FROM {model.vectors} WHERE key = ? AND digest <> ?", (key, memory.digest))
+    if db.changes():
+        db.execute("UPDATE model SET vectors = vectors - 1 WHERE id = ?", (model.id,))
+    if model.center is not None:
+        _put_bits(db, model, "m.key = ?", (key,))
+        db.execute(
+            f"DELETE FROM {model.bits} WHERE key = ? AND key NOT IN (SELECT key FROM {model.vectors})", (key,)
+        )
+
+
+def grow_bits(db: apsw.Connection, model: Model) -> bool:
+    """Make the shortlist table once there are many vectors; True if it was made now."""
+    count = db.execute("SELECT vectors FROM model WHERE id = ?", (model.id,)).fetchone()
+    few = count is None or count[0] < MANY
+    if few or model.center is not None or model.dimension % 8:  # bits come in whole bytes
+        return False
+    center = _center(db, model)
+    db.execute("UPDATE model SET center = ? WHERE id = ?", (center, model.id))
+    _put_bits(db, Model(model.id, model.name, model.dimension, center), "1", ())
+    return True
+
+
+def _center(db: apsw.Connection, model: Model) -> bytes:
+    """The average of a sample. Without it the bits of models whose vectors all point one way say little."""
+    sample = ask(db, f"SELECT v FROM {model.vectors} ORDER BY digest LIMIT 512")
+    columns = zip(*(array("f", data) for (data,) in sample), strict=True)
+    return array("f", (sum(column) / len(sample) for column in columns)).tobytes()
+
+
+def _put_bits(db: apsw.Connection, model: Model, where: str, values: tuple[Any, ...]) -> None:
+    sql = f"""
+        INSERT OR REPLACE INTO {model.bits} (key, alive, project, agent, role, privacy, b)
+        SELECT m.key, m.level <> 4 AND m.forgotten_at IS NULL, m.project, m.agent, m.role, m.privacy,
+               vec_quantize_binary(vec_sub(v.v, ?))
+        FROM memory m JOIN {model.vectors} v ON v.key = m.key WHERE {where}"""
+    db.execute(sql, (model.center, *values))
+
+
+def set_vectors_aside(db: apsw.Connection, model: Model, number: int) -> None:
+    """Keep a space's vectors by the text they are of, while its rows are made anew."""
+    rows = f"SELECT digest, v FROM {model.vectors} WHERE key BETWEEN ? AND ?"
+    db.execute(f"CREATE TEMP TABLE kept_{model.id:d} AS {rows}", keys(number))
+    db.execute(f"CREATE INDEX temp.kept_{model.id:d}_digest ON kept_{model.id:d} (digest)")
+
+
+def bring_vectors_back(db: apsw.Connection, model: Model, number: int) -> None:
+    db.execute(
+        f"INSERT OR IGNORE INTO {model.vectors} (key, digest, v) SELECT m.key, m.digest, k.v "
+        f"FROM memory m JOIN temp.kept_{model.id:d} k ON k.digest = m.digest WHERE m.space = ?",
+        (number,),
+    )
+    db.execute(f"DROP TABLE temp.kept_{model.id:d}")
+    db.execute(f"UPDATE model SET vectors = (SELECT count(*) FROM {model.vectors}) WHERE id = ?", (model.id,))
+    if model.center is not None:
+        _put_bits(db, model, "m.space = ?", (number,))
+
+
+def empty(db: apsw.Connection, models: Sequence[Model], number: int) -> None:
+    """Take every row of a space out of every table but the words, which must be told row by row."""
+    span = keys(number)
+    for model in models:
+        db.execute(f"DELETE FROM {model.vectors} WHERE key BETWEEN ? AND ?", span)
+        db.execute(f"DELETE FROM {model.bits} WHERE key BETWEEN ? AND ?", span)
+    db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", span)
+    for table in ("memory", "relation", "log"):
+        db.execute(f"DELETE FROM {table} WHERE space = ?", (number,))
+
+
+def without_vector(model: Model | None) -> str:
+    """SQL: the memory m has no vector of its present text."""
+    if model is None:
+        return "1"
+    return f"NOT EXISTS (SELECT 1 FROM {model.vectors} v WHERE v.key = m.key AND v.digest = m.digest)"
+
+
+def disagreements(db: apsw.Connection, models: Sequence[Model]) -> Iterator[str]:
+    """Where tables that must agree do not."""
+    questions = {
+        "memories without words": "SELECT key FROM memory EXCEPT SELECT id FROM words_docsize",
+        "words without a memory": "SELECT id FROM words_docsize EXCEPT SELECT key FROM memory",
+        "memories without text": "SELECT key FROM memory EXCEPT SELECT key FROM text",
+        "text without a memory": "SELECT key FROM text EXCEPT SELECT key FROM memory",
+    }
+    for model in models:
+        questions[f"vectors without a memory ({model.name})"] = (
+            f"SELECT key FROM {model.vectors} EXCEPT SELECT key FROM memory"
+        )
+        if model.center is not None:
+            questions[f"vectors without bits ({model.name})"] = (
+                f"SELECT key FROM {model.vectors} EXCEPT SELECT key FROM {model.bits}"
+            )
+    for fault, sql in questions.items():
+        count = len(db.execute(sql).fetchall())
+        if count:
+            yield f"{count} {fault}"

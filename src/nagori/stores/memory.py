@@ -1,0 +1,224 @@
+"""A store in plain dictionaries: the oracle of the contract suite, and handy in tests.
+
+It is written to be obviously right, not fast: every other engine is compared with it.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope
+from nagori.core.ranking import cosine
+from nagori.core.selection import index_words, passes, sees
+from nagori.errors import Conflict, StoreError
+from nagori.protocols import Batch, Counts, Cursor, LogEntry, Space, Vector
+from nagori.stores._common import check_vector
+
+K1, B = 1.2, 0.75
+
+
+class _Room:
+    """Everything of one space."""
+
+    def __init__(self) -> None:
+        self.cursor = Cursor()
+        self.memories: dict[str, Memory] = {}
+        self.vectors: dict[tuple[str, str], Vector] = {}
+        self.relations: set[Relation] = set()
+        self.log: list[LogEntry] = []
+
+
+class MemoryStore:
+    """Everything in this process, gone with it."""
+
+    name = "memory"
+    capabilities = frozenset({"text", "vectors"})
+
+    def __init__(self) -> None:
+        self._rooms: dict[Space, _Room] = {}
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def cursor(self, space: Space) -> Cursor:
+        return self._room(space).cursor
+
+    def commit(self, space: Space, batch: Batch) -> None:
+        room = self._room(space)
+        if room.cursor != batch.before:
+            raise Conflict(f"expected to stand at {batch.before}, but the store is at {room.cursor}")
+        for vector in batch.vectors.values():
+            check_vector(vector.data, self._dimension(vector.model))
+        for memory in batch.memories:
+            room.memories[memory.id] = memory
+        for relation, stands in batch.links.items():
+            (room.relations.add if stands else room.relations.discard)(relation)
+        room.log += batch.log
+        self._keep_vectors(room, batch.vectors)
+        room.cursor = batch.after
+
+    def add_vectors(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+        for vector in vectors.values():
+            check_vector(vector.data, self._dimension(vector.model))
+        return self._keep_vectors(self._room(space), vectors)
+
+    @contextmanager
+    def renewed(self, space: Space) -> Iterator[None]:
+        old = self._rooms.pop(space, _Room())
+        try:
+            yield
+        except BaseException:
+            self._rooms[space] = old
+            raise
+        known = {(v.digest, name): v for (_, name), v in old.vectors.items()}
+        room = self._room(space)
+        for memory in room.memories.values():
+            for (digest, name), vector in known.items():
+                if digest == memory.digest:
+                    room.vectors[memory.id, name] = vector
+
+    def start_over(self, stamp: str) -> Path | None:
+        self._rooms.clear()
+        return None
+
+    def look(self, space: Space, id: str) -> Memory | None:
+        return self._room(space).memories.get(id)
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
+        memories = self._room(scope.space).memories
+        return [memories[id] for id in ids if id in memories and sees(scope, memories[id])]
+
+    def find(
+        self, scope: Scope, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
+    ) -> list[Memory]:
+        found = sorted(self._alive(scope, filter), key=_age, reverse=True)
+        return [m for m in found if older_than is None or _age(m) < _age(older_than)][:limit]
+
+    def with_prefix(self, scope: Scope, prefix: str, limit: int = 10) -> list[str]:
+        everything = Filter(archived=True, forgotten=True)
+        return sorted(m.id for m in self._alive(scope, everything) if m.id.startswith(prefix))[:limit]
+
+    def match_text(self, scope: Scope, words: Sequence[str], k: int, filter: Filter = ALIVE) -> list[Hit]:
+        """BM25 by the book, over everything in the space."""
+        bags = {m.id: index_words(m) for m in self._room(scope.space).memories.values()}
+        if not bags or not words:
+            return []
+        counts = {id: Counter(bag) for id, bag in bags.items()}
+        average = sum(map(len, bags.values())) / len(bags)
+        rarity = {word: _idf(len(bags), sum(word in c for c in counts.values())) for word in set(words)}
+
+        def score(id: str) -> float:
+            norm = K1 * (1 - B + B * len(bags[id]) / average)
+            seen = ((counts[id][word], rarity[word]) for word in set(words))
+            return sum(idf * n * (K1 + 1) / (n + norm) for n, idf in seen if n)
+
+        scored = ((m.id, score(m.id)) for m in self._alive(scope, filter))
+        return _best(((id, score) for id, score in scored if score > 0), k)
+
+    def nearest(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter = ALIVE) -> list[Hit]:
+        check_vector(vector, self._dimension(model))
+        room, query = self._room(scope.space), array("f", vector)
+        scored = (
+            (m.id, cosine(query, array("f", room.vectors[m.id, model].data)))
+            for m in self._alive(scope, filter)
+            if (m.id, model) in room.vectors
+        )
+        return _best(scored, k)
+
+    def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
+        wanted, room = set(ids), self._room(scope.space)
+        return sorted(
+            relation
+            for relation in room.relations
+            if wanted & {relation.source, relation.target}
+            and len(self.get(scope, [relation.source, relation.target])) == 2
+        )
+
+    def unembedded(self, space: Space, model: str, limit: int) -> list[Memory]:
+        room = self._room(space)
+        missing = [m for m in room.memories.values() if not self._fresh(room, m, model)]
+        return sorted(missing, key=lambda m: m.id)[:limit]
+
+    def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        wanted = set(digests)
+        kept = self._room(space).vectors.items()
+        return {v.digest: v.data for (_, name), v in kept if name == model and v.digest in wanted}
+
+    def history(self, space: Space, id: str) -> list[LogEntry]:
+        return [entry for entry in self._room(space).log if id in entry.memories]
+
+    def last_log(self, space: Space, limit: int) -> list[LogEntry]:
+        return self._room(space).log[::-1][:limit]
+
+    def count(self, scope: Scope, model: str | None = None) -> Counts:
+        room = self._room(scope.space)
+        everything = list(self._alive(scope, Filter(archived=True, forgotten=True)))
+        alive = [m for m in everything if not m.forgotten]
+        return Counts(
+            levels=dict(sorted(Counter(int(m.level) for m in alive).items())),
+            protected=sum(m.protected for m in alive),
+            forgotten=len(everything) - len(alive),
+            superseded=sum(m.superseded_by is not None for m in alive),
+            unembedded=sum(not self._fresh(room, m, model) for m in alive) if model else 0,
+        )
+
+    def check(self) -> list[str]:
+        return [
+            f"{id}: a vector without a memory"
+            for room in self._rooms.values()
+            for id, _ in room.vectors
+            if id not in room.memories
+        ]
+
+    def backup(self, path: Path) -> None:
+        raise StoreError("the store in memory has nothing on disk to back up")
+
+    def _room(self, space: Space) -> _Room:
+        return self._rooms.setdefault(space, _Room())
+
+    def _alive(self, scope: Scope, filter: Filter) -> list[Memory]:
+        everyone = self._room(scope.space).memories.values()
+        return [m for m in everyone if sees(scope, m) and passes(filter, m)]
+
+    def _keep_vectors(self, room: _Room, vectors: Mapping[str, Vector]) -> int:
+        """Vectors of the present texts stay or come; vectors of former texts go."""
+        kept = 0
+        for id, vector in vectors.items():
+            memory = room.memories.get(id)
+            if memory and memory.digest == vector.digest:
+                room.vectors[id, vector.model] = vector
+                kept += 1
+        stale = [key for key, v in room.vectors.items() if room.memories[key[0]].digest != v.digest]
+        for key in stale:
+            del room.vectors[key]
+        return kept
+
+    def _fresh(self, room: _Room, memory: Memory, model: str) -> bool:
+        return (memory.id, model) in room.vectors
+
+    def _dimension(self, model: str) -> int | None:
+        for room in self._rooms.values():
+            for (_, name), vector in room.vectors.items():
+                if name == model:
+                    return len(vector.data) // 4
+        return None
+
+
+def _age(memory: Memory) -> tuple[datetime, str]:
+    return (memory.created, memory.id)
+
+
+def _idf(total: int, having: int) -> float:
+    # SQLite's FTS5 keeps very common words barely positive instead of negative; so do we.
+    return max(1e-6, math.log((total - having + 0.5) / (having + 0.5)))
+
+
+def _best(scored: Iterable[tuple[str, float]], k: int) -> list[Hit]:
+    hits = [Hit(id, score) for id, score in scored]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]

@@ -1,0 +1,424 @@
+"""The default store: one SQLite file, many processes.
+
+WAL with `BEGIN IMMEDIATE` for every write: readers never wait, writers take turns. `synchronous` is
+NORMAL because the journal, not this file, is what acknowledges: a power cut may take the last commits
+away, and the next open applies them again. Deleted text is overwritten (`secure_delete`).
+
+How things are found is in `_search.py`, how a memory becomes rows in `_rows.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, RelationType, Scope
+from nagori.errors import Conflict, StoreError
+from nagori.paths import open_private, private_dir
+from nagori.protocols import Batch, Counts, Cursor, LogEntry, Space, Vector
+from nagori.stores import _search as search
+from nagori.stores._common import check_vector, micros, moment
+from nagori.stores._rows import INSERT, SELECT, UPDATE, ask, load, values_of, words_of
+from nagori.stores.migrate import migrate
+
+BUSY_MS = 30_000
+# A contentless index forgets a row only when told exactly what it was.
+FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)"
+
+
+class SqliteStore:
+    """One file, opened at the first question. Each thread has its own connection; none is shared."""
+
+    name = "sqlite"
+    capabilities = frozenset({"text", "vectors", "durable", "backup"})
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+        self._open: list[apsw.Connection] = []
+        self._spaces: dict[Space, int] = {}
+        self._models: dict[str, search.Model] = {}
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        for connection in self._open:
+            connection.close()
+        self._open.clear()
+        self._local = threading.local()
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def cursor(self, space: Space) -> Cursor:
+        with self._reading() as db:
+            row = db.execute(
+                "SELECT segment, offset, seq FROM space WHERE tenant = ? AND user = ?", space
+            ).fetchone()
+        return Cursor(*row) if row else Cursor()
+
+    def commit(self, space: Space, batch: Batch) -> None:
+        with self._writing() as db:
+            number, at, next_number = self._space_row(db, space)
+            if at != batch.before:
+                raise Conflict(f"expected to stand at {batch.before}, but the store is at {at}")
+            for memory in batch.memories:
+                next_number += self._put(db, number, next_number, memory)
+            self._put_links(db, number, batch.links)
+            self._put_log(db, number, batch.log)
+            self._put_vectors(db, number, batch.vectors)
+            after = batch.after
+            db.execute(
+                "UPDATE space SET segment = ?, offset = ?, seq = ?, next = ? WHERE id = ?",
+                (after.segment, after.offset, after.seq, next_number, number),
+            )
+
+    def add_vectors(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+        with self._writing() as db:
+            number = self._number(db, space)
+            return self._put_vectors(db, number, vectors) if number else 0
+
+    @contextmanager
+    def renewed(self, space: Space) -> Iterator[None]:
+        with self._writing() as db:
+            number = self._space_row(db, space)[0]
+            models = self._all_models(db)
+            for model in models:
+                search.set_vectors_aside(db, model, number)
+            self._forgetwords_of(db, number)
+            search.empty(db, models, number)
+            db.execute("UPDATE space SET segment = 0, offset = 0, seq = 0, next = 1 WHERE id = ?", (number,))
+            yield
+            for model in models:
+                search.bring_vectors_back(db, model, number)
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def look(self, space: Space, id: str) -> Memory | None:
+        with self._reading() as db:
+            number = self._number(db, space)
+            found = load(db, f"{SELECT} WHERE m.space = ? AND m.id = ?", (number, id))
+        return found[0][1] if found else None
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
+        with self._reading() as db:
+            seen, values = search.seen_by(scope, self._number(db, scope.space))
+            sql = f"{SELECT} WHERE {seen} AND m.id IN (SELECT value FROM json_each(?))"
+            found = {m.id: m for _, m in load(db, sql, (*values, json.dumps(list(ids))))}
+        return [found[id] for id in ids if id in found]
+
+    def find(
+        self, scope: Scope, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
+    ) -> list[Memory]:
+        with self._reading() as db:
+            where, values = search.meant(scope, self._number(db, scope.space), filter)
+            if older_than is not None:
+                where += " AND (m.created, m.id) < (?, ?)"
+                values = (*values, micros(older_than.created), older_than.id)
+            sql = f"{SELECT} WHERE {where} ORDER BY m.created DESC, m.id DESC LIMIT ?"
+            return [memory for _, memory in load(db, sql, (*values, limit))]
+
+    def with_prefix(self, scope: Scope, prefix: str, limit: int = 10) -> list[str]:
+        with self._reading() as db:
+            seen, values = search.seen_by(scope, self._number(db, scope.space))
+            sql = f"SELECT m.id FROM memory m WHERE {seen} AND m.id >= ? AND m.id < ? ORDER BY m.id LIMIT ?"
+            return [id for (id,) in ask(db, sql, (*values, prefix, prefix + "\U0010ffff", limit))]
+
+    def match_text(self, scope: Scope, words: Sequence[str], k: int, filter: Filter = ALIVE) -> list[Hit]:
+        with self._reading() as db:
+            return search.by_words(db, scope, self._number(db, scope.space), words, k, filter)
+
+    def nearest(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter = ALIVE) -> list[Hit]:
+        with self._reading() as db:
+            known = self._model(db, model)
+            check_vector(vector, known.dimension if known else None)
+            if known is None:
+                return []
+            return search.by_vector(db, scope, self._number(db, scope.space), vector, known, k, filter)
+
+    def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
+        with self._reading() as db:
+            number = self._number(db, scope.space)
+            sql = """
+                SELECT source, target, type FROM relation WHERE space = ?1
+                    AND (source IN (SELECT value FROM json_each(?2))
+                         OR target IN (SELECT value FROM json_each(?2)))
+                ORDER BY source, target, type"""
+            rows = ask(db, sql, (number, json.dumps(list(ids))))
+        found = [Relation(source, target, RelationType(type)) for source, target, type in rows]
+        ends = {m.id for m in self.get(scope, sorted({e for r in found for e in (r.source, r.target)}))}
+        return [relation for relation in found if {relation.source, relation.target} <= ends]
+
+    def unembedded(self, space: Space, model: str, limit: int) -> list[Memory]:
+        with self._reading() as db:
+            number, known = self._number(db, space), self._model(db, model)
+            where = search.without_vector(known)
+            sql = f"{SELECT} WHERE m.space = ? AND {where} ORDER BY m.id LIMIT ?"
+            return [memory for _, memory in load(db, sql, (number, limit))]
+
+    def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        with self._reading() as db:
+            number, known = self._number(db, space), self._model(db, model)
+            if known is None or number is None:
+                return {}
+            sql = f"SELECT digest, v FROM {known.vectors} WHERE digest = ? AND key BETWEEN ? AND ? LIMIT 1"
+            return dict(row for digest in digests for row in ask(db, sql, (digest, *search.keys(number))))
+
+    def history(self, space: Space, id: str) -> list[LogEntry]:
+        sql = "SELECT seq FROM log WHERE space = ? AND memory = ? ORDER BY seq"
+        with self._reading() as db:
+            number = self._number(db, space)
+            numbers = [seq for (seq,) in db.execute(sql, (number, id))]
+            return [entry for seq in numbers for entry in self._log_entries(db, number, "seq = ?", (seq,))]
+
+    def last_log(self, space: Space, limit: int) -> list[LogEntry]:
+        with self._reading() as db:
+            number = self._number(db, space)
+            newest = "SELECT DISTINCT seq FROM log WHERE space = ? ORDER BY seq DESC LIMIT ?"
+            where = f"seq >= (SELECT min(seq) FROM ({newest}))"
+            return self._log_entries(db, number, where, (number, limit))[::-1]
+
+    def count(self, scope: Scope, model: str | None = None) -> Counts:
+        with self._reading() as db:
+            number = self._number(db, scope.space)
+            seen, values = search.seen_by(scope, number)
+            missing = search.without_vector(self._model(db, model)) if model else "0"
+            sql = f"""
+                SELECT m.level, count(*), sum(m.protected), sum(m.superseded_by IS NOT NULL), sum({missing})
+                FROM memory m WHERE {seen} AND m.forgotten_at IS NULL GROUP BY m.level ORDER BY m.level"""
+            rows = ask(db, sql, values)
+            gone = f"SELECT count(*) FROM memory m WHERE {seen} AND m.forgotten_at IS NOT NULL"
+            [(forgotten,)] = ask(db, gone, values)
+        return Counts(
+            levels={level: n for level, n, *_ in rows},
+            protected=sum(row[2] for row in rows),
+            forgotten=forgotten,
+            superseded=sum(row[3] for row in rows),
+            unembedded=sum(row[4] for row in rows),
+        )
+
+    # --- upkeep ---------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        with self._reading() as db:
+            faults = [text for (text,) in db.execute("PRAGMA integrity_check(20)") if text != "ok"]
+            return faults or list(search.disagreements(db, self._all_models(db)))
+
+    def backup(self, path: Path) -> None:
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+        with self._reading() as db:
+            target = apsw.Connection(str(path))
+            try:
+                with target.backup("main", db, "main") as copy:
+                    copy.step(-1)
+                # One plain file: nothing of the copy may hide in a side file.
+                target.pragma("journal_mode", "delete")
+            finally:
+                target.close()
+
+    def start_over(self, stamp: str) -> Path | None:
+        self.close()
+        self._spaces.clear()
+        self._models.clear()
+        aside = None
+        for file in sorted(self.path.parent.glob(self.path.name + "*")):
+            if file.name.removeprefix(self.path.name) in ("", "-wal", "-shm"):
+                aside = file.rename(file.with_name(f"{file.name}.damaged-{stamp}"))
+        return aside
+
+    def compact(self) -> None:
+        """Give back the space of what was deleted, and leave no old bytes in the side file [E23]."""
+        with _trouble(self.path):
+            db = self._connection()
+            db.execute("INSERT INTO words (words) VALUES ('optimize')")
+            db.execute("VACUUM")
+            db.pragma("wal_checkpoint(TRUNCATE)")
+
+    # --- how it is done -------------------------------------------------------------------------
+
+    def _connection(self) -> apsw.Connection:
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            with _trouble(self.path):
+                connection = connect(self.path)
+                migrate(connection)
+            self._local.connection = connection
+            self._open.append(connection)
+        return connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        with _trouble(self.path):
+            yield self._connection()
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        with _trouble(self.path):
+            db = self._connection()
+            if db.in_transaction:  # part of something larger, which commits
+                yield db
+                return
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                self._models.clear()  # what was learned inside the transaction may be gone with it
+                raise
+
+    def _number(self, db: apsw.Connection, space: Space) -> int | None:
+        if space not in self._spaces:
+            row = db.execute("SELECT id FROM space WHERE tenant = ? AND user = ?", space).fetchone()
+            if row is None:
+                return None
+            self._spaces[space] = row[0]
+        return self._spaces[space]
+
+    def _space_row(self, db: apsw.Connection, space: Space) -> tuple[int, Cursor, int]:
+        db.execute("INSERT OR IGNORE INTO space (tenant, user) VALUES (?, ?)", space)
+        sql = "SELECT id, segment, offset, seq, next FROM space WHERE tenant = ? AND user = ?"
+        row = db.execute(sql, space).fetchone()
+        assert row is not None
+        number, segment, offset, seq, next_number = row
+        return number, Cursor(segment, offset, seq), next_number
+
+    def _put(self, db: apsw.Connection, number: int, next_number: int, memory: Memory) -> int:
+        """Write one memory with its texts and words; 1 if it is new, else 0."""
+        found = load(db, f"{SELECT} WHERE m.space = ? AND m.id = ?", (number, memory.id))
+        if not found:
+            key = search.keys(number)[0] | next_number
+            db.execute(INSERT, (key, number, *values_of(memory)))
+            self._put_texts(db, key, memory)
+            db.execute("INSERT INTO words (rowid, tokens) VALUES (?, ?)", (key, words_of(memory)))
+            return 1
+        key, old = found[0]
+        db.execute(UPDATE, (*values_of(memory), key))
+        if old.texts != memory.texts:
+            db.execute("DELETE FROM text WHERE key = ?", (key,))
+            self._put_texts(db, key, memory)
+        if words_of(old) != words_of(memory):
+            db.execute(FORGET_WORDS, (key, words_of(old)))
+            db.execute("INSERT INTO words (rowid, tokens) VALUES (?, ?)", (key, words_of(memory)))
+        for model in self._all_models(db):
+            search.refresh_vector(db, model, key, memory)
+        return 0
+
+    def _forgetwords_of(self, db: apsw.Connection, number: int) -> None:
+        others = db.execute("SELECT 1 FROM memory WHERE space <> ? LIMIT 1", (number,)).fetchone()
+        if not others:
+            db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+            return
+        for key, old in load(db, f"{SELECT} WHERE m.space = ?", (number,)):
+            db.execute(FORGET_WORDS, (key, words_of(old)))
+
+    def _put_texts(self, db: apsw.Connection, key: int, memory: Memory) -> None:
+        db.executemany(
+            "INSERT INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)",
+            [(key, int(level), text.trigger, text.content) for level, text in memory.texts.items()],
+        )
+
+    def _put_links(self, db: apsw.Connection, number: int, links: Mapping[Relation, bool]) -> None:
+        for relation, stands in links.items():
+            row = (number, relation.source, relation.target, str(relation.type))
+            if stands:
+                db.execute("INSERT OR IGNORE INTO relation VALUES (?, ?, ?, ?)", row)
+            else:
+                db.execute(
+                    "DELETE FROM relation WHERE space = ? AND source = ? AND target = ? AND type = ?", row
+                )
+
+    def _put_log(self, db: apsw.Connection, number: int, log: Sequence[LogEntry]) -> None:
+        db.executemany(
+            "INSERT OR IGNORE INTO log (space, seq, at, type, memory, segment, offset)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (number, entry.seq, micros(entry.at), entry.type, id, entry.place.segment, entry.place.offset)
+                for entry in log
+                for id in entry.memories
+            ],
+        )
+
+    def _put_vectors(self, db: apsw.Connection, number: int, vectors: Mapping[str, Vector]) -> int:
+        kept = 0
+        for id, vector in vectors.items():
+            known = self._model(db, vector.model)
+            dimension = check_vector(vector.data, known.dimension if known else None)
+            if known is None:
+                known = self._models[vector.model] = search.new_model(db, vector.model, dimension)
+            kept += search.put_vector(db, known, number, id, vector)
+        for name in {vector.model for vector in vectors.values()}:
+            if search.grow_bits(db, self._models[name]):
+                del self._models[name]
+        return kept
+
+    def _model(self, db: apsw.Connection, name: str) -> search.Model | None:
+        known = self._models.get(name)
+        if known is None or known.center is None:  # another process may have made the shortlist meanwhile
+            known = search.load_model(db, name)
+            if known:
+                self._models[name] = known
+        return known
+
+    def _all_models(self, db: apsw.Connection) -> list[search.Model]:
+        names = [name for (name,) in db.execute("SELECT name FROM model")]
+        return [model for name in names if (model := self._model(db, name))]
+
+    def _log_entries(
+        self, db: apsw.Connection, number: int | None, where: str, values: Sequence[Any]
+    ) -> list[LogEntry]:
+        columns = "seq, at, type, memory, segment, offset"
+        sql = f"SELECT {columns} FROM log WHERE space = ? AND {where} ORDER BY seq"
+        entries: dict[int, LogEntry] = {}
+        for seq, at, type, memory, segment, offset in ask(db, sql, (number, *values)):
+            known = entries.get(seq)
+            ids = (*known.memories, memory) if known else (memory,)
+            entries[seq] = LogEntry(seq, moment(at), type, ids, Cursor(segment, offset, seq - 1))
+        return list(entries.values())
+
+
+def connect(path: Path) -> apsw.Connection:
+    """A connection set up the one way all of nagori uses."""
+    if not path.exists():
+        private_dir(path.parent)
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT))  # SQLite's side files take over its mode
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(BUSY_MS)
+    connection.enable_load_extension(True)
+    connection.load_extension(_vector_extension())
+    connection.enable_load_extension(False)
+    for name, value in (("journal_mode", "wal"), ("synchronous", "normal"), ("secure_delete", "on")):
+        connection.pragma(name, value)
+    return connection
+
+
+def _vector_extension() -> str:
+    """The path of sqlite-vec's library. Importing the package would import numpy for its type hints,
+    which costs four interpreter starts."""
+    spec = find_spec("sqlite_vec")
+    if spec is None or not spec.submodule_search_locations:
+        raise StoreError("the package sqlite-vec is not installed; pip install sqlite-vec")
+    return str(Path(next(iter(spec.submodule_search_locations))) / "vec0")
+
+
+@contextmanager
+def _trouble(path: Path) -> Iterator[None]:
+    """SQLite's and the disk's errors as ours, with what can be done about them."""
+    try:
+        yield
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        advice = "`nagori rebuild` makes it anew from the journal"
+        raise StoreError(f"{path} is damaged ({error}); {advice}") from error
+    except apsw.BusyError as error:
+        raise StoreError(f"{path} was busy for {BUSY_MS // 1000} seconds") from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+    except OSError as error:
+        raise StoreError(f"{error.filename or path}: {error.strerror or error}") from error

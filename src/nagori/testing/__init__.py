@@ -1,0 +1,8 @@
+"""Public: fakes and contract suites for those who build on nagori or write another engine.
+
+`contract.StoreContract` needs pytest; nothing else here does.
+"""
+
+from nagori.testing.fakes import Failing, FrozenClock, WordEmbedder
+
+__all__ = ["Failing", "FrozenClock", "WordEmbedder"]

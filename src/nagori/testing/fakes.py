@@ -1,0 +1,77 @@
+"""Stand-ins that behave like the real part and can be told what to do."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+from zlib import crc32
+
+from nagori.core.text import tokens
+
+
+class FrozenClock:
+    """Stands still until it is moved."""
+
+    def __init__(self, now: datetime | None = None, zone: tzinfo = UTC) -> None:
+        self._now = now or datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
+        self._zone = zone
+
+    def now(self) -> datetime:
+        return self._now
+
+    @property
+    def zone(self) -> tzinfo:
+        return self._zone
+
+    def forward(self, **by: float) -> datetime:
+        """Move by `days=…, hours=…`; negative is a clock that jumped back."""
+        self._now += timedelta(**by)
+        return self._now
+
+    def set(self, now: datetime) -> None:
+        self._now = now
+
+
+class WordEmbedder:
+    """Texts that share words are near each other. Deterministic, quick, needs no model."""
+
+    def __init__(self, dimension: int = 64, model: str = "words") -> None:
+        self.dimension = dimension
+        self.model = f"{model}-{dimension}"
+        self.calls = 0
+
+    def embed_passages(self, texts: Sequence[str]) -> list[bytes]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> bytes:
+        self.calls += 1
+        numbers = [0.01] * self.dimension  # a common direction, as real models have, and never zero
+        for token in tokens(text):
+            spot = crc32(token.encode())
+            numbers[spot % self.dimension] += 1.0 if spot & 0x10000 else -1.0
+        norm = math.sqrt(sum(n * n for n in numbers))
+        return array("f", (n / norm for n in numbers)).tobytes()
+
+
+class Failing:
+    """Any part, with its Nth call of `method` failing: SQLite's way of testing. `at` = 0 never fails."""
+
+    def __init__(self, part: object, method: str, at: int, error: Callable[[], BaseException]) -> None:
+        self._part, self._method, self._at, self._error = part, method, at, error
+        self.count = 0
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._part, name)
+        if name != self._method:
+            return real
+
+        def call(*args: Any, **more: Any) -> Any:
+            self.count += 1
+            if self.count == self._at:
+                raise self._error()
+            return real(*args, **more)
+
+        return call

@@ -1,0 +1,217 @@
+"""The same events always give the same memories."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nagori.core.fold import EFFECTS, Event, fold
+from nagori.core.model import Emotion, Kind, Level, Memory, Relation, RelationType, Scope, Source, Text, utc
+from nagori.core.record import from_record, relation_of, to_record
+from nagori.errors import InvalidInput, JournalTooNew
+
+NOW = datetime(2026, 4, 1, tzinfo=UTC)
+LATER = NOW + timedelta(days=1)
+
+
+def newborn(**more: object) -> Memory:
+    fields: dict[str, object] = {"created": NOW, "anchor": NOW, "texts": {Level.FULL: Text("t", "c")}}
+    return Memory(id="m", **(fields | more))  # type: ignore[arg-type]
+
+
+def told(*events: Event, on: Memory | None = None) -> Memory:
+    known = {on.id: on} if on else {}
+    return fold(events, known.get).memories["m"]
+
+
+def formed(memory: Memory) -> Event:
+    return Event("formed", NOW, {"memory": to_record(memory)}, memory.id)
+
+
+def test_a_newborn_is_as_its_record_says() -> None:
+    assert told(formed(newborn())) == newborn()
+
+
+def test_being_formed_again_is_being_mentioned() -> None:
+    again = told(formed(newborn()), formed(newborn()))
+    assert (again.mentions, again.recalled_at) == (2, NOW)
+    assert told(formed(newborn()), Event("mentioned", LATER, {}, "m")).recalled_at == LATER
+
+
+def test_a_recall_marks_without_making_a_new_version() -> None:
+    marked = told(Event("recalled", LATER, {"memories": ["m", "unknown"]}), on=newborn())
+    assert (marked.recalled_at, marked.version, marked.revival_at) == (LATER, 1, None)
+
+
+def test_a_recall_of_an_archived_memory_is_a_wish_to_revive_it() -> None:
+    marked = told(Event("recalled", LATER, {"memories": ["m"]}), on=newborn(level=Level.ARCHIVED))
+    assert marked.revival_at == LATER
+
+
+def test_an_edit_replaces_the_words_of_every_level() -> None:
+    faded = newborn(
+        level=Level.SUMMARY, texts={Level.FULL: Text("", "long"), Level.SUMMARY: Text("", "short")}
+    )
+    edited = told(
+        Event(
+            "edited",
+            LATER,
+            {
+                "text": {"trigger": "", "content": "new"},
+                "kind": "lesson",
+                "category": None,
+                "privacy": "private",
+                "emotion": {"intensity": 5},
+                "keywords": ["k"],
+                "coefficient": 0.5,
+                "project": "p",
+            },
+            "m",
+        ),
+        on=faded,
+    )
+    assert edited.texts == {Level.FULL: Text("", "new")}
+    assert (edited.level, edited.kind, edited.emotion.intensity) == (Level.FULL, Kind.LESSON, 5)
+    assert (edited.keywords, edited.coefficient, edited.project) == (("k",), 0.5, "p")
+
+
+@pytest.mark.parametrize(
+    ("type", "data", "field", "value"),
+    [
+        ("protected", {}, "protected", True),
+        ("forgotten", {}, "forgotten_at", LATER),
+        ("superseded", {"by": "n"}, "superseded_by", "n"),
+    ],
+)
+def test_an_event_changes_its_one_field_and_the_version(
+    type: str, data: dict[str, str], field: str, value: object
+) -> None:
+    after = told(Event(type, LATER, data, "m"), on=newborn())
+    assert getattr(after, field) == value
+    assert after.version == 2
+
+
+def test_protection_can_be_taken_away() -> None:
+    assert not told(Event("unprotected", LATER, {}, "m"), on=newborn(protected=True)).protected
+
+
+def test_links_come_and_go() -> None:
+    data = {"target": "n", "type": "continues"}
+    relation = Relation("m", "n", RelationType.CONTINUES)
+    assert fold([Event("linked", NOW, data, "m")], lambda _: None).links == {relation: True}
+    both = [Event("linked", NOW, data, "m"), Event("unlinked", NOW, data, "m")]
+    assert fold(both, lambda _: None).links == {relation: False}
+    assert fold([Event("linked", NOW, data), Event("unlinked", NOW, data)], lambda _: None).links == {}
+
+
+def test_undoing_puts_a_memory_back_one_version_later() -> None:
+    before = newborn()
+    after = told(Event("undone", LATER, {"memory": to_record(before)}, "m"), on=newborn(version=7))
+    assert after == newborn(version=8)
+    assert told(Event("imported", LATER, {"memory": to_record(before)}, "m")) == before
+
+
+@pytest.mark.parametrize("type", sorted(EFFECTS.keys() - {"formed", "undone", "imported"}))
+def test_an_event_about_an_unknown_memory_changes_nothing(type: str) -> None:
+    outcome = fold([Event(type, NOW, {"target": "n", "type": "continues"}, "nobody")], lambda _: None)
+    assert outcome.memories == {}
+
+
+def test_an_event_of_the_future_stops_the_fold() -> None:
+    with pytest.raises(JournalTooNew, match="teleported"):
+        fold([Event("teleported", NOW)], lambda _: None)
+
+
+simple = st.sampled_from(["mentioned", "protected", "unprotected", "forgotten", "recalled"])
+
+
+@given(st.lists(simple, max_size=20), st.integers(0, 20))
+def test_folding_in_two_runs_is_folding_in_one(types: list[str], cut: int) -> None:
+    events = [formed(newborn())] + [
+        Event(type, NOW + timedelta(hours=n), {"memories": ["m"]}, "m") for n, type in enumerate(types)
+    ]
+    first = fold(events[: cut + 1], lambda _: None).memories
+    second = fold(events[cut + 1 :], first.get).memories
+    assert (first | second)["m"] == told(*events)
+
+
+times = st.datetimes(timezones=st.just(UTC))
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+memories = st.builds(
+    Memory,
+    id=words.filter(bool),
+    created=times,
+    anchor=times,
+    texts=st.dictionaries(st.sampled_from(list(Level)), st.builds(Text, words, words), min_size=1),
+    kind=st.sampled_from(list(Kind)),
+    level=st.sampled_from(list(Level)),
+    emotion=st.builds(Emotion, st.floats(0, 100), tags=st.just(("joy",))),
+    coefficient=st.floats(0.01, 1),
+    keywords=st.lists(words, max_size=3).map(tuple),
+    source=st.builds(Source, words, st.integers(), words, st.none()),
+    protected=st.booleans(),
+    mentions=st.integers(0, 99),
+    recalled_at=st.none() | times,
+    superseded_by=st.none() | words.filter(bool),
+)
+
+
+@given(memories)
+def test_a_memory_survives_being_written_down(memory: Memory) -> None:
+    assert from_record(to_record(memory)) == memory
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+    )
+)
+def test_any_json_is_a_memory_or_an_error_with_a_name(record: object) -> None:
+    with pytest.raises(InvalidInput):
+        from_record(record)
+
+
+def test_a_relation_needs_a_known_type() -> None:
+    with pytest.raises(InvalidInput, match="type"):
+        relation_of("m", {"target": "n", "type": "likes"})
+
+
+def test_an_archived_memory_shows_its_deepest_trace() -> None:
+    texts = {Level.FULL: Text("", "long"), Level.TRACE: Text("", "word")}
+    assert newborn(level=Level.ARCHIVED, texts=texts).text.content == "word"
+    assert newborn(level=Level.SUMMARY, texts=texts).text.content == "long"
+    with pytest.raises(InvalidInput, match="no text"):
+        _ = newborn(texts={}).text
+
+
+def test_a_memory_awaits_strengthening_until_the_cycle_has_seen_it() -> None:
+    assert not newborn().awaits_strengthening
+    assert newborn(recalled_at=LATER).awaits_strengthening
+    assert newborn(recalled_at=LATER, strengthened_at=NOW).awaits_strengthening
+    assert not newborn(recalled_at=LATER, strengthened_at=LATER).awaits_strengthening
+
+
+def test_a_time_must_be_an_aware_datetime() -> None:
+    with pytest.raises(InvalidInput, match="without a zone"):
+        newborn(created=datetime(2026, 1, 1))  # noqa: DTZ001
+    with pytest.raises(InvalidInput, match="not a datetime"):
+        utc("2026-01-01")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: Emotion(tags=("hungry",)), "emotion.tags"),
+        (lambda: Emotion(valence="mixed"), "emotion.valence"),
+        (lambda: Source(session=5), "source.session"),
+        (lambda: Source(uri="x" * 5000), "source.uri"),
+        (lambda: Source(turn=True), "source.turn"),
+        (lambda: Scope(project=""), "scope.project"),
+    ],
+)
+def test_a_wrong_part_is_refused_by_its_name(make: object, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        make()  # type: ignore[operator]
+    assert caught.value.field == field

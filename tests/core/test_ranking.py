@@ -1,0 +1,196 @@
+"""Scores: the documents' formulas exactly, and fusion that keeps relevance first."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from nagori.core import ranking
+from nagori.core.decay import Reinforcement
+from nagori.core.model import TAGS, Emotion, Valence
+from nagori.core.ranking import Resonance, SelfRecall
+from nagori.errors import InvalidInput
+
+FEELING, RECALL, SELF = Resonance(), Reinforcement(), SelfRecall()
+emotions = st.builds(
+    Emotion,
+    intensity=st.floats(0, 100),
+    valence=st.sampled_from(Valence),
+    arousal=st.floats(0, 100),
+    tags=st.lists(st.sampled_from(sorted(TAGS)), max_size=5).map(tuple),
+)
+vectors = st.lists(st.floats(-1e150, 1e150), min_size=1, max_size=8)
+scores = st.dictionaries(st.text(max_size=3), st.floats(allow_nan=False, allow_infinity=False), max_size=8)
+
+
+# ── nearness ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ((1, 0), (1, 0), 1.0),
+        ((1, 0), (0, 1), 0.0),
+        ((1, 0), (-2, 0), -1.0),
+        ((1, 1), (1, 0), math.sqrt(0.5)),
+        ((3, 4), (4, 3), 0.96),
+        ((0, 0), (1, 2), 0.0),
+        ((1, 2), (0, 0), 0.0),
+        ((), (), 0.0),
+    ],
+)
+def test_cosine_is_the_angle_and_the_zero_vector_is_like_nothing(
+    a: tuple[float, ...], b: tuple[float, ...], expected: float
+) -> None:
+    assert ranking.cosine(a, b) == pytest.approx(expected)
+
+
+def test_vectors_of_two_models_are_never_compared() -> None:
+    with pytest.raises(InvalidInput, match="384 dimensions against 1536"):
+        ranking.cosine([0.1] * 384, [0.1] * 1536)
+
+
+@given(vectors, st.data())
+def test_cosine_is_symmetric_and_within_one(a: list[float], data: st.DataObject) -> None:
+    b = data.draw(st.lists(st.floats(-1e150, 1e150), min_size=len(a), max_size=len(a)))
+    assert -1.0 <= ranking.cosine(a, b) == ranking.cosine(b, a) <= 1.0
+
+
+@given(vectors)
+def test_a_vector_is_like_itself(a: list[float]) -> None:
+    assume(any(a))
+    assert ranking.cosine(a, a) == pytest.approx(1.0)
+
+
+def test_001s_example_resonates_at_0_74() -> None:
+    current = Emotion(valence=Valence.NEGATIVE, arousal=85, tags=("frustration", "anger"))
+    memory = Emotion(valence=Valence.NEGATIVE, arousal=90, tags=("frustration",))
+    assert ranking.resonance(current, memory, FEELING) == pytest.approx(0.3 + 0.19 + 0.25)
+
+
+def test_opposite_feelings_do_not_resonate() -> None:
+    current = Emotion(valence=Valence.POSITIVE, arousal=100, tags=("joy",))
+    memory = Emotion(valence=Valence.NEGATIVE, arousal=0, tags=("anger",))
+    assert ranking.resonance(current, memory, FEELING) == 0.0
+
+
+@given(emotions, emotions)
+def test_resonance_is_symmetric_and_within_0_and_1(one: Emotion, other: Emotion) -> None:
+    assert 0.0 <= ranking.resonance(one, other, FEELING) <= 1.0
+    assert ranking.resonance(one, other, FEELING) == ranking.resonance(other, one, FEELING)
+
+
+@given(emotions, emotions)
+def test_neutral_or_unknown_feelings_neither_help_nor_hurt(one: Emotion, other: Emotion) -> None:
+    felt = ranking.felt_resonance(one, other, FEELING)
+    if Valence.NEUTRAL in (one.valence, other.valence):
+        assert felt == 0.0
+    else:
+        assert felt == ranking.resonance(one, other, FEELING)
+    assert ranking.felt_resonance(None, other, FEELING) == 0.0
+    assert ranking.felt_resonance(one, None, FEELING) == 0.0
+
+
+def test_a_sad_memory_comes_no_easier_than_a_glad_one() -> None:
+    """001's appendix rejects the negativity bias; so do we [ruling 19]."""
+    sad, glad = Emotion(valence=Valence.NEGATIVE), Emotion(valence=Valence.POSITIVE)
+    assert ranking.felt_resonance(sad, sad, FEELING) == ranking.felt_resonance(glad, glad, FEELING)
+
+
+# ── the documents' own scores ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("retention", "match", "recalls", "resonance", "expected"),
+    [
+        (60, 0.8, 0, 0.0, 48.0),
+        (60, 0.8, 5, 0.0, 72.0),
+        (60, 0.8, 0, 0.74, 48.0 + 0.3 * 0.74 * 60),
+        (60, -0.5, 5, 0.0, 0.0),
+        (0, 1.0, 9, 1.0, 0.0),
+    ],
+)
+def test_priority_is_001s_formula(
+    retention: float, match: float, recalls: int, resonance: float, expected: float
+) -> None:
+    found = ranking.priority(retention, match, recalls, resonance, RECALL, FEELING)
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        ((1, 0, 0, 0), 0.4),
+        ((0, 1, 0, 0), 0.3),
+        ((0, 0, 1, 0), 0.2),
+        ((0, 0, 0, 1), 0.1),
+        ((0.5, 0.5, 1.0, 0.0), 0.55),
+        ((9, -9, 1, 1), 0.7),
+    ],
+)
+def test_recall_score_is_004s_formula(inputs: tuple[float, float, float, float], expected: float) -> None:
+    assert ranking.recall_score(*inputs, SELF) == pytest.approx(expected)
+
+
+# ── joining arms ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_rank_fusion_rewards_what_several_arms_place_high() -> None:
+    fused = ranking.rrf([["a", "b", "c"], ["b", "d"]])
+    assert fused == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 1 / 61, "c": 1 / 63, "d": 1 / 62})
+    assert max(fused, key=fused.__getitem__) == "b"
+
+
+def test_an_id_named_twice_by_one_ranking_counts_once_and_takes_no_place() -> None:
+    assert ranking.rrf([["a", "a", "b"]]) == ranking.rrf([["a", "b"]])
+
+
+def test_minmax_stretches_an_arm_to_0_and_1() -> None:
+    assert ranking.minmax({"a": 0.95, "b": 0.78, "c": 0.865}) == pytest.approx({"a": 1.0, "b": 0.0, "c": 0.5})
+
+
+def test_a_lone_hit_is_the_best_and_no_hits_stay_none() -> None:
+    assert ranking.minmax({"a": -3.0}) == {"a": 1.0}
+    assert ranking.minmax({}) == {}
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_scores_that_are_no_numbers_are_refused(odd: float) -> None:
+    with pytest.raises(InvalidInput, match="finite"):
+        ranking.minmax({"a": 1.0, "b": odd, "c": 2.0})
+
+
+@given(scores)
+def test_minmax_keeps_the_order_and_stays_within_0_and_1(arm: dict[str, float]) -> None:
+    stretched = ranking.minmax(arm)
+    assert all(0.0 <= value <= 1.0 for value in stretched.values())
+    order = sorted(arm, key=arm.__getitem__)
+    assert [stretched[id] for id in order] == sorted(stretched.values())
+
+
+def test_fusion_is_the_weighted_mean_and_a_miss_counts_zero() -> None:
+    fused = ranking.fuse([(0.5, {"a": 1.0, "b": 0.5}), (0.5, {"b": 1.0})])
+    assert fused == pytest.approx({"a": 0.5, "b": 0.75})
+
+
+def test_only_the_proportion_of_weights_counts_and_a_weightless_arm_is_not_heard() -> None:
+    arms = [{"a": 1.0}, {"b": 0.4}, {"c": 1.0}]
+    assert ranking.fuse(zip((2, 6, 0), arms, strict=True)) == pytest.approx(
+        ranking.fuse(zip((1, 3), arms[:2], strict=True))
+    )
+
+
+def test_without_arms_nothing_is_found() -> None:
+    assert ranking.fuse([]) == {}
+
+
+@given(st.floats(), st.floats(0, 0.3))
+def test_a_bounded_factor_stays_in_its_bounds_however_loud_the_value(value: float, swing: float) -> None:
+    assert 1 - swing - 1e-12 <= ranking.bounded(value, 1 - swing, 1 + swing) <= 1 + swing + 1e-12
+
+
+def test_a_bounded_factor_is_neutral_in_the_middle() -> None:
+    assert ranking.bounded(0.5, 0.7, 1.3) == pytest.approx(1.0)

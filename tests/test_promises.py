@@ -1,0 +1,193 @@
+"""The promises, against real processes that are really killed."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nagori import Nagori
+from nagori.testing import WordEmbedder
+
+WRITER = """
+import sys
+from nagori import Nagori
+from nagori.testing import WordEmbedder
+folder, name, count, same = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "same"
+with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for n in range(count):
+        text = f"the fact number {n}" if same else f"fact {n} of writer {name}"
+        memory.remember(text)
+        print(text, flush=True)   # only after it was acknowledged
+"""
+
+
+def start(folder: Path, name: str, count: int, *, same: bool = False) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder), name, str(count), "same" if same else "own"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def contents(folder: Path) -> list[str]:
+    with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+        return [json.loads(line)["memory"]["texts"]["1"]["content"] for line in list(memory.export())[1:]]
+
+
+KILLER = """
+import os, sys
+from nagori import Nagori
+from nagori.testing import WordEmbedder
+folder, first, kills = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for kill in range(first, first + kills):
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+            n = 0
+            while True:
+                text = f"kill {kill} fact {n}"
+                memory.remember(text)
+                os.write(writer, (text + "\\n").encode())
+                n += 1
+    os.close(writer)
+    import random, select, signal, time
+    dice = random.Random(kill)
+    if kill % 2:   # while it opens, catches up, or writes its first memory
+        time.sleep(dice.uniform(0.0, 0.05))
+    else:          # while it writes one after the other
+        select.select([reader], [], [], 10)
+        time.sleep(dice.uniform(0.0, 0.02))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as acknowledged:
+        sys.stdout.write(acknowledged.read())
+    sys.stdout.flush()
+"""
+
+
+def test_300_killed_writers_lose_nothing_acknowledged(tmp_path: Path) -> None:
+    """Acknowledged means kept: kill -9 at random moments, two lanes at once in the same space."""
+    folder = tmp_path / "data"
+    with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+        memory.remember("before all of it")
+    lanes = [
+        subprocess.Popen(
+            [sys.executable, "-c", KILLER, str(folder), str(lane * 150), "150"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for lane in range(2)
+    ]
+    acknowledged: list[str] = []
+    for lane in lanes:
+        out, err = lane.communicate(timeout=300)
+        assert lane.returncode == 0, err
+        acknowledged += out.splitlines()
+    kept = contents(folder)
+    assert len(acknowledged) > 300, "the writers were killed before they could write anything"
+    assert sorted(set(acknowledged) - set(kept)) == []
+    assert len(kept) == len(set(kept)), "something was stored twice"
+    with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+        proof = memory.verify()
+        assert proof.sound, (proof.store, proof.differing, [j.damage for j in proof.journals])
+        before = list(memory.export())
+        memory.rebuild()
+        assert list(memory.export()) == before
+
+
+def test_8_processes_saying_the_same_at_once_store_it_once(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    writers = [start(folder, str(n), 5, same=True) for n in range(8)]
+    for writer in writers:
+        go(writer)
+    for writer in writers:
+        _, err = writer.communicate(timeout=120)
+        assert (writer.returncode, err) == (0, "")
+    assert sorted(contents(folder)) == [f"the fact number {n}" for n in range(5)]
+    with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+        assert {m.mentions for m in memory.list()} == {8}
+
+
+def test_8_writers_at_once_see_no_lock_error_and_keep_everything(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    writers = [start(folder, str(n), 25) for n in range(8)]
+    for writer in writers:
+        go(writer)
+    for writer in writers:
+        out, err = writer.communicate(timeout=120)
+        assert (writer.returncode, err) == (0, "")
+        assert len(out.splitlines()) == 25
+    assert len(contents(folder)) == 200
+    with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+        assert memory.verify().sound
+
+
+def test_a_writer_killed_while_it_holds_the_lock_frees_it(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys,time; from pathlib import Path; from nagori.journal import FileJournal\n"
+            "j = FileJournal(Path(sys.argv[1]) / 'journal')\n"
+            "with j.locked(('local','me')): print('held', flush=True); time.sleep(60)",
+            str(folder),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+        assert memory.remember("goes on").mentions == 1  # a JournalError if it had to wait
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_journal_prefix_rebuilds_to_a_sound_store(tmp_path: Path, seed: int) -> None:
+    """Whatever a crash leaves of the journal, the store made from it agrees with it."""
+    dice = random.Random(seed)
+    with Nagori.open(tmp_path / "whole", embedder=WordEmbedder()) as memory:
+        ids = [memory.remember(f"thing {n}").id for n in range(10)]
+        for _ in range(30):
+            id = dice.choice(ids)
+            act = dice.choice(["edit", "forget", "undo", "protect", "unprotect", "recall"])
+            if act == "edit":
+                memory.edit(id, content=f"thing changed {dice.random()}")
+            elif act == "recall":
+                memory.recall("thing")
+            else:
+                getattr(memory, act)(id)
+        [segment] = memory.parts.journal.folder(("local", "me")).glob("*.jsonl")
+        whole = segment.read_bytes()
+        note = (segment.parent / "space.json").read_bytes()
+    for cut in sorted(dice.sample(range(len(whole)), 5)):
+        folder = tmp_path / f"cut{cut}"
+        (folder / "journal/local/me").mkdir(parents=True)
+        (folder / "journal/local/me/space.json").write_bytes(note)
+        (folder / "journal/local/me/00000001.jsonl").write_bytes(whole[:cut])
+        with Nagori.open(folder, embedder=WordEmbedder()) as memory:
+            memory.remember("after the crash")
+            proof = memory.verify()
+            assert proof.sound, (proof.store, proof.differing, [j.damage for j in proof.journals])
