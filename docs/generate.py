@@ -12,7 +12,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from itertools import groupby
 from pathlib import Path
 from types import FunctionType
@@ -41,7 +40,8 @@ def pages() -> dict[str, str]:
         "reference/errors.md": errors_page(),
         "reference/api.md": api(),
         "reference/life.md": life_page(),
-        "reference/config.schema.json": json.dumps(config.schema(), ensure_ascii=False, indent=2) + "\n",
+        "reference/config.schema.json": _plain(json.dumps(config.schema(), ensure_ascii=False, indent=2))
+        + "\n",
         **pictures(),
     }
 
@@ -168,21 +168,32 @@ def api() -> str:
     return _page(out)
 
 
-def _answers() -> list[type]:
-    from nagori import app
-    from nagori.journal import Damage, Verdict
-    from nagori.protocols import Counts
-    from nagori.services import backup, exchange, explain, upkeep
+TAKEN = ("Question", "Edit")
+ANSWERED = ("Explanation", "Status", "Counts", "Proof", "Verdict", "Damage", "Finding", "Imported", "Saved")
 
-    taken: list[type] = [vars(app)["Question"], vars(app)["Edit"]]
-    looked_at = [explain.Explanation, explain.Status, Counts, upkeep.Proof, Verdict, Damage, upkeep.Finding]
-    return [*taken, *looked_at, exchange.Imported, backup.Saved]
+
+def _answers() -> list[type]:
+    """The classes above, wherever among these rooms they live."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
+    from nagori import core, services
+
+    rooms = [f"{room.__name__}.{it.name}" for room in (services, core) for it in iter_modules(room.__path__)]
+    homes = [vars(import_module(name)) for name in ("nagori.journal", *rooms)]
+    known = {
+        name: kind
+        for home in homes
+        for name, kind in home.items()
+        if isinstance(kind, type) and kind.__module__ == home["__name__"]
+    }
+    return [known[name] for name in (*TAKEN, *ANSWERED)]
 
 
 def _class_section(name: str, kind: type) -> Iterator[str]:
     yield f"## {name}\n"
     yield f"{_doc(kind)}\n"
-    if issubclass(kind, enum.Enum) or is_dataclass(kind):
+    if issubclass(kind, enum.Enum) or _annotations(kind):
         yield "```text\n" + "\n".join(_declared(kind)) + "\n```\n"
     for verb, method in _public_methods(kind):
         yield f"### {name}.{verb}\n"
@@ -237,11 +248,15 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
     return ast.unparse(argument) + (f" = {ast.unparse(default)}" if default is not None else "")
 
 
+def _annotations(kind: type) -> dict[str, Any]:
+    return dict(vars(kind).get("__annotations__", {}))
+
+
 def _declared(kind: type) -> Iterator[str]:
     """The fields of a dataclass or the members of an enum, with their comments, from the source."""
     lines = inspect.getsource(kind).split("\n")
-    if is_dataclass(kind) and kind is config.Config:  # a hundred settings have a page of their own
-        yield from (f"{field.name}: {field.type}" for field in fields(kind))
+    if kind is config.Config:  # a hundred settings have a page of their own
+        yield from (f"{name}: {section}" for name, section in _annotations(kind).items())
         return
     tree = ast.parse("\n".join(lines))
     assert isinstance(tree.body[0], ast.ClassDef)

@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,9 @@ from hypothesis import strategies as st
 
 from nagori import config, paths
 from nagori.config import Config, load
+from nagori.core import knobs
 from nagori.core.knobs import knob
+from nagori.core.values import Value, replace
 from nagori.errors import InvalidConfig, InvalidInput
 
 KEYS = {setting.key: setting for setting in config.describe()}
@@ -437,7 +438,7 @@ def test_every_setting_has_a_meaning_and_every_number_has_bounds() -> None:
 
 
 def test_a_description_names_key_type_default_bounds_and_meaning() -> None:
-    assert KEYS["retrieval.top_k"] == (
+    assert tuple(KEYS["retrieval.top_k"]) == (
         "retrieval.top_k",
         "a whole number",
         5,
@@ -448,20 +449,24 @@ def test_a_description_names_key_type_default_bounds_and_meaning() -> None:
     assert KEYS["llm.model"].bounds == ""
 
 
+def test_a_name_the_configuration_does_not_have_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = config.nothing_like_it
+
+
 def test_a_list_or_table_as_a_default_is_every_sections_own() -> None:
-    @dataclass
-    class Section:
-        words: list[str] = knob(["a"], "words")  # noqa: RUF009
-        table: dict[str, list[int]] = knob({"a": [1]}, "numbers")  # noqa: RUF009
+    class Section(Value):
+        words: list[str] = knob(["a"], "words")
+        table: dict[str, list[int]] = knob({"a": [1]}, "numbers")
 
     Section().words.append("b")
     Section().table["a"].append(2)
     assert Section() == Section(["a"], {"a": [1]})
 
 
-def test_a_name_the_configuration_does_not_have_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="nothing_like_it"):
-        _ = config.nothing_like_it
+def test_a_section_made_in_code_is_checked_for_what_no_file_can_say() -> None:
+    section = replace(Config().retrieval, floor=math.nan)
+    assert list(knobs.faults(section, "retrieval")) == ["retrieval.floor: not a number"]
 
 
 def test_no_two_settings_share_a_name_in_the_environment() -> None:

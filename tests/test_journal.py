@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nagori.core.bookkeeping import Cursor
 from nagori.core.fold import Event
 from nagori.errors import InvalidInput, JournalError, JournalTooNew
 from nagori.journal import FileJournal, decode, encode, folder_name
-from nagori.protocols import Cursor
 
 ME = ("local", "me")
 NOW = datetime(2026, 4, 1, tzinfo=UTC)

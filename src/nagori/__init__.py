@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nagori.aio import AsyncNagori as AsyncNagori
     from nagori.app import Nagori as Nagori
     from nagori.config import Config as Config

@@ -1,33 +1,42 @@
-"""The hall: the only place where parts are joined. One method per verb, no rules."""
+"""The hall: the only place where parts are joined. One method per verb, no rules.
+
+A verb enters its workroom when it is first called, because a hook pays for every import.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
 
 from nagori.adapters.clock import SystemClock
-from nagori.adapters.embed import open_embedder
 from nagori.config import Config, load
+from nagori.core.bookkeeping import quiet
 from nagori.core.model import ALIVE, Filter, Memory, Recollection, Scope
+from nagori.core.values import replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.journal import FileJournal
 from nagori.ledger import Ledger
 from nagori.parts import Parts, Progress, no_progress
 from nagori.paths import data_dir as default_dir
 from nagori.paths import private_dir
-from nagori.protocols import Clock, Embedder, Observer, Store, quiet
-from nagori.services import backup as saving
-from nagori.services import change, exchange, explain, protect, recall, remember, upkeep
-from nagori.services.recall import Question
-from nagori.services.remember import Draft, Edit
 from nagori.stores.sqlite import SqliteStore
 
-Made = TypeVar("Made")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self, TypeVar
+
+    Made = TypeVar("Made")
+
+    from nagori.protocols import Clock, Embedder, Observer, Store
+    from nagori.services.backup import Saved
+    from nagori.services.exchange import Imported
+    from nagori.services.explain import Explanation, Status
+    from nagori.services.remember import Draft
+    from nagori.services.upkeep import Finding, Proof
+
 AUTO: Any = object()  # "whatever the configuration says"
 
 
@@ -70,9 +79,7 @@ class Nagori:
             journal=journal,
             store=store,
             ledger=Ledger(journal, store, tell),
-            open_embedder=lambda: (
-                open_embedder(config.embedding.provider, tell) if embedder is AUTO else embedder
-            ),
+            open_embedder=lambda: _configured_embedder(config, tell) if embedder is AUTO else embedder,
             data_dir=folder,
             tell=tell,
         )
@@ -102,21 +109,29 @@ class Nagori:
 
     def remember(self, content: str, **more: Any) -> Memory:
         """Keep one thing; `more` are the other fields of `Draft`. When this returns, it is kept."""
+        from nagori.services import remember
+
         return remember.remember(self.parts, self.scope, _draft(content, more))
 
     def remember_many(self, drafts: Iterable[str | Draft], progress: Progress = no_progress) -> list[Memory]:
         """Keep many things at once."""
-        made = [draft if isinstance(draft, Draft) else _draft(draft, {}) for draft in drafts]
+        from nagori.services import remember
+
+        made = [_draft(draft, {}) if isinstance(draft, str) else draft for draft in drafts]
         return remember.remember_many(self.parts, self.scope, made, progress)
 
     # --- finding --------------------------------------------------------------------------------
 
     def recall(self, query: str, k: int | None = None, **more: Any) -> list[Recollection]:
         """The memories that answer `query`, best first; `more` are the other fields of `Question`."""
-        return recall.recall(self.parts, self.scope, _made(Question, text=query, k=k, **more))
+        from nagori.services import recall
+
+        return recall.recall(self.parts, self.scope, _made(recall.Question, text=query, k=k, **more))
 
     def show(self, id: str) -> Memory:
         """One memory, by id or by the beginning of it."""
+        from nagori.services import change
+
         self.parts.ledger.catch_up(self.scope.space)
         return change.see(self.parts, self.scope, id)
 
@@ -127,36 +142,50 @@ class Nagori:
         self.parts.ledger.catch_up(self.scope.space)
         return self.parts.store.find(self.scope, filter, limit=limit, older_than=older_than)
 
-    def why(self, id: str, query: str | None = None) -> explain.Explanation:
+    def why(self, id: str, query: str | None = None) -> Explanation:
         """Why a memory is as strong as it is, what happened to it, and what will."""
+        from nagori.services import explain
+
         return explain.why(self.parts, self.scope, id, query)
 
-    def status(self) -> explain.Status:
+    def status(self) -> Status:
         """Counts, sizes, the last event."""
+        from nagori.services import explain
+
         return explain.status(self.parts, self.scope)
 
     # --- changing -------------------------------------------------------------------------------
 
     def edit(self, id: str, **changes: Any) -> Memory:
         """Correct a memory: `content`, `trigger`, `kind`, `category`, `emotion`, `privacy`."""
+        from nagori.services import change, remember
+
         self.parts.ledger.catch_up(self.scope.space)
-        return change.edit(self.parts, self.scope, id, _made(Edit, **changes))
+        return change.edit(self.parts, self.scope, id, _made(remember.Edit, **changes))
 
     def protect(self, id: str, release: Sequence[str] = ()) -> Memory:
         """Never let it fade; `release` lets others go to make room."""
+        from nagori.services import protect
+
         return protect.protect(self.parts, self.scope, self.show(id).id, release)
 
     def unprotect(self, id: str) -> Memory:
         """Let it fade like any other."""
+        from nagori.services import protect
+
         return protect.unprotect(self.parts, self.scope, self.show(id).id)
 
     def forget(self, id: str) -> Memory:
         """Hide it from every recall; `undo` brings it back."""
+        from nagori.services import change
+
         self.parts.ledger.catch_up(self.scope.space)
         return change.forget(self.parts, self.scope, id)
 
     def undo(self, id: str) -> tuple[Memory, str]:
         """Take back the last change of a memory; the memory, and what was undone."""
+        from nagori.services import change
+
         self.parts.ledger.catch_up(self.scope.space)
         return change.undo(self.parts, self.scope, id)
 
@@ -164,6 +193,8 @@ class Nagori:
 
     def export(self, format: str = "jsonl") -> Iterator[str]:
         """Every memory as lines of `jsonl` (complete) or `markdown` (readable)."""
+        from nagori.services import exchange
+
         writers = {"jsonl": exchange.to_jsonl, "markdown": exchange.to_markdown}
         if format not in writers:
             raise _no_such_format(format)
@@ -171,8 +202,10 @@ class Nagori:
 
     def import_(
         self, lines: Iterable[str], format: str = "jsonl", progress: Progress = no_progress
-    ) -> exchange.Imported:
+    ) -> Imported:
         """Take in what `export` wrote, or notes in Markdown."""
+        from nagori.services import exchange
+
         if format == "markdown":
             return exchange.from_markdown(self.parts, self.scope, lines)
         if format != "jsonl":
@@ -181,31 +214,49 @@ class Nagori:
 
     # --- upkeep ---------------------------------------------------------------------------------
 
-    def verify(self, progress: Progress = no_progress) -> upkeep.Proof:
+    def verify(self, progress: Progress = no_progress) -> Proof:
         """Prove that journal and store are sound and tell the same story."""
+        from nagori.services import upkeep
+
         return upkeep.verify(self.parts, progress)
 
     def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
         """Throw the store away and tell the journal again."""
+        from nagori.services import upkeep
+
         return upkeep.rebuild(self.parts, progress, accept_damage=accept_damage)
 
     def embed_missing(self, progress: Progress = no_progress) -> int:
         """Give vectors to memories that have none yet."""
+        from nagori.services import upkeep
+
         self.parts.ledger.catch_up(self.scope.space)
         return upkeep.embed_missing(self.parts, self.scope.space, progress)
 
-    def backup(self, path: str | Path, progress: Progress = no_progress) -> saving.Saved:
+    def backup(self, path: str | Path, progress: Progress = no_progress) -> Saved:
         """Everything in one checked file, while others go on writing."""
-        return saving.backup(self.parts, Path(path), progress)
+        from nagori.services import backup
+
+        return backup.backup(self.parts, Path(path), progress)
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
         """Put a backup in place; what was there is moved aside, and the answer says where."""
-        return saving.restore(Path(path), Path(data_dir), stamp.strftime("%Y%m%dT%H%M%S"))
+        from nagori.services import backup
 
-    def doctor(self) -> Sequence[upkeep.Finding]:
+        return backup.restore(Path(path), Path(data_dir), stamp.strftime("%Y%m%dT%H%M%S"))
+
+    def doctor(self) -> Sequence[Finding]:
         """Look at everything a user might have to know about."""
+        from nagori.services import upkeep
+
         return upkeep.doctor(self.parts)
+
+
+def _configured_embedder(config: Config, tell: Observer) -> Embedder | None:
+    from nagori.adapters.embed import open_embedder
+
+    return open_embedder(config.embedding.provider, tell)
 
 
 def _no_such_format(format: str) -> InvalidInput:
@@ -213,6 +264,8 @@ def _no_such_format(format: str) -> InvalidInput:
 
 
 def _draft(content: str, more: dict[str, Any]) -> Draft:
+    from nagori.services.remember import Draft
+
     return _made(Draft, content=content, **more)
 
 

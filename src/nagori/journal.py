@@ -23,18 +23,20 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
+from nagori.core.bookkeeping import START, Cursor, Placed, Space
 from nagori.core.fold import Event
 from nagori.core.model import utc
+from nagori.core.values import Value, fresh
 from nagori.errors import InvalidInput, JournalError, JournalTooNew
 from nagori.paths import open_private, private_dir
-from nagori.protocols import START, Cursor, Placed, Space
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FORMAT = 1
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -42,8 +44,7 @@ LOCK_SECONDS = 30.0
 _TAIL = re.compile(rb',"seq":(\d+),"sum":"([0-9a-f]{8})"\}\n\Z')
 
 
-@dataclass(slots=True)
-class Damage:
+class Damage(Value, frozen=False):
     """A line that cannot be trusted, and where it is."""
 
     file: str
@@ -52,14 +53,13 @@ class Damage:
     problem: str
 
 
-@dataclass(slots=True)
-class Verdict:
+class Verdict(Value, frozen=False):
     """What `verify` found in one space."""
 
     space: Space
     events: int = 0
     bytes: int = 0
-    damage: list[Damage] = field(default_factory=list)
+    damage: list[Damage] = fresh(list)
 
     @property
     def sound(self) -> bool:
@@ -317,6 +317,8 @@ def folder_name(name: str) -> str:
     safe = "abcdefghijklmnopqrstuvwxyz0123456789_-"
     encoded = "".join(chr(b) if chr(b) in safe else f"%{b:02x}" for b in name.encode())
     if len(encoded) > 120:
+        from hashlib import sha256
+
         return f"{encoded[:80]}+{sha256(name.encode()).hexdigest()[:24]}"
     return encoded
 

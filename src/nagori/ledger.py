@@ -11,9 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
+from nagori.core.bookkeeping import Batch, LogEntry, Placed, Space, Vector, quiet
 from nagori.core.fold import Event, fold
 from nagori.errors import StoreError
-from nagori.protocols import Batch, Journal, LogEntry, Observer, Placed, Space, Store, Vector, quiet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Journal, Observer, Store
 
 APPLY_AT_ONCE = 2000
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from nagori.config import Config
+from nagori.core.values import Value
 from nagori.journal import FileJournal
 from nagori.ledger import Ledger
-from nagori.protocols import Clock, Embedder, Observer, Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Clock, Embedder, Observer, Store
 
 Progress = Callable[[int, int], None]
 
@@ -19,8 +22,7 @@ def no_progress(done: int, total: int) -> None:
     """Nobody is watching."""
 
 
-@dataclass
-class Parts:
+class Parts(Value, frozen=False):
     """Everything a service may use. The embedder is opened when first asked for: many verbs never do."""
 
     config: Config

@@ -7,17 +7,15 @@ numeric library is needed to carry it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Placed, Space, Vector
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Hit, Memory, Relation, Scope
-
-Space = tuple[str, str]
 
 
 @runtime_checkable
@@ -53,27 +51,6 @@ class Embedder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Cursor:
-    """A place in a journal: just after the event `seq`."""
-
-    segment: int = 0
-    offset: int = 0
-    seq: int = 0
-
-
-START = Cursor()
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """An event and where it stands: its line begins at `begin` and ends at `end`."""
-
-    event: Event
-    begin: Cursor
-    end: Cursor
-
-
 class Journal(Protocol):
     """The truth: every event of a space in order, durable once `append` has returned."""
 
@@ -94,53 +71,6 @@ class Journal(Protocol):
     def read(self, space: Space, after: Cursor = ...) -> Iterator[Placed]:
         """Events after a place, in order. Damaged lines are passed over (`verify` tells them)."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """What a memory's text became under a model; `digest` names the text, so a stale vector shows."""
-
-    model: str
-    digest: bytes
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class LogEntry:
-    """One line of the life-cycle log [L7]: which event touched which memories, and where to read it."""
-
-    seq: int
-    at: datetime
-    type: str
-    memories: tuple[str, ...]
-    place: Cursor
-
-
-@dataclass(slots=True)
-class Batch:
-    """Everything one commit changes. It lands whole, and only on top of `before`."""
-
-    before: Cursor
-    after: Cursor
-    memories: Sequence[Memory] = ()
-    links: Mapping[Relation, bool] = field(default_factory=dict)
-    log: Sequence[LogEntry] = ()
-    vectors: Mapping[str, Vector] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many memories there are; `levels` counts those alive, by level (the archive is level 4)."""
-
-    levels: Mapping[int, int]
-    protected: int
-    forgotten: int
-    superseded: int
-    unembedded: int
-
-    @property
-    def total(self) -> int:
-        return sum(self.levels.values())
 
 
 class Store(Protocol):
@@ -239,18 +169,3 @@ class Observer(Protocol):
     """Is told what happened: a dotted name and fields, never a memory's text."""
 
     def __call__(self, name: str, **fields: object) -> None: ...
-
-
-def quiet(name: str, **fields: object) -> None:
-    """The observer that keeps silent."""
-
-
-def all_of(observers: Iterable[Observer]) -> Observer:
-    """One observer for many."""
-    listeners = list(observers)
-
-    def tell(name: str, **fields: object) -> None:
-        for listener in listeners:
-            listener(name, **fields)
-
-    return tell

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 from typing import Any
@@ -17,6 +16,7 @@ from nagori.core import decay
 from nagori.core.decay import DecayByCategory, DecayRange, Reinforcement, Retention, Weekly
 from nagori.core.life import Levels, entered_at
 from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
+from nagori.core.values import replace
 from nagori.errors import InvalidInput
 
 NOW = datetime(2026, 1, 20, 14, 30, tzinfo=UTC)

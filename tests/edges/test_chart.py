@@ -1,6 +1,5 @@
 """Decay curves: what is drawn, and that hostile words stay words."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -13,6 +12,7 @@ from rich.cells import cell_len
 from nagori.config import Config
 from nagori.core.decay import retention
 from nagori.core.model import Emotion, Level, Memory, Text
+from nagori.core.values import replace
 from nagori.edges.chart import (
     LADDER,
     LEAST_PLOT,

@@ -7,12 +7,17 @@ more than the model itself, and a prompt hook is a new process every time.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from nagori.protocols import Embedder, Observer, quiet
+from nagori.core.bookkeeping import quiet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Embedder, Observer
 
 # A sentence takes milliseconds, a page takes a second: the model reads this much of a long text; the
 # words beyond are still found as words.
@@ -27,6 +32,8 @@ class LocalE5:
 
     def __init__(self, package: Path) -> None:
         engine = next(path for path in sorted(package.glob("_engine*")) if path.suffix != ".py")
+        # Its helper threads must not spin while they wait: on a busy machine that costs four times the work.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         self._library = library = ctypes.CDLL(str(engine))
         library.e5_load.restype = ctypes.c_void_p
         library.e5_load.argtypes = [ctypes.c_char_p]

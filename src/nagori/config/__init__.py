@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nagori import paths
 from nagori.config.sections import (
@@ -35,8 +33,12 @@ from nagori.core.knobs import leaves
 from nagori.core.life import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
 from nagori.core.ranking import Resonance, Retrieval, SelfRecall
 from nagori.core.salience import Importance, Salience
+from nagori.core.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nagori.config.telling import Setting as Setting
     from nagori.config.telling import describe as describe
     from nagori.config.telling import rows as rows
@@ -71,36 +73,35 @@ NOT_KEYS = ("version", "$schema")  # 001's file carries a version, editors add a
 DEFAULT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Value):
     """Every section by its name in the file."""
 
-    general: General = field(default_factory=General)
-    retention: Retention = field(default_factory=Retention)
-    weekly: Weekly = field(default_factory=Weekly)
-    levels: Levels = field(default_factory=Levels)
-    recall: Reinforcement = field(default_factory=Reinforcement)
-    resonance: Resonance = field(default_factory=Resonance)
-    compression: Compression = field(default_factory=Compression)
-    relations: Relations = field(default_factory=Relations)
-    retrieval: Retrieval = field(default_factory=Retrieval)
-    self_recall: SelfRecall = field(default_factory=SelfRecall)
-    archive: Archive = field(default_factory=Archive)
-    capacity: Capacity = field(default_factory=Capacity)
-    protection: Protection = field(default_factory=Protection)
-    salience: Salience = field(default_factory=Salience)
-    importance: Importance = field(default_factory=Importance)
-    tiers: Tiers = field(default_factory=Tiers)
-    embedding: Embedding = field(default_factory=Embedding)
-    llm: Llm = field(default_factory=Llm)
-    working: Working = field(default_factory=Working)
-    threads: Threads = field(default_factory=Threads)
-    sessions: Sessions = field(default_factory=Sessions)
-    window: Window = field(default_factory=Window)
-    privacy: Privacy = field(default_factory=Privacy)
+    general: General = General()
+    retention: Retention = Retention()
+    weekly: Weekly = Weekly()
+    levels: Levels = Levels()
+    recall: Reinforcement = Reinforcement()
+    resonance: Resonance = Resonance()
+    compression: Compression = Compression()
+    relations: Relations = Relations()
+    retrieval: Retrieval = Retrieval()
+    self_recall: SelfRecall = SelfRecall()
+    archive: Archive = Archive()
+    capacity: Capacity = Capacity()
+    protection: Protection = Protection()
+    salience: Salience = Salience()
+    importance: Importance = Importance()
+    tiers: Tiers = Tiers()
+    embedding: Embedding = Embedding()
+    llm: Llm = Llm()
+    working: Working = Working()
+    threads: Threads = Threads()
+    sessions: Sessions = Sessions()
+    window: Window = Window()
+    privacy: Privacy = Privacy()
 
 
-class Loaded(NamedTuple):
+class Loaded(Value):
     """A configuration and, for each dotted key, where its value came from.
 
     Origins: `default`, `preset:<name>`, `file:<path>`, `env:<NAME>`, `override`.

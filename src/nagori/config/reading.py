@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
 from nagori.config.sections import PRESETS
 from nagori.core import knobs
+from nagori.core.values import Value, fields_of, replace
 from nagori.errors import InvalidConfig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # ── types ────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Type(NamedTuple):
+class Type(Value):
     words: str
     schema: dict[str, Any]
     accept: Callable[[Any], object]  # a value of a file; raises what _WRONG lists
@@ -77,7 +80,7 @@ class Reader:
 
     def __init__(self, config: Any) -> None:
         self.config = config
-        self.types = {leaf.key: TYPES[leaf.declared.type] for leaf in knobs.leaves(config)}
+        self.types = {leaf.key: TYPES[leaf.type] for leaf in knobs.leaves(config)}
         self.sections = {key[:at] for key in self.types for at, sign in enumerate(key) if sign == "."}
         self.values: dict[str, object] = {}
         self.origins: dict[str, str] = {}
@@ -171,23 +174,22 @@ def _parsed(path: Path) -> dict[str, Any]:
 def _with(section: Any, values: Mapping[str, object], prefix: str = "") -> Any:
     """`section` with those of `values` (by dotted key) that are its own."""
     changes = {}
-    for part in fields(section):
-        key, value = prefix + part.name, getattr(section, part.name)
-        changes[part.name] = (
-            _with(value, values, f"{key}.") if is_dataclass(value) else values.get(key, value)
-        )
+    for name in fields_of(section):
+        key, value = prefix + name, getattr(section, name)
+        deeper = isinstance(value, Value)
+        changes[name] = _with(value, values, f"{key}.") if deeper else values.get(key, value)
     return replace(section, **changes)
 
 
 def _faults(config: Any, origins: Mapping[str, str], spoiled: set[str]) -> Iterator[str]:
     """Values out of bounds, then (where all are within) settings that contradict each other."""
-    for part in fields(config):
-        section = getattr(config, part.name)
-        found = list(knobs.faults(section, part.name))
-        if not found and part.name not in spoiled and hasattr(section, "faults"):
-            found = [f"{part.name}.{fault}" for fault in section.faults()]
+    for name in fields_of(config):
+        section = getattr(config, name)
+        found = list(knobs.faults(section, name))
+        if not found and name not in spoiled and hasattr(section, "faults"):
+            found = [f"{name}.{fault}" for fault in section.faults()]
         for fault in found:
-            yield f"{fault} ({_blame(fault.partition(':')[0], part.name, origins)})"
+            yield f"{fault} ({_blame(fault.partition(':')[0], name, origins)})"
 
 
 def _blame(key: str, section: str, origins: Mapping[str, str]) -> str:

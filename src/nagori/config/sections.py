@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nagori.core.knobs import knob
+from nagori.core.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
-class General:
+class General(Value):
     """Language and place."""
 
     language: str = knob("auto", "of words for people; auto: from the locale", choices=("auto", "ja", "en"))
@@ -23,8 +25,7 @@ class General:
             yield f"data_dir: {self.data_dir!r} is not absolute"
 
 
-@dataclass(frozen=True, slots=True)
-class Embedding:
+class Embedding(Value):
     """001 `embedding`, with a default that needs neither key nor network [ruling 37]."""
 
     provider: str = knob("local", "who makes vectors", choices=("local", "none", "openai"))
@@ -32,8 +33,7 @@ class Embedding:
     dimensions: int = knob(384, "length of its vectors", lo=1, hi=65536)
 
 
-@dataclass(frozen=True, slots=True)
-class Llm:
+class Llm(Value):
     """001 `llm`, off until asked for [rulings 37, 38]."""
 
     provider: str = knob(
@@ -47,23 +47,20 @@ class Llm:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Working:
+class Working(Value):
     """002 §3.1: working memory [T1]."""
 
     turns: int = knob(12, "turns of a thread kept at hand", lo=1, hi=10_000)
 
 
-@dataclass(frozen=True, slots=True)
-class Threads:
+class Threads(Value):
     """002 §3.2: where one thread ends and the next begins [T2]."""
 
     similarity: float = knob(0.75, "a turn less similar than this begins a thread", lo=-1.0, hi=1.0)
     idle_minutes: float = knob(10.0, "a pause as long as this ends one", lo=0.0, hi=10**6)
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(Value):
     """002 §4: the session tier [T4, ruling 33]."""
 
     hot_hours: float = knob(24.0, "archived from the cache after", lo=0.0, hi=8760.0)
@@ -76,8 +73,7 @@ class Sessions:
             yield f"keep_hours: {self.keep_hours} is below hot_hours ({self.hot_hours})"
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Value):
     """003 §2, §4–5: the context window [C1–C7]. A preset (§14) sets what is not set by itself."""
 
     preset: str = knob("balanced", "how eagerly to prune", choices=("balanced", "conservative", "aggressive"))
@@ -121,8 +117,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Privacy:
+class Privacy(Value):
     """What is removed before anything is stored [ruling 27]."""
 
     strip_private: bool = knob(True, "drop <private>…</private>")

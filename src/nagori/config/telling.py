@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import Field, fields, is_dataclass
-from typing import Any, NamedTuple
-
 from nagori.config import NOT_KEYS, Config, Loaded
 from nagori.config.reading import TYPES
-from nagori.core.knobs import leaves
+from nagori.core.knobs import Leaf, leaves
+from nagori.core.values import Knob, Value, fields_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Setting(NamedTuple):
+class Setting(Value):
     """One line of the reference page."""
 
     key: str
@@ -24,14 +25,14 @@ class Setting(NamedTuple):
 def describe() -> list[Setting]:
     """Every setting with its type, default, bounds and meaning."""
     return [
-        Setting(key, TYPES[it.type].words, default, _bounds(it.metadata), it.metadata["doc"])
-        for key, it, default in leaves(Config())
+        Setting(key, TYPES[type].words, default, _bounds(knob), knob.doc)
+        for key, type, knob, default in leaves(Config())
     ]
 
 
 def rows(loaded: Loaded) -> list[tuple[str, object, str]]:
     """(key, value, origin) of every setting, for `nagori config`."""
-    return [(key, value, loaded.origins[key]) for key, _, value in leaves(loaded.config)]
+    return [(key, value, loaded.origins[key]) for key, _, _, value in leaves(loaded.config)]
 
 
 def schema() -> dict[str, Any]:
@@ -43,21 +44,25 @@ def schema() -> dict[str, Any]:
 
 def _schema(section: Any) -> dict[str, Any]:
     properties: dict[str, Any] = {}
-    for it in fields(section):
-        value = getattr(section, it.name)
-        properties[it.name] = _schema(value) if is_dataclass(value) else _leaf_schema(it, value)
+    for name in fields_of(section):
+        value = getattr(section, name)
+        properties[name] = _schema(value) if isinstance(value, Value) else {}
+    for leaf in leaves(section):
+        if leaf.key in properties:
+            properties[leaf.key] = _leaf_schema(leaf)
     about = (type(section).__doc__ or "").partition("\n")[0]
     return {"type": "object", "description": about, "additionalProperties": False, "properties": properties}
 
 
-def _leaf_schema(it: Field[Any], default: object) -> dict[str, Any]:
-    words = {"minimum": "lo", "maximum": "hi", "enum": "choices", "description": "doc"}
-    told = {word: it.metadata[name] for word, name in words.items() if it.metadata[name] is not None}
+def _leaf_schema(leaf: Leaf) -> dict[str, Any]:
+    knob, default = leaf.knob, leaf.value
+    words = {"minimum": knob.lo, "maximum": knob.hi, "enum": knob.choices, "description": knob.doc}
+    told = {word: value for word, value in words.items() if value is not None}
     shown = list(default) if isinstance(default, tuple) else default
-    return TYPES[it.type].schema | {"default": shown} | told
+    return TYPES[leaf.type].schema | {"default": shown} | told
 
 
-def _bounds(meta: Mapping[str, Any]) -> str:
-    if meta["choices"]:
-        return " | ".join(meta["choices"])
-    return "" if meta["lo"] is None else f"{meta['lo']:g} to {meta['hi']:g}"
+def _bounds(knob: Knob) -> str:
+    if knob.choices:
+        return " | ".join(knob.choices)
+    return "" if knob.lo is None else f"{knob.lo:g} to {knob.hi:g}"

@@ -12,18 +12,16 @@ Two kinds of memory stand still. An *archived* one is frozen at the moment it wa
 age stops there. A *protected* one keeps its level whatever its score: `retention` still tells the
 number, because ranking wants to know how old it feels, but `days_until` and `forecast` say "never".
 """
-# ruff: noqa: RUF009 - `knob` is `dataclasses.field`, not a shared mutable default
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 from nagori.core.knobs import knob
 from nagori.core.model import Category, Kind, Level, Memory, days_between, utc
+from nagori.core.values import Value
 
 FULL_SCALE = 100.0
 DAYS_A_WEEK = 7.0
@@ -33,16 +31,14 @@ EARLIEST = datetime.min.replace(tzinfo=UTC)
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class DecayRange:
+class DecayRange(Value):
     """The daily coefficients of one category: `min` for what left one cold, `max` for what moved one most."""
 
     min: float = knob(0.0, "daily coefficient at intensity 0", lo=0.01, hi=1.0)
     max: float = knob(1.0, "daily coefficient at intensity 100", lo=0.01, hi=1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class DecayByCategory:
+class DecayByCategory(Value):
     """001 "decay coefficients": half-lives from a few days to nearly for ever [E4]."""
 
     casual: DecayRange = knob(DecayRange(0.70, 0.80), "chat and greetings: days")
@@ -51,8 +47,7 @@ class DecayByCategory:
     emotional: DecayRange = knob(DecayRange(0.98, 0.999), "personal matters: months to nearly for ever")
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Value):
     """001 `retention`: which law, and how fast the emotional one fades."""
 
     law: str = knob("emotional", "the law of forgetting", choices=("emotional", "weekly"))
@@ -75,8 +70,7 @@ class Retention:
                 yield f"decay_by_category.{category}.max: {span.max} is above max_decay_coefficient ({top})"
 
 
-@dataclass(frozen=True, slots=True)
-class Weekly:
+class Weekly(Value):
     """000 §5.1: the weekly law, in that document's own scale of 0–1."""
 
     birth: float = knob(0.5, "score at birth", lo=0.0, hi=1.0)
@@ -89,8 +83,7 @@ class Weekly:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Reinforcement:
+class Reinforcement(Value):
     """001 `recall`: what a recall does when the cycle comes by [E5]."""
 
     decay_coefficient_boost: float = knob(0.02, "added to the coefficient", lo=0.0, hi=1.0)
@@ -101,7 +94,7 @@ class Reinforcement:
 # ── the two laws ─────────────────────────────────────────────────────────────────────────────────
 
 
-class Curve(NamedTuple):
+class Curve(Value):
     """A score that starts at `start` (0–100) and keeps the share `rate` of itself every `period` days."""
 
     start: float
@@ -144,7 +137,7 @@ def _weekly_curve(recalls: int, rule: Weekly) -> Curve:
     return Curve(FULL_SCALE * strength, rule.decay, DAYS_A_WEEK)
 
 
-class Law(NamedTuple):
+class Law(Value):
     """The curve of a memory, and whether a recall makes it younger.
 
     001 halves the age and slows the decay; 000 counts the recalls inside its formula and leaves age alone.

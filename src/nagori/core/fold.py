@@ -8,36 +8,37 @@ wrote it, and passing over it would lose what it says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 from nagori.core.model import Category, Emotion, Kind, Level, Memory, Privacy, Relation, Text
 from nagori.core.record import from_record, relation_of
+from nagori.core.values import Value, fresh, replace
 from nagori.errors import JournalTooNew
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Look = Callable[[str], Memory | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Value):
     """Something that happened. `seq` is its place in its space's journal, given when it is appended."""
 
     type: str
     at: datetime
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = fresh(dict)
     memory: str | None = None
     by: str = "user"
     seq: int = 0
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Value, frozen=False):
     """What a run of events comes to: the last word on every memory and relation they touched."""
 
-    memories: dict[str, Memory] = field(default_factory=dict)
-    links: dict[Relation, bool] = field(default_factory=dict)  # True = stands, False = taken away
-    touched: list[tuple[Event, tuple[str, ...]]] = field(default_factory=list)
+    memories: dict[str, Memory] = fresh(dict)
+    links: dict[Relation, bool] = fresh(dict)  # True = stands, False = taken away
+    touched: list[tuple[Event, tuple[str, ...]]] = fresh(list)
 
 
 def fold(events: Iterable[Event], look: Look) -> Outcome:

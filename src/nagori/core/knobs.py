@@ -1,14 +1,17 @@
-"""How a setting is declared: a dataclass field that carries its own bounds and its own sentence.
+"""How a setting is declared: a field that carries its own bounds and its own sentence.
 
-Sections are frozen dataclasses that stand beside the formulas they steer; `nagori.config` collects them.
+Sections are plain values that stand beside the formulas they steer; `nagori.config` collects them.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from copy import deepcopy
-from typing import Any, NamedTuple
+
+from nagori.core.values import Knob, Value, fresh
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def knob(
@@ -20,47 +23,46 @@ def knob(
     choices: tuple[str, ...] | None = None,
 ) -> Any:
     """A setting with its default, meaning and bounds (inclusive)."""
-    meta = {"doc": doc, "lo": lo, "hi": hi, "choices": choices}
-    if isinstance(default, dict | list):
-        return dataclasses.field(default_factory=lambda: deepcopy(default), metadata=meta)
-    return dataclasses.field(default=default, metadata=meta)
+    if isinstance(default, dict | list):  # no two sections share one table
+        from copy import deepcopy
+        from functools import partial
+
+        default = fresh(partial(deepcopy, default))
+    return Knob(default, doc, lo, hi, choices)
 
 
-class Leaf(NamedTuple):
+class Leaf(Value):
     """One single setting."""
 
     key: str  # dotted
-    declared: dataclasses.Field[Any]
+    type: str  # as it is written in the section
+    knob: Knob
     value: object
 
 
-def leaves(section: Any, prefix: str = "") -> Iterator[Leaf]:
+def leaves(section: Value, prefix: str = "") -> Iterator[Leaf]:
     """Every single setting below `section`."""
-    for declared in dataclasses.fields(section):
-        value = getattr(section, declared.name)
-        if dataclasses.is_dataclass(value):
-            yield from leaves(value, f"{prefix}{declared.name}.")
+    for name in section._names:
+        value = getattr(section, name)
+        if isinstance(value, Value):
+            yield from leaves(value, f"{prefix}{name}.")
         else:
-            yield Leaf(prefix + declared.name, declared, value)
+            yield Leaf(prefix + name, type(section).__annotations__[name], section._knobs[name], value)
 
 
-def faults(section: Any, prefix: str) -> Iterator[str]:
+def faults(section: Value, prefix: str) -> Iterator[str]:
     """Every value of `section` that is outside its knob's bounds, in words."""
-    for field in dataclasses.fields(section):
-        value, meta = getattr(section, field.name), field.metadata
-        name = f"{prefix}.{field.name}"
-        if dataclasses.is_dataclass(value):
-            yield from faults(value, name)
-        elif meta.get("choices") and value not in meta["choices"]:
-            yield f"{name}: {value!r} is none of {', '.join(meta['choices'])}"
+    for key, _, knob, value in leaves(section, f"{prefix}."):
+        if knob.choices and value not in knob.choices:
+            yield f"{key}: {value!r} is none of {', '.join(knob.choices)}"
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield from _out_of_bounds(name, value, meta.get("lo"), meta.get("hi"))
+            yield from _out_of_bounds(key, value, knob)
 
 
-def _out_of_bounds(name: str, value: float, lo: float | None, hi: float | None) -> Iterator[str]:
+def _out_of_bounds(name: str, value: float, knob: Knob) -> Iterator[str]:
     if value != value:
         yield f"{name}: not a number"
-    elif lo is not None and value < lo:
-        yield f"{name}: {value} is below {lo}"
-    elif hi is not None and value > hi:
-        yield f"{name}: {value} is above {hi}"
+    elif knob.lo is not None and value < knob.lo:
+        yield f"{name}: {value} is below {knob.lo}"
+    elif knob.hi is not None and value > knob.hi:
+        yield f"{name}: {value} is above {knob.hi}"

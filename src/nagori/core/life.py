@@ -15,13 +15,12 @@ One life cycle serves both laws of forgetting: 000's "compress below 0.3" is a t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import NamedTuple
 
 from nagori.core.knobs import knob
 from nagori.core.model import Level
+from nagori.core.values import Value
 from nagori.errors import InvalidInput
 
 ROUNDING = 1e-9
@@ -30,8 +29,7 @@ ROUNDING = 1e-9
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(Value):
     """001 `levels`: a memory keeps its level while its retention is above the threshold [E6]."""
 
     level1_threshold: float = knob(50.0, "above it a memory is kept in full", lo=0.0, hi=100.0)
@@ -48,8 +46,7 @@ class Levels:
                 yield f"{lower}: {getattr(self, lower)} is not below {upper} ({getattr(self, upper)})"
 
 
-@dataclass(frozen=True, slots=True)
-class Compression:
+class Compression(Value):
     """001 `compression`: how the whole divides over the levels, and when the cycle runs [E9, E13]."""
 
     level1_ratio: float = knob(0.15, "largest share kept in full", lo=0.0, hi=1.0)
@@ -67,8 +64,7 @@ class Compression:
             yield f"{', '.join(rung.ratio for rung in LADDER)}: the sum is {whole:g}, not 1"
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Value):
     """001 `archive`: the frozen tier, the way back, and the way out [E10–E12, L5]."""
 
     enable_archive_recall: bool = knob(True, "recall looks into the archive and may wish memories back")
@@ -84,8 +80,7 @@ class Archive:
     grace_days: float = knob(90.0, "the full text is kept so long after archiving", lo=0.0, hi=36500.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Value):
     """000 §5.3: how many memories one user may have, and what happens near the limit [L6]."""
 
     limit: int = knob(10_000, "memories of one user", lo=1, hi=10**9)
@@ -99,15 +94,13 @@ class Capacity:
             yield f"low_water: {self.low_water} is above trigger ({self.trigger})"
 
 
-@dataclass(frozen=True, slots=True)
-class Protection:
+class Protection(Value):
     """001 `protection` [E19]."""
 
     max_protected_memories: int = knob(50, "so many memories may be protected", lo=0, hi=10**6)
 
 
-@dataclass(frozen=True, slots=True)
-class Relations:
+class Relations(Value):
     """001 `relations` [E16]."""
 
     score_proximity_threshold: float = knob(5.0, "closer scores are ordered by age", lo=0.0, hi=100.0)
@@ -117,8 +110,7 @@ class Relations:
     enable_auto_linking: bool = knob(True, "the cycle links similar memories by itself")
 
 
-@dataclass(frozen=True, slots=True)
-class Tiers:
+class Tiers(Value):
     """004 "tier structure": how closely a memory is looked at by its age in days [S4]."""
 
     hot_days: float = knob(7.0, "younger is hot: kept as it is, lightly summarised", lo=0.0, hi=36500.0)
@@ -135,7 +127,7 @@ class Tiers:
 # ── the levels [E6] ──────────────────────────────────────────────────────────────────────────────
 
 
-class Rung(NamedTuple):
+class Rung(Value):
     """A level, the `Levels` setting its score must exceed, its `Compression` share, and what it keeps."""
 
     level: Level

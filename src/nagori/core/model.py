@@ -12,18 +12,32 @@ Times are aware and kept in UTC; a naive one is refused at the door.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
-from hashlib import sha256
-from typing import TypeVar
 
+from nagori.core.values import Value, fresh, replace
 from nagori.errors import InvalidInput
 
-Choice = TypeVar("Choice", bound=StrEnum)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Choice = TypeVar("Choice", bound=StrEnum)
+
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_NAME = 256
+
+
+def one_of(enum: type[Choice], value: object, field_name: str) -> Choice:
+    """`value` as a member of `enum`; InvalidInput says what would have been right."""
+    try:
+        return enum(value)  # type: ignore[arg-type]
+    except ValueError:
+        choices = ", ".join(enum)
+        raise InvalidInput(
+            field_name, "{value!r} is none of {choices}", value=value, choices=choices
+        ) from None
 
 
 class Kind(StrEnum):
@@ -96,8 +110,7 @@ TAGS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Value):
     """Whose memory, and who is asking.
 
     `tenant` and `user` decide ownership: nothing ever crosses them, and erasing a user erases exactly
@@ -125,8 +138,7 @@ class Scope:
         return (self.tenant, self.user)
 
 
-@dataclass(frozen=True, slots=True)
-class Emotion:
+class Emotion(Value):
     """How it felt [E2, E3]: strength, direction, excitement and names."""
 
     intensity: float = 35.0
@@ -147,8 +159,7 @@ class Emotion:
         object.__setattr__(self, "tags", tuple(self.tags))
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Value):
     """What is remembered, at one level: what set it off, and what came of it [E14]."""
 
     trigger: str
@@ -160,8 +171,7 @@ class Text:
         return f"{self.trigger}\n{self.content}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Value):
     """Where it came from: enough to find the turn again, and to form it only once."""
 
     session: str | None = None
@@ -178,8 +188,7 @@ class Source:
             raise InvalidInput("source.turn", f"{self.turn!r} is not a whole number")
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Value):
     """One memory. `version` counts its changes: whoever computes outside a lock compares it."""
 
     id: str
@@ -189,7 +198,7 @@ class Memory:
     kind: Kind = Kind.EPISODE
     category: Category | None = None
     level: Level = Level.FULL
-    emotion: Emotion = field(default_factory=Emotion)
+    emotion: Emotion = Emotion()
     coefficient: float = 0.995
     keywords: tuple[str, ...] = ()
     trust: Trust = Trust.USER
@@ -197,7 +206,7 @@ class Memory:
     project: str | None = None
     agent: str | None = None
     role: str | None = None
-    source: Source = field(default_factory=Source)
+    source: Source = Source()
     protected: bool = False
     mentions: int = 1
     recalls: int = 0  # strengthened so often by the cycle
@@ -251,18 +260,16 @@ class Memory:
 
     def but(self, **changes: object) -> Memory:
         """A copy with `changes`, one version later."""
-        return replace(self, version=self.version + 1, **changes)  # type: ignore[arg-type]
+        return replace(self, version=self.version + 1, **changes)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Relation:
+class Relation(Value, order=True):
     source: str
     target: str
     type: RelationType
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Value):
     """Which memories are meant. Empty means: everything that is alive."""
 
     kinds: frozenset[Kind] | None = None
@@ -279,26 +286,26 @@ class Filter:
 ALIVE = Filter()
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Value):
     """One search result; higher score = nearer, in every arm of every store."""
 
     id: str
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Recollection:
+class Recollection(Value):
     """A recalled memory and why it came: `terms` are the named parts of its score."""
 
     memory: Memory
     score: float
     retention: float
-    terms: dict[str, float] = field(default_factory=dict)
+    terms: dict[str, float] = fresh(dict)
 
 
 def text_digest(text: str) -> bytes:
     """A short name for a text, the same everywhere."""
+    from hashlib import sha256  # not needed to recall, so a hook does not pay for it
+
     return sha256(text.encode()).digest()[:16]
 
 
@@ -323,14 +330,3 @@ def _check_name(field_name: str, value: object) -> None:
         raise InvalidInput(field_name, f"longer than {LONGEST_NAME} characters")
     if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
         raise InvalidInput(field_name, "contains control characters")
-
-
-def one_of(enum: type[Choice], value: object, field_name: str) -> Choice:
-    """`value` as a member of `enum`; InvalidInput says what would have been right."""
-    try:
-        return enum(value)  # type: ignore[arg-type]
-    except ValueError:
-        choices = ", ".join(enum)
-        raise InvalidInput(
-            field_name, "{value!r} is none of {choices}", value=value, choices=choices
-        ) from None

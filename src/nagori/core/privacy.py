@@ -5,15 +5,18 @@ Every pattern is bounded or anchored, so hostile text costs linear time, and a k
 occur costs one substring search.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+
+from nagori.core.values import Value
 
 _LEVELS = ("public", "agent-only", "private")
 
 
-class Scrubbed(NamedTuple):
+class Scrubbed(Value):
     """Text fit to be stored, and the kinds of things taken out of it."""
 
     text: str

@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from nagori.core.decay import Reinforcement
 from nagori.core.knobs import knob
 from nagori.core.model import Emotion, Valence
 from nagori.core.salience import unit
+from nagori.core.values import Value
 from nagori.errors import InvalidInput
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class Resonance:
+class Resonance(Value):
     """001 `resonance` [E17]."""
 
     valence_match_bonus: float = knob(0.3, "for the same direction of feeling", lo=0.0, hi=1.0)
@@ -32,8 +31,7 @@ class Resonance:
     priority_weight_alpha: float = knob(0.3, "weight of resonance in 001's priority", lo=0.0, hi=10.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieval:
+class Retrieval(Value):
     """001 `retrieval`, and the bounds of what is injected."""
 
     top_k: int = knob(5, "at most so many memories", lo=1, hi=1000)
@@ -48,8 +46,7 @@ class Retrieval:
     char_budget: int = knob(9500, "at most so many characters; hosts cut at 10,000", lo=0, hi=9500)
 
 
-@dataclass(frozen=True, slots=True)
-class SelfRecall:
+class SelfRecall(Value):
     """004 "scoring formula": weights of its recall score [S5]."""
 
     importance: float = knob(0.4, "weight of importance", lo=0.0, hi=1.0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from math import isfinite
-from typing import Any
 
 from nagori.core.model import (
     Category,
@@ -27,7 +26,12 @@ from nagori.core.model import (
 )
 from nagori.errors import InvalidInput
 
-Record = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Record = dict[str, Any]
+
 
 _TIMES = (
     "created",

@@ -1,5 +1,9 @@
 """How much something matters when it is new: two weighted sums, both 0–1, from two documents.
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
     salience     002 §7   does it enter long-term memory at all? [T7]
     importance   004      what is it worth to the work? [S6]
 
@@ -10,16 +14,18 @@ refused: they come from models and counters, and a number slightly off must not 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TypeVar
 
 from nagori.core.knobs import knob
+from nagori.core.values import Value
 
-Item = TypeVar("Item")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Salience:
+class Salience(Value):
     """002 §7: weights of salience, and how much of it is kept."""
 
     emotion: float = knob(0.4, "weight of the emotional impact", lo=0.0, hi=1.0)
@@ -32,8 +38,7 @@ class Salience:
     share: float = knob(0.7, "this share, the most salient, goes to long-term memory", lo=0.0, hi=1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Importance:
+class Importance(Value):
     """004 "importance score": weights of what a memory did for the work."""
 
     outcome: float = knob(0.25, "weight of success", lo=0.0, hi=1.0)

@@ -77,32 +77,72 @@ def _long_marks(text: str) -> str:
     return text if text.isascii() else _KANA_DASH.sub("ー", text)
 
 
-@cache
-def _scanner() -> re.Pattern[str]:
-    """One alternation over script runs; the number of the group names the script."""
-    word = f"[{_ROMAN}][{_ROMAN}\u0300-\u036f]*"
-    joint = "(?:[-.'’]|_+|(?<=[0-9]),(?=[0-9]{3}(?![0-9])))"
-    other = f"[^\\W_{_ROMAN}{_HAN}{_NO_SPACES}\u3005-\u30ff\u31f0-\u31ff]"
-    picture = f"[{_PICTURE}][{_TONE}]*"
-    return re.compile(
-        rf"({word}(?:{joint}{word})*(?:\+\+|\#)?)"
-        f"|([{_HAN}]+)|([{_KATA}][{_KATA}ヽヾー]*)|([{_HIRA}][{_HIRA}ゝゞー]*)"
-        f"|([{_NO_SPACES}]+)|((?:{other}[{_MARKS}]*)+)"
-        f"|([\U0001f1e6-\U0001f1ff]{{2}}|{picture}(?:\u200d{picture})*)"
+class _Scripts(dict[int, str]):
+    """The script of every character as one letter, found out when first met.
+
+    A regular expression over these letters is small; one over the scripts' own ranges takes longer to
+    compile than a prompt hook may take to answer.
+    """
+
+    def __missing__(self, code: int) -> str:
+        self[code] = found = _script_of(chr(code))
+        return found
+
+
+_SCRIPTS = _Scripts({ord(sign): sign for sign in "-.'_,+#"} | {ord("’"): "'"})
+_RANGES = {  # the first that fits; small letters belong to two scripts
+    "0": "09",
+    "a": "AZazÀÖØöøɏḀỿ",
+    "m": "\u0300\u036f",
+    "k": "ヵヶ",
+    "K": "\u3400\u4dbf\u4e00\u9fff\uf900\ufaff\U00020000\U000323af々々〆〆〇〇",
+    "T": "\u30a1\u30fa\u31f0\u31ff",
+    "t": "ヽヾ",
+    "w": "ーー",
+    "H": "\u3041\u3096",
+    "h": "ゝゞ",
+    "N": "\u0e00\u0eff\u1000\u109f\u1100\u11ff\u1780\u17ff\u3130\u318f\uac00\ud7a3",
+    "S": "\U0001f3fb\U0001f3ff",
+    "Q": "\ufe0f\ufe0f",
+    "R": "\U0001f1e6\U0001f1ff",
+    "P": "\u231a\u23ff\u2600\u27bf\u2b1b\u2b55\U0001f000\U0001faff",
+    "Z": "\u200d\u200d",
+    " ": "\u3005\u30ff",
+}
+_MARK_BOUNDS = "\u0483\u0487\u0591\u05bd\u0610\u061a\u064b\u065f\u0670\u0670\u0900\u0963\u0971\u0dff"
+_RUN = re.compile(
+    r"([a0][a0m]*(?:(?:[-.']|_+|(?<=0),(?=000(?!0)))[a0][a0m]*)*(?:\+\+|\#)?)"
+    r"|([Kk]+)|(T[Ttkw]*)|(H[Hhw]*)|(N+)|((?:[Oo][oMm]*)+)|(RR|[PSR][QS]*(?:Z[PSR][QS]*)*)"
+)
+
+
+def _script_of(char: str) -> str:
+    mark = _within(
+        char, "\u0483\u0487\u0591\u05bd\u0610\u061a\u064b\u065f\u0670\u0670\u0900\u0963\u0971\u0dff"
     )
+    for letter, bounds in _RANGES.items():
+        if _within(char, bounds) and not (letter == "P" and char.isalnum()):  # ❶ is a number
+            return letter
+    if char.isalnum():
+        return "o" if mark else "O"
+    return "M" if mark else " "
+
+
+def _within(char: str, bounds: str) -> bool:
+    return any(low <= char <= high for low, high in zip(bounds[::2], bounds[1::2], strict=True))
 
 
 def _runs(text: str) -> Iterator[tuple[int, str, str, str]]:
     """(script, run, honorific before, okurigana after): お茶 and 食べ are words across scripts."""
     plain = _long_marks(text if text.isascii() else normalize("NFKC", text))
-    for found in _scanner().finditer(plain):
+    for found in _RUN.finditer(plain.translate(_SCRIPTS)):
         script, start, end = found.lastindex or 0, *found.span()
         before = after = ""
         if script == _KANJI:
             before, after = plain[start - 1 : start], plain[end : end + 1]
             before = before if before in ("お", "ご") else ""
             after = after if "\u3041" <= after <= "\u3096" else ""
-        yield script, found[0], before, after
+        yield script, plain[start:end], before, after
 
 
 def tokens(text: str) -> list[str]:

@@ -192,7 +192,7 @@ def terminal_chart(
     numbers = {_row(band.top, frame, height): band.top for band in frame.bands}
     for row in range(height):
         label = f"{numbers[row]:g}" if row in numbers else ""
-        line = Text(f"{label:>{GUTTER - 1}}", style="dim").append("┤" if label else "│")
+        line = Text().append(f"{label:>{GUTTER - 1}}{'┤' if label else '│'}", style="dim")
         for column in range(columns):
             faint = "┈" if label and row else " "
             character, style = cells.get((column, row), (faint, "dim"))
@@ -216,7 +216,7 @@ def _canvas(
     def dot(point: Point) -> tuple[float, float]:
         return frame.across(point.day) * (columns * 2 - 1), frame.down(point.score) * (height * 4 - 1)
 
-    paths = [[dot(point) for point in one.points] for one in series]
+    paths = [_thinned([dot(point) for point in one.points], 1.0) for one in series]
     for number, (one, path) in enumerate(zip(series, paths, strict=True)):
         for column, row in _trodden(path, broken=one.ghost):
             spot = (column // 2, row // 4)
@@ -240,7 +240,7 @@ def _trodden(path: Sequence[tuple[float, float]], broken: bool) -> Iterable[tupl
     for (x, y), (to_x, to_y) in zip(path, path[1:] or path, strict=False):
         paces = max(1, math.ceil(max(abs(to_x - x), abs(to_y - y))))
         for pace in range(paces + 1):
-            if not broken or (walked + pace) % 4 < 2:
+            if not broken or (walked + pace) % 6 < 3:
                 yield round(x + (to_x - x) * pace / paces), round(y + (to_y - y) * pace / paces)
         walked += paces
 
@@ -293,7 +293,10 @@ FONTS = (
     "'Noto Sans CJK JP', 'Noto Sans JP', 'IPAexGothic', sans-serif"
 )
 CELL_PX, LEGEND_ROW, LEAST_PLOT = 6.7, 21, 160
-LOCK = '<path class="lock" transform="translate({x:.1f} {y:.1f})" d="M0 5h10v7H0zM2 5V3a3 3 0 0 1 6 0v2"/>'
+LOCK = (
+    '<g class="lock" transform="translate({x:.1f} {y:.1f})"><path d="M0 5h10v7H0z"/>'
+    '<path class="bow" d="M2 5V3a3 3 0 0 1 6 0v2"/></g>'
+)
 LEFT, RIGHT, ABOVE, BELOW = 52, 104, 58, 46
 
 
@@ -335,7 +338,7 @@ At = Callable[[Point], tuple[float, float]]
 def _stylesheet() -> str:
     def theme(n: int, page: str, ink: str, faint: str, line: str) -> str:
         colours = (LIGHT, DARK)[n]
-        rules = [f".page,.ring{{fill:{page}}} text{{fill:{ink}}} .faint{{fill:{faint}}}"]
+        rules = [f".page{{fill:{page}}} text{{fill:{ink}}} .faint{{fill:{faint}}}"]
         rules += [f".lock{{fill:{faint};stroke:{faint}}}"]
         rules += [f".line{{stroke:{line}}} .key{{fill:{page}}} .mark{{stroke:{page}}}"]
         rules += [f".l{level}{{fill:{tints[n]}}}" for level, tints in TINTS.items()]
@@ -349,7 +352,7 @@ def _stylesheet() -> str:
             ".curve{fill:none;stroke-width:2.25;stroke-linejoin:round;stroke-linecap:round}",
             ".ghost{stroke-dasharray:2 6} .kept{stroke-width:3.5} .mark{stroke-width:1.5}",
             ".line{stroke-width:1;stroke-dasharray:3 4} .axis{stroke-dasharray:none}",
-            ".lock{stroke-width:1.4;fill-rule:evenodd}",
+            ".lock{stroke-width:1.4} .bow{fill:none}",
             ".end{text-anchor:end} .middle{text-anchor:middle}",
             theme(0, "#ffffff", "#1f2328", "#5b6570", "#b4bcc4"),
             "@media (prefers-color-scheme:dark){",

@@ -159,6 +159,22 @@ ERRORS: dict[str, str] = {
     "{id} was changed by somebody else meanwhile; look again": (
         "{id} はその間にほかで変更されました。もう一度見てください"
     ),
+    "{type} is not an Emotion": "{type} は感情ではありません",
+    "{type} is not a Source": "{type} は出どころではありません",
+    "{value} is not above 0": "{value} は 0 より大きくありません",
+    "contains control characters": "制御文字が含まれています",
+    "not a text of at most 4096 characters": "4096 文字以内の文章ではありません",
+    "missing": "ありません",
+    "not a list of texts": "文章の並びではありません",
+    "no home folder is known; set NAGORI_DATA_DIR and NAGORI_CONFIG": (
+        "ホームフォルダが分かりません。NAGORI_DATA_DIR と NAGORI_CONFIG を設定してください"
+    ),
+    "this SQLite file belongs to another program; nothing was touched": (
+        "この SQLite ファイルは別のプログラムのものです。何も触れていません"
+    ),
+    "the package sqlite-vec is not installed; pip install sqlite-vec": (
+        "sqlite-vec がインストールされていません（pip install sqlite-vec）"
+    ),
 }
 
 FIELDS_JA = {

@@ -17,10 +17,10 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 
+from nagori.core.values import Value
 from nagori.errors import InvalidInput, StoreError
 from nagori.journal import FileJournal
 from nagori.parts import Parts, Progress, no_progress
@@ -30,8 +30,7 @@ FORMAT = 1
 STORE = "nagori.db"
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Value):
     """A finished backup."""
 
     path: Path

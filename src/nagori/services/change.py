@@ -6,8 +6,6 @@ story again without the part that was undone.
 
 from __future__ import annotations
 
-from typing import Any
-
 from nagori.core.decay import coefficient_for
 from nagori.core.fold import Event, fold
 from nagori.core.model import Memory, Scope, Text
@@ -16,6 +14,10 @@ from nagori.core.text import keywords
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.parts import Parts
 from nagori.services.remember import Edit, embed, safe_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 UNDOABLE = frozenset({"edited", "protected", "unprotected", "forgotten", "superseded", "imported", "formed"})
 

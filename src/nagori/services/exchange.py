@@ -10,31 +10,33 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
 
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust
 from nagori.core.record import from_record, relation_of, relation_record, to_record
+from nagori.core.values import Value, fresh, replace
 from nagori.errors import InvalidInput
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
 from nagori.services.remember import AT_ONCE, Draft, embed, remember_many, safe_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 HEADER = {"nagori": "export", "version": 1}
 EVERYTHING = Filter(archived=True, forgotten=True)
 PAGE = 1000
 
 
-@dataclass(slots=True)
-class Imported:
+class Imported(Value, frozen=False):
     """What an import did. `faults` names the lines that could not be taken."""
 
     added: int = 0
     known: int = 0
     relations: int = 0
-    faults: list[str] = field(default_factory=list)
+    faults: list[str] = fresh(list)
 
 
 def memories(parts: Parts, scope: Scope, filter: Filter = EVERYTHING) -> Iterator[Memory]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from nagori.core import decay
+from nagori.core.bookkeeping import Counts
 from nagori.core.fold import Event
 from nagori.core.life import Tier, entered_at, tier_of
 from nagori.core.model import Level, Memory, Recollection, Relation, Scope
+from nagori.core.values import Value
 from nagori.parts import Parts
-from nagori.protocols import Counts
 from nagori.services.change import see, tell
 from nagori.services.recall import Question, recall
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Value):
     """Why a memory is as strong as it is, what happened to it, and what will."""
 
     memory: Memory
@@ -30,8 +29,7 @@ class Explanation:
     recollection: Recollection | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Value):
     """How the house is."""
 
     data_dir: Path

@@ -8,12 +8,12 @@ the right answer under a loud old one [ruling 16]. 001's own priority can be cho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from nagori.core import decay, ranking
 from nagori.core.fold import Event
 from nagori.core.model import ALIVE, Emotion, Filter, Hit, Memory, Recollection, Scope
 from nagori.core.text import clean, query_tokens
+from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput
 from nagori.parts import Parts
 
@@ -24,8 +24,7 @@ NARROW = 0.1
 Arms = Mapping[str, Mapping[str, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Value):
     """What is asked, and how the answer should be chosen."""
 
     text: str

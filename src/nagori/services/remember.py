@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from base64 import b32encode
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 
+from nagori.core.bookkeeping import Vector
 from nagori.core.decay import coefficient_for
 from nagori.core.fold import Event
 from nagori.core.model import (
@@ -32,9 +32,9 @@ from nagori.core.model import (
 from nagori.core.privacy import redact_secrets, strip_private
 from nagori.core.record import to_record
 from nagori.core.text import clean, keywords
+from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput
 from nagori.parts import Parts, Progress, no_progress
-from nagori.protocols import Vector
 from nagori.services.protect import ensure_room
 
 LONGEST_TEXT = 1_000_000
@@ -44,17 +44,16 @@ TOLD = 60.0  # intensity of what somebody took the trouble to tell: clear intere
 Look = Callable[[str], Memory | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Value):
     """Something to remember, before it has an id. `content` is what; `trigger` is what set it off."""
 
     content: str
     trigger: str = ""
     kind: Kind = Kind.FACT
     category: Category | None = None
-    emotion: Emotion = field(default_factory=lambda: Emotion(TOLD))
+    emotion: Emotion = Emotion(TOLD)
     created: datetime | None = None
-    source: Source = field(default_factory=Source)
+    source: Source = Source()
     trust: Trust = Trust.USER
     privacy: Privacy = Privacy.PUBLIC
     protect: bool = False
@@ -65,8 +64,7 @@ class Draft:
             raise InvalidInput("source", "{type} is not a Source", type=type(self.source).__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Value):
     """What shall be different; None leaves it as it is."""
 
     content: str | None = None

@@ -5,20 +5,19 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from nagori.core.bookkeeping import Space, Vector
 from nagori.core.fold import fold
 from nagori.core.record import to_record
+from nagori.core.values import Value, fresh
 from nagori.errors import JournalError, NagoriError, SchemaTooNew, StoreError
 from nagori.journal import Verdict
 from nagori.parts import Parts, Progress, no_progress
-from nagori.protocols import Space, Vector
 
 EMBED_AT_ONCE = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Value):
     """One check of the doctor: `ok`, `warn` or `fail`, what was seen, and what to do."""
 
     name: str
@@ -27,13 +26,12 @@ class Finding:
     advice: str = ""
 
 
-@dataclass(slots=True)
-class Proof:
+class Proof(Value, frozen=False):
     """What `verify` found."""
 
-    journals: list[Verdict] = field(default_factory=list)
-    store: list[str] = field(default_factory=list)
-    differing: list[str] = field(default_factory=list)
+    journals: list[Verdict] = fresh(list)
+    store: list[str] = fresh(list)
+    differing: list[str] = fresh(list)
 
     @property
     def sound(self) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from array import array
 from datetime import datetime, timedelta
-from typing import Any
 
 from nagori.core.model import EPOCH
 from nagori.errors import InvalidInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def check_vector(data: bytes, dimension: int | None) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import apsw
 
@@ -22,6 +21,10 @@ from nagori.core.model import (
 )
 from nagori.core.selection import index_words
 from nagori.stores._common import micros, moment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _TIMES = (
     "created",

@@ -10,26 +10,28 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import apsw
 
+from nagori.core.bookkeeping import Vector
 from nagori.core.model import Filter, Hit, Memory, Scope
 from nagori.core.text import fts_query
-from nagori.protocols import Vector
+from nagori.core.values import Value
 from nagori.stores._common import micros
 from nagori.stores._rows import ask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Condition = tuple[str, tuple[Any, ...]]
 
 MANY = 4096  # from here on a shortlist pays
 SHORTLIST = 4000  # bits agree with cosine well enough that the true ten are in here (see bench/)
 KEY_BITS = 40  # a space holds up to 2^40 memories; see 0001_memories.sql
 
-Condition = tuple[str, tuple[Any, ...]]
 
-
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Value):
     """A vector model and its tables. Their names are made of the number alone."""
 
     id: int

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope
 from nagori.core.ranking import cosine
 from nagori.core.selection import index_words, passes, sees
 from nagori.errors import Conflict, StoreError
-from nagori.protocols import Batch, Counts, Cursor, LogEntry, Space, Vector
 from nagori.stores._common import check_vector
 
 K1, B = 1.2, 0.75

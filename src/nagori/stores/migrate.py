@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import apsw
 
 from nagori.errors import SchemaTooNew, StoreError
@@ -35,6 +33,8 @@ def _version(connection: apsw.Connection) -> int:
 
 
 def _step(connection: apsw.Connection, number: int, name: str) -> None:
+    from importlib.resources import files  # rarely needed, and not cheap
+
     sql = files("nagori.stores").joinpath("sql", name).read_text(encoding="utf-8")
     connection.execute("BEGIN IMMEDIATE")
     try:

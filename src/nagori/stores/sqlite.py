@@ -16,18 +16,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import apsw
 
+from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, RelationType, Scope
 from nagori.errors import Conflict, StoreError
 from nagori.paths import open_private, private_dir
-from nagori.protocols import Batch, Counts, Cursor, LogEntry, Space, Vector
 from nagori.stores import _search as search
 from nagori.stores._common import check_vector, micros, moment
 from nagori.stores._rows import INSERT, SELECT, UPDATE, ask, load, values_of, words_of
 from nagori.stores.migrate import migrate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 BUSY_MS = 30_000
 # A contentless index forgets a row only when told exactly what it was.

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from nagori.core.bookkeeping import Batch, Cursor, LogEntry, Vector
 from nagori.core.model import (
     Category,
     Emotion,
@@ -32,7 +33,7 @@ from nagori.core.model import (
 )
 from nagori.core.text import query_tokens
 from nagori.errors import Conflict, InvalidInput
-from nagori.protocols import Batch, Cursor, LogEntry, Store, Vector
+from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
 
 ME = Scope(user="me")

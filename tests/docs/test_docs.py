@@ -1,0 +1,147 @@
+"""The documentation is complete, its links lead somewhere, and every error can be said in both languages."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from nagori import config, errors
+from nagori.edges import cli
+from nagori.edges.words import ERRORS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+REFERENCE = ROOT / "docs" / "reference"
+SOURCE = ROOT / "src" / "nagori"
+ERROR_NAMES = {
+    name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)
+}
+
+
+# ── complete ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_generated_pages_say_what_the_code_says() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "docs.generate", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_command_is_in_the_reference() -> None:
+    page = (REFERENCE / "commands.md").read_text(encoding="utf-8")
+    names = [c.name or c.callback.__name__ for c in cli.app.registered_commands if c.callback]
+    assert names
+    assert [name for name in names if f"## nagori {name}\n" not in page] == []
+
+
+def test_every_setting_is_in_the_reference() -> None:
+    page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    assert [setting.key for setting in config.describe() if f"| `{setting.key}` |" not in page] == []
+
+
+def test_every_error_is_in_the_reference() -> None:
+    page = (REFERENCE / "errors.md").read_text(encoding="utf-8")
+    assert {name for name in ERROR_NAMES if f"| `{name}` |" not in page} == set()
+
+
+def test_the_tour_of_the_house_names_every_file() -> None:
+    tour = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+    names = {path.name for path in SOURCE.rglob("*.py")} - {"__init__.py", "__main__.py"}
+    named = set(re.findall(r"\w+\.py\b", tour))
+    testing = {path.name for path in (SOURCE / "testing").glob("*.py")}
+    assert names - named - testing == set()
+
+
+# ── findable ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if re.match(r"[a-z]+:", link):
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(ROOT / "docs")], ids=str)
+def test_every_page_can_be_reached_from_the_readme(page: Path) -> None:
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        here = waiting.pop()
+        if here not in reached and here.suffix == ".md":
+            reached.add(here)
+            links = re.findall(r"\]\(([^)\s#]+)[^)]*\)", here.read_text(encoding="utf-8"))
+            waiting += [(here.parent / link).resolve() for link in links if ":" not in link]
+    assert page in reached
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
+def test_the_first_screen_shows_how_to_try_it_and_how_to_prove_it(name: str) -> None:
+    first = "\n".join((ROOT / name).read_text(encoding="utf-8").split("\n")[:40])
+    for shown in ("make demo", "make test", "pip install", "Nagori.open", "$ nagori", ".svg"):
+        assert shown in first
+
+
+# ── sayable ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def raised(path: Path) -> Iterator[tuple[str, ast.expr]]:
+    """Where errors of ours are made, and their message as written."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERROR_NAMES:
+            at = 1 if node.func.id == "InvalidInput" else 0
+            if node.func.id not in ("NotFound", "LimitReached", "InvalidConfig") and len(node.args) > at:
+                yield f"{path.name}:{node.lineno}", node.args[at]
+
+
+SPEAKING = [*sorted((SOURCE / "services").glob("*.py")), *sorted((SOURCE / "edges").glob("*.py"))]
+MESSAGES = [found for path in (*SPEAKING, SOURCE / "app.py") for found in raised(path)]
+
+
+def test_no_message_to_a_user_is_put_together_where_it_is_raised() -> None:
+    assert len(MESSAGES) > 15
+    assert [where for where, message in MESSAGES if isinstance(message, ast.JoinedStr)] == []
+
+
+def test_every_error_template_has_a_japanese_entry() -> None:
+    missing = {
+        f"{where}: {message.value!r}"
+        for where, message in MESSAGES
+        if isinstance(message, ast.Constant) and message.value not in ERRORS
+    }
+    assert missing == set()
+
+
+def test_the_errors_that_carry_their_own_words_have_a_japanese_entry() -> None:
+    made: list[errors.NagoriError] = [errors.NotFound("mem_a"), errors.LimitReached(50, ["mem_a"])]
+    assert [error.template for error in made if error.template not in ERRORS] == []
+
+
+def fields_of(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+
+
+@pytest.mark.parametrize("template", ERRORS)
+def test_both_languages_speak_of_the_same_values(template: str) -> None:
+    assert fields_of(ERRORS[template]) <= fields_of(template)
+    values = dict.fromkeys(fields_of(template), 1)
+    assert ERRORS[template].format(**values)
