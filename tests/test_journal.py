@@ -48,6 +48,7 @@ def test_reading_goes_on_after_any_place(journal: FileJournal) -> None:
         append(journal, *(event(m) for m in range(n, n + 4)))
     places = list(journal.read(ME))
     assert places[-1].end.segment > 1, "the test should cross segments"
+    assert places[1].end.offset == places[0].end.offset == 0, "and stop inside a bundle"
     for i, place in enumerate(places):
         assert [p.event.seq for p in journal.read(ME, place.end)] == list(range(i + 2, 41))
         assert journal.event_at(ME, place.begin) == place.event
@@ -61,7 +62,8 @@ def test_numbers_go_on_across_segments_and_processes(journal: FileJournal) -> No
 
 
 def test_every_prefix_of_the_last_append_is_repaired_and_loses_nothing_before(journal: FileJournal) -> None:
-    append(journal, event(1), event(2, text="最後の行"))
+    append(journal, event(1))
+    append(journal, event(2, text="最後の行"), event(3), event(4))
     whole = segment(journal).read_bytes()
     first = whole.index(b"\n") + 1
     for cut in range(first, len(whole)):
@@ -87,7 +89,8 @@ def test_every_flipped_byte_is_noticed(journal: FileJournal) -> None:
 
 
 def test_a_missing_line_is_noticed(journal: FileJournal) -> None:
-    append(journal, event(1), event(2), event(3))
+    for n in (1, 2, 3):
+        append(journal, event(n))
     lines = segment(journal).read_bytes().splitlines(keepends=True)
     segment(journal).write_bytes(lines[0] + lines[2])
     [damage] = journal.verify(ME).damage
@@ -151,7 +154,7 @@ def test_two_names_never_share_a_folder(one: str, other: str) -> None:
 )
 def test_a_line_says_what_the_event_said(data: dict[str, object], seq: int) -> None:
     try:
-        line, numbered = encode(Event("formed", NOW, data, "mem_x"), seq)
+        line, numbered = encode([Event("formed", NOW, data, "mem_x"), event(2)], seq)
     except InvalidInput:
         assert any(0xD800 <= ord(c) <= 0xDFFF for key in data for c in f"{key}{data[key]}")
         return

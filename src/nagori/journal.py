@@ -5,10 +5,11 @@
                            space.json       whose folder this is, in plain words
                            torn-….bytes     ends of lines that a crash cut off, kept aside
 
-One event is one line `{…,"seq":N,"sum":"xxxxxxxx"}`: `seq` counts within the space, so a missing line
-shows; `sum` is the CRC-32 of everything before it, so a damaged line shows. An append is one `write` and
-one `fsync`, and it is acknowledged after both. A crash can only leave the last line unfinished: it was
-never acknowledged, so the next writer moves it aside.
+One append is one line `{…,"seq":N,"sum":"xxxxxxxx"}`, whether it says one event or a bundle of them, so it is
+there whole or not at all. `seq` numbers the (last) event within the space, so a missing line shows; `sum`
+is the CRC-32 of everything before it, so a damaged line shows. An append is one `write` and one `fsync`,
+and it is acknowledged after both. A crash can only leave the last line unfinished: it was never
+acknowledged, so the next writer moves it aside.
 
 Erasing a user is removing one folder.
 """
@@ -108,12 +109,14 @@ class FileJournal:
             descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             try:
                 size = self._mend_tail(descriptor, path)
-                placed, block = self._encode(space, events, segment, size)
+                before = self._seq_at(space, segment, size)
+                block, numbered = encode(events, before)
                 self._write(descriptor, block, size)
             finally:
                 os.close(descriptor)
             if created:
                 _sync_folder(path.parent)
+        placed = _places(numbered, segment, size, size + len(block))
         self._last_seq[space] = ((segment, size + len(block)), placed[-1].event.seq)
         return placed
 
@@ -131,13 +134,13 @@ class FileJournal:
                 yield item
 
     def event_at(self, space: Space, place: Cursor) -> Event | None:
-        """The event whose line begins at `place`."""
+        """The event just after `place`."""
         path = self.folder(space) / _segment_name(place.segment)
         with _disk_trouble(), path.open("rb") as file:
             file.seek(place.offset)
             line = file.readline()
         try:
-            return decode(line)
+            return next((event for event in decode(line) if event.seq == place.seq + 1), None)
         except JournalError:
             return None
 
@@ -155,7 +158,7 @@ class FileJournal:
                 verdict.damage.append(Damage(file, 0, item.begin.offset, problem))
             expected = seq + 1
             verdict.events += 1
-            verdict.bytes += item.end.offset - item.begin.offset
+        verdict.bytes = sum(path.stat().st_size for _, path in self._segments(space))
         return verdict
 
     # --- how it is done -------------------------------------------------------------------------
@@ -217,19 +220,6 @@ class FileJournal:
         os.fsync(descriptor)
         return begin
 
-    def _encode(
-        self, space: Space, events: Sequence[Event], segment: int, offset: int
-    ) -> tuple[list[Placed], bytes]:
-        seq = self._seq_at(space, segment, offset)
-        lines, placed = [], []
-        for event in events:
-            line, numbered = encode(event, seq + 1)
-            begin, end = Cursor(segment, offset, seq), Cursor(segment, offset + len(line), seq + 1)
-            placed.append(Placed(numbered, begin, end))
-            lines.append(line)
-            seq, offset = end.seq, end.offset
-        return placed, b"".join(lines)
-
     def _seq_at(self, space: Space, segment: int, offset: int) -> int:
         """The number of the last event before this place: remembered, or read off the last line."""
         known = self._last_seq.get(space)
@@ -254,7 +244,6 @@ class FileJournal:
             raise
 
     def _scan(self, space: Space, after: Cursor) -> Iterator[Placed | Damage]:
-        last = after.seq
         for number, path in self._segments(space):
             if number < after.segment:
                 continue
@@ -265,34 +254,41 @@ class FileJournal:
                     line_number += 1
                     begin, offset = offset, offset + len(line)
                     try:
-                        event = decode(line)
+                        events = decode(line)
                     except JournalTooNew:
                         raise
                     except JournalError as trouble:
                         yield Damage(path.name, line_number, begin, str(trouble))
                         continue
-                    yield Placed(event, Cursor(number, begin, last), Cursor(number, offset, event.seq))
-                    last = event.seq
+                    for placed in _places(events, number, begin, offset):
+                        if placed.event.seq > after.seq:
+                            yield placed
 
 
-def encode(event: Event, seq: int) -> tuple[bytes, Event]:
-    """One line for `event` as number `seq`, and the event as it will be read back."""
-    body: dict[str, Any] = {"v": FORMAT, "type": event.type, "at": utc(event.at).isoformat(), "by": event.by}
+def encode(events: Sequence[Event], before: int) -> tuple[bytes, list[Event]]:
+    """One line for `events`, numbered from `before` + 1, and the events as they will be read back."""
+    numbered = [Event(e.type, utc(e.at), e.data, e.memory, e.by, before + n) for n, e in enumerate(events, 1)]
+    said = [_said(event) for event in numbered]
+    body: dict[str, Any] = said[0] if len(said) == 1 else {"bundle": said}
+    try:
+        text = json.dumps({"v": FORMAT, **body}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        head = text[:-1].encode() + b',"seq":%d' % numbered[-1].seq
+    except (UnicodeEncodeError, ValueError, TypeError, RecursionError) as trouble:
+        raise InvalidInput("event", f"cannot be written as JSON: {trouble}") from None
+    return head + b',"sum":"%08x"}\n' % crc32(head), numbered
+
+
+def _said(event: Event) -> dict[str, Any]:
+    body: dict[str, Any] = {"type": event.type, "at": event.at.isoformat(), "by": event.by}
     if event.memory is not None:
         body["memory"] = event.memory
     if event.data:
         body["data"] = event.data
-    try:
-        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        head = text[:-1].encode() + b',"seq":%d' % seq
-    except (UnicodeEncodeError, ValueError, TypeError, RecursionError) as trouble:
-        raise InvalidInput("event", f"cannot be written as JSON: {trouble}") from None
-    line = head + b',"sum":"%08x"}\n' % crc32(head)
-    return line, Event(event.type, utc(event.at), event.data, event.memory, event.by, seq)
+    return body
 
 
-def decode(line: bytes) -> Event:
-    """The event of a line; JournalError says what is wrong with it."""
+def decode(line: bytes) -> list[Event]:
+    """The events of a line; JournalError says what is wrong with it."""
     if not line.endswith(b"\n"):
         raise JournalError("unfinished line")
     tail = _TAIL.search(line[-64:])
@@ -305,10 +301,30 @@ def decode(line: bytes) -> Event:
         body = json.loads(line)
         if body["v"] > FORMAT:
             raise JournalTooNew(f"format {body['v']}; this version reads up to {FORMAT}")
-        at = utc(datetime.fromisoformat(body["at"]))
-        return Event(body["type"], at, body.get("data", {}), body.get("memory"), body["by"], body["seq"])
+        bundle = body.get("bundle", [body])
+        first = body["seq"] - len(bundle) + 1
+        return [_heard(said, first + n) for n, said in enumerate(bundle)]
     except (ValueError, KeyError, TypeError, RecursionError, InvalidInput) as trouble:
         raise JournalError(f"not an event: {trouble}") from None
+
+
+def _heard(said: dict[str, Any], seq: int) -> Event:
+    at = utc(datetime.fromisoformat(said["at"]))
+    return Event(said["type"], at, said.get("data", {}), said.get("memory"), said["by"], seq)
+
+
+def _places(events: Sequence[Event], segment: int, begin: int, end: int) -> list[Placed]:
+    """Where the events of a line stand. Whoever stops inside a bundle comes back to the line's beginning,
+    and goes on after the event he had."""
+    last = events[-1].seq
+    return [
+        Placed(
+            event,
+            Cursor(segment, begin, event.seq - 1),
+            Cursor(segment, end if event.seq == last else begin, event.seq),
+        )
+        for event in events
+    ]
 
 
 def folder_name(name: str) -> str:
@@ -339,7 +355,7 @@ def _seq_before(path: Path, end: int) -> int:
         last = 0
         for line in file:
             with suppress(JournalError):
-                last = decode(line).seq
+                last = decode(line)[-1].seq
         return last
 
 

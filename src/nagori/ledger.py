@@ -8,11 +8,11 @@ So does a store that could not be written: the events are safe, and the answer i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
 
 from nagori.core.bookkeeping import Batch, LogEntry, Placed, Space, Vector, quiet
-from nagori.core.fold import Event, fold
+from nagori.core.fold import Event, fold, named
+from nagori.core.values import batched
 from nagori.errors import StoreError
 
 TYPE_CHECKING = False
@@ -32,14 +32,27 @@ class Ledger:
         self.store = store
         self._tell = tell
 
-    def write(self, space: Space, decide: Decide, vectors: Mapping[str, Vector] | None = None) -> list[Event]:
-        """Let `decide` decide and make it so. When this returns, it is kept."""
+    def write(
+        self,
+        space: Space,
+        decide: Decide,
+        vectors: Mapping[str, Vector] | None = None,
+        *,
+        blind: bool = False,
+    ) -> list[Event]:
+        """Let `decide` decide and make it so. When this returns, it is kept.
+
+        `blind` says that what `decide` decides is right even when the store cannot be read.
+        """
         with self.journal.locked(space):
-            self.apply_waiting(space)
-            events = decide()
-            placed = self.journal.append(space, events)
             try:
-                self._apply(space, placed, vectors or {})
+                self.apply_waiting(space)
+            except StoreError:
+                if not blind:
+                    raise
+            placed = self.journal.append(space, decide())
+            try:
+                self._apply_new(space, placed, vectors or {})
             except StoreError as trouble:
                 self._tell("store.behind", space=space, reason=str(trouble))
         for item in placed:
@@ -52,25 +65,29 @@ class Ledger:
         if (at.segment, at.offset) == self.journal.end(space):
             return 0
         with self.journal.locked(space):
-            return self.apply_waiting(space)
-
-    def apply_waiting(self, space: Space) -> int:
-        """The same for somebody who holds the lock already."""
-        at = self.store.cursor(space)
-        if (at.segment, at.offset) == self.journal.end(space):
-            return 0
-        count = 0
-        for run in _runs(self.journal.read(space, at), APPLY_AT_ONCE):
-            self._apply(space, run, {})
-            count += len(run)
+            count = self.apply_waiting(space)
         if count:
             self._tell("store.caught_up", space=space, events=count)
         return count
 
+    def apply_waiting(self, space: Space, vectors: Mapping[str, Vector] | None = None) -> int:
+        """The same for somebody who holds the lock already."""
+        at, count = self.store.cursor(space), 0
+        if (at.segment, at.offset) != self.journal.end(space):
+            for run in batched(self.journal.read(space, at), APPLY_AT_ONCE):
+                self._apply(space, run, vectors or {})
+                count += len(run)
+        return count
+
+    def _apply_new(self, space: Space, placed: Sequence[Placed], vectors: Mapping[str, Vector]) -> None:
+        if placed and self.store.cursor(space).seq == placed[0].begin.seq:
+            self._apply(space, placed, vectors)
+        else:  # the store missed something before, which comes first
+            self.apply_waiting(space, vectors)
+
     def _apply(self, space: Space, placed: Sequence[Placed], vectors: Mapping[str, Vector]) -> None:
-        if not placed:
-            return
-        outcome = fold((item.event for item in placed), lambda id: self.store.look(space, id))
+        events = [item.event for item in placed]
+        outcome = fold(events, self.store.look(space, named(events)))
         log = [
             LogEntry(event.seq, event.at, event.type, touched, item.begin)
             for item, (event, touched) in zip(placed, outcome.touched, strict=True)
@@ -84,9 +101,3 @@ class Ledger:
             vectors=vectors,
         )
         self.store.commit(space, batch)
-
-
-def _runs(items: Iterable[Placed], size: int) -> Iterable[list[Placed]]:
-    iterator = iter(items)
-    while run := list(islice(iterator, size)):
-        yield run

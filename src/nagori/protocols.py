@@ -7,7 +7,7 @@ numeric library is needed to carry it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -108,8 +108,8 @@ class Store(Protocol):
         """Put everything aside, damaged as it is, under a name with `stamp`, and begin empty."""
         ...
 
-    def look(self, space: Space, id: str) -> Memory | None:
-        """One memory whoever asks: for the writer, never for an answer."""
+    def look(self, space: Space, ids: Iterable[str]) -> dict[str, Memory]:
+        """Those of `ids` that exist, whoever asks: for the writer, never for an answer."""
         ...
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:

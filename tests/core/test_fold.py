@@ -22,7 +22,7 @@ def newborn(**more: object) -> Memory:
 
 def told(*events: Event, on: Memory | None = None) -> Memory:
     known = {on.id: on} if on else {}
-    return fold(events, known.get).memories["m"]
+    return fold(events, known).memories["m"]
 
 
 def formed(memory: Memory) -> Event:
@@ -99,10 +99,10 @@ def test_protection_can_be_taken_away() -> None:
 def test_links_come_and_go() -> None:
     data = {"target": "n", "type": "continues"}
     relation = Relation("m", "n", RelationType.CONTINUES)
-    assert fold([Event("linked", NOW, data, "m")], lambda _: None).links == {relation: True}
+    assert fold([Event("linked", NOW, data, "m")], {}).links == {relation: True}
     both = [Event("linked", NOW, data, "m"), Event("unlinked", NOW, data, "m")]
-    assert fold(both, lambda _: None).links == {relation: False}
-    assert fold([Event("linked", NOW, data), Event("unlinked", NOW, data)], lambda _: None).links == {}
+    assert fold(both, {}).links == {relation: False}
+    assert fold([Event("linked", NOW, data), Event("unlinked", NOW, data)], {}).links == {}
 
 
 def test_undoing_puts_a_memory_back_one_version_later() -> None:
@@ -114,13 +114,13 @@ def test_undoing_puts_a_memory_back_one_version_later() -> None:
 
 @pytest.mark.parametrize("type", sorted(EFFECTS.keys() - {"formed", "undone", "imported"}))
 def test_an_event_about_an_unknown_memory_changes_nothing(type: str) -> None:
-    outcome = fold([Event(type, NOW, {"target": "n", "type": "continues"}, "nobody")], lambda _: None)
+    outcome = fold([Event(type, NOW, {"target": "n", "type": "continues"}, "nobody")], {})
     assert outcome.memories == {}
 
 
 def test_an_event_of_the_future_stops_the_fold() -> None:
     with pytest.raises(JournalTooNew, match="teleported"):
-        fold([Event("teleported", NOW)], lambda _: None)
+        fold([Event("teleported", NOW)], {})
 
 
 simple = st.sampled_from(["mentioned", "protected", "unprotected", "forgotten", "recalled"])
@@ -131,8 +131,8 @@ def test_folding_in_two_runs_is_folding_in_one(types: list[str], cut: int) -> No
     events = [formed(newborn())] + [
         Event(type, NOW + timedelta(hours=n), {"memories": ["m"]}, "m") for n, type in enumerate(types)
     ]
-    first = fold(events[: cut + 1], lambda _: None).memories
-    second = fold(events[cut + 1 :], first.get).memories
+    first = fold(events[: cut + 1], {}).memories
+    second = fold(events[cut + 1 :], first).memories
     assert (first | second)["m"] == told(*events)
 
 

@@ -50,12 +50,13 @@ def test_a_memory_is_kept_with_all_it_was_told(memory: Nagori, clock: FrozenCloc
         emotion=Emotion(50, "positive", 40, ("hope",)),
         created=born,
         source=Source("s1", 3, "Aki"),
+        keywords=("launch",),
     )
     assert memory.show(kept.id) == kept
     assert kept.created == kept.anchor == born
     assert kept.coefficient == pytest.approx(0.93 + 0.04 * 0.5)
     assert kept.project == "p"
-    assert "リリース" in kept.keywords
+    assert memory.recall("launch")[0].terms["words"] == 1
 
 
 def test_saying_it_again_is_one_memory_mentioned_twice(memory: Nagori) -> None:
@@ -260,6 +261,16 @@ def test_001s_priority_can_be_chosen_by_name(memory: Nagori) -> None:
     found = memory.recall("tea", ranking="priority")
     assert [r.memory.id for r in found] == [strong.id, weak.id]
     assert found[0].score == pytest.approx(90 * found[0].terms["match"], rel=1e-6)
+
+
+def test_004s_score_can_be_chosen_in_the_configuration(tmp_path: Path) -> None:
+    config = load(overrides={"retrieval.ranking": "score"}).config
+    clock = FrozenClock()
+    with Nagori.open(tmp_path, config=config, clock=clock, embedder=None) as memory:
+        kept = memory.remember("tea", emotion=Emotion(50))
+        [found] = memory.recall("tea")
+        assert found.memory.id == kept.id
+        assert found.score == pytest.approx(0.4 * 0.5 + 0.3 * 1 + 0.2 * 0.5 + 0.1 * 0.5)
 
 
 @pytest.mark.parametrize(
@@ -613,6 +624,17 @@ def test_a_newer_store_is_refused_and_left_alone(memory: Nagori) -> None:
         with pytest.raises(SchemaTooNew):
             newer.rebuild()
     assert path.read_bytes() == before
+
+
+def test_something_is_remembered_although_the_store_is_destroyed(memory: Nagori) -> None:
+    """A broken memory never stops the agent: the journal takes it, a rebuild finds it."""
+    memory.remember("before")
+    memory.close()
+    (memory.parts.data_dir / "nagori.db").write_bytes(b"garbage" * 500)
+    assert memory.remember("meanwhile").text.content == "meanwhile"
+    assert memory.remember("before").text.content == "before"
+    memory.rebuild()
+    assert {(m.text.content, m.mentions) for m in memory.list()} == {("before", 2), ("meanwhile", 1)}
 
 
 def test_an_event_is_kept_although_the_store_cannot_be_written(tmp_path: Path) -> None:

@@ -79,7 +79,13 @@ def none(tell: Observer) -> Embedder | None:
     return None
 
 
-PROVIDERS: dict[str, Callable[[Observer], Embedder | None]] = {"local": local, "none": none}
+def openai(tell: Observer) -> Embedder | None:
+    """The design document's default. Not built yet: the local model serves instead, and that is said."""
+    tell("embedder.not_yet", provider="openai")
+    return local(tell)
+
+
+PROVIDERS: dict[str, Callable[[Observer], Embedder | None]] = {"local": local, "none": none, "openai": openai}
 
 
 def open_embedder(provider: str, tell: Observer = quiet) -> Embedder | None:

@@ -41,12 +41,12 @@ class Outcome(Value, frozen=False):
     touched: list[tuple[Event, tuple[str, ...]]] = fresh(list)
 
 
-def fold(events: Iterable[Event], look: Look) -> Outcome:
-    """The outcome of `events` on top of what `look` finds."""
+def fold(events: Iterable[Event], known: Mapping[str, Memory]) -> Outcome:
+    """The outcome of `events` on top of the memories `known` before."""
     outcome = Outcome()
 
     def current(id: str) -> Memory | None:
-        return outcome.memories[id] if id in outcome.memories else look(id)
+        return outcome.memories.get(id) or known.get(id)
 
     for event in events:
         effect = EFFECTS.get(event.type)
@@ -63,6 +63,12 @@ def fold(events: Iterable[Event], look: Look) -> Outcome:
                 touched.append(relation.source)
         outcome.touched.append((event, tuple(touched)))
     return outcome
+
+
+def named(events: Iterable[Event]) -> set[str]:
+    """The memories that `events` may change: what must be known to fold them."""
+    ids = {event.memory for event in events if event.memory}
+    return ids.union(*(event.data.get("memories", ()) for event in events))
 
 
 Change = Memory | tuple[Relation, bool]

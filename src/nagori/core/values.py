@@ -12,7 +12,8 @@ the whole import, measured), and making a value is quicker too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,6 +114,13 @@ def replace(value: Some, **changes: Any) -> Some:
     other.__dict__.update(changes)
     other.__post_init__()
     return other
+
+
+def batched(items: Iterable[Made], size: int) -> Iterator[list[Made]]:
+    """`items` in lists of at most `size`."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
 
 
 def fields_of(value: Value | type[Value]) -> tuple[str, ...]:

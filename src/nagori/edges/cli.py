@@ -185,7 +185,7 @@ def recall(
     kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; may be given again.")] = None,
     since: Annotated[str | None, typer.Option(help="Not older than (ISO 8601).")] = None,
     until: Annotated[str | None, typer.Option(help="Older than (ISO 8601).")] = None,
-    ranking: Annotated[str, typer.Option(help="fused, or priority (001's formula).")] = "fused",
+    ranking: Annotated[str | None, typer.Option(help="fused, priority or score.")] = None,
     look: Annotated[bool, typer.Option("--look", help="Only look: do not strengthen what is found.")] = False,
     as_json: Json = False,
 ) -> None:

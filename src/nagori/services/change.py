@@ -51,7 +51,7 @@ def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
     if last.type in ("formed", "imported"):
         return forget(parts, scope, memory.id), last.type
     told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
-    before = fold(told_again, lambda _: None).memories[memory.id]
+    before = fold(told_again, {}).memories[memory.id]
     event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
     return _change(parts, scope, memory, event), last.type
 
@@ -59,11 +59,11 @@ def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
 def _change(parts: Parts, scope: Scope, seen: Memory, event: Event) -> Memory:
     """Make one change to a memory as it was seen; Conflict if somebody was faster. The vector of the new
     words is computed before, so that row, words and vector change together."""
-    after = fold([event], lambda _: seen).memories[seen.id]
+    after = fold([event], {seen.id: seen}).memories[seen.id]
     vectors = embed(parts, scope, [after]) if after.digest != seen.digest else {}
 
     def decide() -> list[Event]:
-        known = parts.store.look(scope.space, seen.id)
+        known = parts.store.look(scope.space, [seen.id]).get(seen.id)
         if known is None or known.version != seen.version:
             raise Conflict("{id} was changed by somebody else meanwhile; look again", id=seen.id)
         return [event]

@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust
 from nagori.core.record import from_record, relation_of, relation_record, to_record
-from nagori.core.values import Value, fresh, replace
+from nagori.core.values import Value, batched, fresh, replace
 from nagori.errors import InvalidInput
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
@@ -86,8 +85,7 @@ def from_jsonl(
     """Take an export in. Memories that are here already stay as they are; bad lines are named, and the
     good ones are taken all the same."""
     report, links = Imported(), []
-    numbered = enumerate(lines, 1)
-    while bundle := list(islice(numbered, AT_ONCE)):
+    for bundle in batched(enumerate(lines, 1), AT_ONCE):
         newcomers: list[Memory] = []
         for number, line in bundle:
             try:
@@ -116,7 +114,8 @@ def _take_in(parts: Parts, scope: Scope, newcomers: list[Memory], report: Import
     vectors = embed(parts, scope, newcomers)
 
     def decide() -> list[Event]:
-        fresh = {m.id: m for m in newcomers if parts.store.look(scope.space, m.id) is None}
+        known = parts.store.look(scope.space, [m.id for m in newcomers])
+        fresh = {m.id: m for m in newcomers if m.id not in known}
         ensure_room(parts, scope, sum(m.protected for m in fresh.values()))
         report.added += len(fresh)
         report.known += len(newcomers) - len(fresh)

@@ -7,7 +7,8 @@ the right answer under a loud old one [ruling 16]. 001's own priority can be cho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 from nagori.core import decay, ranking
 from nagori.core.fold import Event
@@ -30,7 +31,7 @@ class Question(Value):
     text: str
     k: int | None = None
     filter: Filter = ALIVE
-    ranking: str = "fused"
+    ranking: str | None = None  # the configured one
     mood: Emotion | None = None
     mark: bool = True  # a recall strengthens; a look does not
 
@@ -41,15 +42,13 @@ def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]
     k = question.k if question.k is not None else parts.config.retrieval.top_k
     if not isinstance(k, int) or k < 1:
         raise InvalidInput("k", "{k} is not at least 1", k=k)
-    if question.ranking not in RANKINGS:
+    name = question.ranking or parts.config.retrieval.ranking
+    if name not in RANKINGS:
         choices = ", ".join(RANKINGS)
-        raise InvalidInput(
-            "ranking", "{value!r} is none of {choices}", value=question.ranking, choices=choices
-        )
+        raise InvalidInput("ranking", "{value!r} is none of {choices}", value=name, choices=choices)
     arms = _look(parts, scope, question)
     ids = list(dict.fromkeys(id for arm in arms.values() for id in arm))
-    rank = RANKINGS[question.ranking]
-    found = [rank(parts, question, memory, arms) for memory in parts.store.get(scope, ids)]
+    found = RANKINGS[name](parts, scope, question, parts.store.get(scope, ids), arms)
     best = sorted(found, key=lambda r: (-r.score, r.memory.id))
     best = [r for r in best if r.score > parts.config.retrieval.floor][:k]
     if question.mark and best:
@@ -76,51 +75,73 @@ def _scores(hits: Sequence[Hit]) -> dict[str, float]:
     return {hit.id: hit.score for hit in hits}
 
 
-def _words_scale(arm: Mapping[str, float], id: str) -> float:
-    """Share of the best word score."""
-    return arm.get(id, 0.0) / max(arm.values(), default=1.0)
+def _share_of_best(arm: Mapping[str, float]) -> dict[str, float]:
+    best = max(arm.values(), default=1.0)
+    return {id: score / best for id, score in arm.items()}
 
 
-def _meaning_scale(arm: Mapping[str, float], id: str) -> float:
+def _nearness_to_best(arm: Mapping[str, float]) -> dict[str, float]:
     """1 for the nearest, less by distance from it. Cosines of one model live in a narrow band, so the
     band that was seen is the scale; but a hair's breadth stays a hair's breadth."""
-    if id not in arm:
-        return 0.0
-    best = max(arm.values())
-    return 1.0 - (best - arm[id]) / max(best - min(arm.values()), NARROW)
+    best, worst = max(arm.values(), default=0.0), min(arm.values(), default=0.0)
+    return {id: 1.0 - (best - score) / max(best - worst, NARROW) for id, score in arm.items()}
 
 
-SCALES = {"words": _words_scale, "meaning": _meaning_scale}
+SCALES = {"words": _share_of_best, "meaning": _nearness_to_best}
 
 
-def _fused(parts: Parts, question: Question, memory: Memory, arms: Arms) -> Recollection:
+def _fused(
+    parts: Parts, scope: Scope, question: Question, memories: Sequence[Memory], arms: Arms
+) -> Iterator[Recollection]:
     """The default: relevance first, then bounded factors."""
-    strength = _retention(parts, memory)
-    terms = {name: SCALES[name](arm, memory.id) for name, arm in arms.items()}
-    relevance = sum(terms.values()) / len(arms)
-    terms["strength"] = ranking.bounded(strength / 100, 0.9, 1.1)
-    terms["recalls"] = ranking.bounded(min(memory.recalls, 10) / 10, 1.0, 1.1)
-    terms["validity"] = 0.7 if memory.superseded_by else 1.0
-    felt = ranking.felt_resonance(question.mood, memory.emotion, parts.config.resonance)
-    terms["resonance"] = ranking.bounded(felt, 1.0, 1.1)
-    score = relevance * terms["strength"] * terms["recalls"] * terms["validity"] * terms["resonance"]
-    return Recollection(memory, score, strength, terms)
+    scaled = {name: SCALES[name](arm) for name, arm in arms.items()}
+    for memory in memories:
+        strength = _retention(parts, memory)
+        terms = {name: arm.get(memory.id, 0.0) for name, arm in scaled.items()}
+        relevance = sum(terms.values()) / len(scaled)
+        felt = ranking.felt_resonance(question.mood, memory.emotion, parts.config.resonance)
+        factors = {
+            "strength": ranking.bounded(strength / 100, 0.9, 1.1),
+            "recalls": ranking.bounded(min(memory.recalls, 10) / 10, 1.0, 1.1),
+            "validity": 0.7 if memory.superseded_by else 1.0,
+            "resonance": ranking.bounded(felt, 1.0, 1.1),
+        }
+        yield Recollection(memory, relevance * prod(factors.values()), strength, terms | factors)
 
 
-def _priority(parts: Parts, question: Question, memory: Memory, arms: Arms) -> Recollection:
-    """001's reference priority to the letter [E18]."""
-    strength = _retention(parts, memory)
-    match = max(0.0, arms.get("meaning", arms["words"]).get(memory.id, 0.0))
-    felt = ranking.felt_resonance(question.mood, memory.emotion, parts.config.resonance)
+def _priority(
+    parts: Parts, scope: Scope, question: Question, memories: Sequence[Memory], arms: Arms
+) -> Iterator[Recollection]:
+    """001's reference priority to the letter [E18]. Its threshold with fall-back needs no code: a sorted
+    list cut at k holds the same memories."""
     config = parts.config
-    score = ranking.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
-    return Recollection(memory, score, strength, {"match": match, "resonance": felt})
+    for memory in memories:
+        strength = _retention(parts, memory)
+        match = arms.get("meaning", arms["words"]).get(memory.id, 0.0)
+        felt = ranking.resonance(question.mood, memory.emotion, config.resonance) if question.mood else 0.0
+        score = ranking.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
+        yield Recollection(memory, score, strength, {"match": match, "resonance": felt})
 
 
-RANKINGS: dict[str, Callable[[Parts, Question, Memory, Arms], Recollection]] = {
-    "fused": _fused,
-    "priority": _priority,
-}
+def _score(
+    parts: Parts, scope: Scope, question: Question, memories: Sequence[Memory], arms: Arms
+) -> Iterator[Recollection]:
+    """004's recall score over what the arms found [S5]. What is not known yet counts as the middle."""
+    now = parts.clock.now()
+    for memory in memories:
+        strength = _retention(parts, memory)
+        days = decay.memory_days(memory, now)
+        terms = {
+            "importance": strength / 100,
+            "recency": 1 / (1 + days / parts.config.tiers.hot_days),
+            "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
+            "outcome": 0.5,
+        }
+        score = ranking.recall_score(**terms, weights=parts.config.self_recall)
+        yield Recollection(memory, score, strength, terms)
+
+
+RANKINGS = {"fused": _fused, "priority": _priority, "score": _score}
 
 
 def _retention(parts: Parts, memory: Memory) -> float:

@@ -7,10 +7,9 @@ saying it at once) makes one memory that was mentioned more often, not eight.
 from __future__ import annotations
 
 from base64 import b32encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
-from itertools import islice
 
 from nagori.core.bookkeeping import Vector
 from nagori.core.decay import coefficient_for
@@ -31,17 +30,15 @@ from nagori.core.model import (
 )
 from nagori.core.privacy import redact_secrets, strip_private
 from nagori.core.record import to_record
-from nagori.core.text import clean, keywords
-from nagori.core.values import Value, replace
-from nagori.errors import InvalidInput
+from nagori.core.text import clean
+from nagori.core.values import Value, batched, replace
+from nagori.errors import InvalidInput, StoreError
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
 
 LONGEST_TEXT = 1_000_000
 AT_ONCE = 500
 TOLD = 60.0  # intensity of what somebody took the trouble to tell: clear interest, 001's third band
-
-Look = Callable[[str], Memory | None]
 
 
 class Draft(Value):
@@ -52,6 +49,7 @@ class Draft(Value):
     kind: Kind = Kind.FACT
     category: Category | None = None
     emotion: Emotion = Emotion(TOLD)
+    keywords: tuple[str, ...] = ()  # beyond those that its own words give
     created: datetime | None = None
     source: Source = Source()
     trust: Trust = Trust.USER
@@ -99,8 +97,7 @@ def remember_many(
     """Keep many things, in bundles: each bundle is kept whole or not at all."""
     kept: list[Memory] = []
     total = len(drafts) if isinstance(drafts, Sequence) else 0
-    iterator = iter(drafts)
-    while bundle := list(islice(iterator, AT_ONCE)):
+    for bundle in batched(drafts, AT_ONCE):
         kept += _keep(parts, scope, [compose(parts, scope, draft) for draft in bundle])
         progress(len(kept), total)
     return kept
@@ -122,7 +119,7 @@ def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:
         category=draft.category,
         emotion=draft.emotion,
         coefficient=coefficient,
-        keywords=tuple(keywords(text.whole)),
+        keywords=draft.keywords,
         trust=draft.trust,
         privacy=draft.privacy,
         project=scope.project,
@@ -160,39 +157,46 @@ def identify(memory: Memory, again: int = 0) -> str:
 
 def _keep(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> list[Memory]:
     vectors = embed(parts, scope, memories)
-    chosen: list[str] = []
+    chosen: list[Memory] = []
 
     def decide() -> list[Event]:
         now, events = parts.clock.now(), []
-        newborn: dict[str, Memory] = {}
         ensure_room(parts, scope, sum(m.protected for m in memories))
+        known = _look(parts, scope, [m.id for m in memories])
         for memory in memories:
-            id, known = _place(memory, lambda id: newborn.get(id) or parts.store.look(scope.space, id))
-            chosen.append(id)
-            if known is None:
-                newborn[id] = replace(memory, id=id)
-                events.append(Event("formed", now, {"memory": to_record(newborn[id])}, id))
-            else:
-                events.append(Event("mentioned", now, {}, id))
-                if memory.protected and not known.protected:
-                    events.append(Event("protected", now, {}, id))
+            place = _place(parts, scope, memory, known)
+            chosen.append(place)
+            if place.id not in known:
+                known[place.id] = place
+                events.append(Event("formed", now, {"memory": to_record(place)}, place.id))
+                continue
+            events.append(Event("mentioned", now, {}, place.id))
+            if memory.protected and not known[place.id].protected:
+                events.append(Event("protected", now, {}, place.id))
         return events
 
-    parts.ledger.write(scope.space, decide, vectors)
-    found = {memory.id: memory for memory in parts.store.get(scope, chosen)}
-    # The store may be behind (it could not be written); the journal has them, so the answer is still yes.
-    return [found.get(id) or replace(memory, id=id) for id, memory in zip(chosen, memories, strict=True)]
+    # Blind: forming what is known already counts as mentioning it, so no state is needed to be right.
+    parts.ledger.write(scope.space, decide, vectors, blind=True)
+    now_known = _look(parts, scope, [m.id for m in chosen])
+    return [now_known.get(m.id, m) for m in chosen]
 
 
-def _place(memory: Memory, look: Look) -> tuple[str, Memory | None]:
-    """The id for a memory, and who holds it already. One that was edited since is somebody else."""
+def _place(parts: Parts, scope: Scope, memory: Memory, known: dict[str, Memory]) -> Memory:
+    """The memory under the id it will have. One that was edited since is somebody else's place."""
     again = 0
-    while True:
-        id = identify(memory, again)
-        known = look(id)
-        if known is None or known.texts.get(Level.FULL) == memory.texts[Level.FULL]:
-            return id, known
+    while (other := known.get(memory.id)) and other.texts.get(Level.FULL) != memory.texts[Level.FULL]:
         again += 1
+        memory = replace(memory, id=identify(memory, again))
+        known |= _look(parts, scope, [memory.id])
+    return memory
+
+
+def _look(parts: Parts, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
+    """What is known by these ids; nothing when the store cannot say."""
+    try:
+        return parts.store.look(scope.space, ids)
+    except StoreError:
+        return {}
 
 
 def embed(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, Vector]:
@@ -201,7 +205,10 @@ def embed(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, V
     if embedder is None:
         return {}
     digests = {memory.digest: memory.searchable for memory in memories}
-    known = parts.store.vectors_of(scope.space, embedder.model, list(digests))
+    try:
+        known = parts.store.vectors_of(scope.space, embedder.model, list(digests))
+    except StoreError:
+        known = {}
     missing = [digest for digest in digests if digest not in known]
     fresh = embedder.embed_passages([digests[digest] for digest in missing])
     known |= dict(zip(missing, fresh, strict=True))

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from nagori.core.bookkeeping import Space, Vector
 from nagori.core.fold import fold
-from nagori.core.record import to_record
-from nagori.core.values import Value, fresh
+from nagori.core.values import Value, batched, fresh
 from nagori.errors import JournalError, NagoriError, SchemaTooNew, StoreError
 from nagori.journal import Verdict
 from nagori.parts import Parts, Progress, no_progress
 
 EMBED_AT_ONCE = 32
+LOOK_AT_ONCE = 1000
 
 
 class Finding(Value):
@@ -104,13 +104,13 @@ def doctor(parts: Parts) -> list[Finding]:
 
 def _differences(parts: Parts, space: Space) -> list[str]:
     """Memories that the store and the journal tell differently. Nobody writes meanwhile."""
-    told = fold((placed.event for placed in parts.journal.read(space)), lambda _: None)
+    told = fold((placed.event for placed in parts.journal.read(space)), {}).memories
     parts.ledger.apply_waiting(space)
-    return [
-        f"{id}: the store does not agree with the journal"
-        for id, memory in told.memories.items()
-        if (kept := parts.store.look(space, id)) is None or to_record(kept) != to_record(memory)
-    ]
+    differing = []
+    for ids in batched(told, LOOK_AT_ONCE):
+        kept = parts.store.look(space, ids)
+        differing += [id for id in ids if kept.get(id) != told[id]]
+    return [f"{id}: the store does not agree with the journal" for id in differing]
 
 
 def _refuse_damage(verdict: Verdict) -> None:

@@ -87,8 +87,9 @@ class MemoryStore:
         self._rooms.clear()
         return None
 
-    def look(self, space: Space, id: str) -> Memory | None:
-        return self._room(space).memories.get(id)
+    def look(self, space: Space, ids: Iterable[str]) -> dict[str, Memory]:
+        memories = self._room(space).memories
+        return {id: memories[id] for id in ids if id in memories}
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
         memories = self._room(scope.space).memories

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 BUSY_MS = 30_000
+PRAGMAS = {"journal_mode": "wal", "synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
+ADD_WORDS = "INSERT INTO words (rowid, tokens) VALUES (?, ?)"
 # A contentless index forgets a row only when told exactly what it was.
 FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)"
 
@@ -71,8 +73,13 @@ class SqliteStore:
             number, at, next_number = self._space_row(db, space)
             if at != batch.before:
                 raise Conflict(f"expected to stand at {batch.before}, but the store is at {at}")
+            known = {m.id: (key, m) for key, m in self._rows(db, number, [m.id for m in batch.memories])}
+            newborn = [memory for memory in batch.memories if memory.id not in known]
+            self._add(db, number, next_number, newborn)
             for memory in batch.memories:
-                next_number += self._put(db, number, next_number, memory)
+                if memory.id in known:
+                    self._change(db, *known[memory.id], memory)
+            next_number += len(newborn)
             self._put_links(db, number, batch.links)
             self._put_log(db, number, batch.log)
             self._put_vectors(db, number, batch.vectors)
@@ -94,7 +101,7 @@ class SqliteStore:
             models = self._all_models(db)
             for model in models:
                 search.set_vectors_aside(db, model, number)
-            self._forgetwords_of(db, number)
+            self._forget_words(db, number)
             search.empty(db, models, number)
             db.execute("UPDATE space SET segment = 0, offset = 0, seq = 0, next = 1 WHERE id = ?", (number,))
             yield
@@ -103,11 +110,9 @@ class SqliteStore:
 
     # --- reading --------------------------------------------------------------------------------
 
-    def look(self, space: Space, id: str) -> Memory | None:
+    def look(self, space: Space, ids: Iterable[str]) -> dict[str, Memory]:
         with self._reading() as db:
-            number = self._number(db, space)
-            found = load(db, f"{SELECT} WHERE m.space = ? AND m.id = ?", (number, id))
-        return found[0][1] if found else None
+            return {m.id: m for _, m in self._rows(db, self._number(db, space), ids)}
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
         with self._reading() as db:
@@ -293,28 +298,30 @@ class SqliteStore:
         number, segment, offset, seq, next_number = row
         return number, Cursor(segment, offset, seq), next_number
 
-    def _put(self, db: apsw.Connection, number: int, next_number: int, memory: Memory) -> int:
-        """Write one memory with its texts and words; 1 if it is new, else 0."""
-        found = load(db, f"{SELECT} WHERE m.space = ? AND m.id = ?", (number, memory.id))
-        if not found:
-            key = search.keys(number)[0] | next_number
-            db.execute(INSERT, (key, number, *values_of(memory)))
-            self._put_texts(db, key, memory)
-            db.execute("INSERT INTO words (rowid, tokens) VALUES (?, ?)", (key, words_of(memory)))
-            return 1
-        key, old = found[0]
+    def _rows(self, db: apsw.Connection, number: int | None, ids: Iterable[str]) -> list[tuple[int, Memory]]:
+        sql = f"{SELECT} WHERE m.space = ? AND m.id IN (SELECT value FROM json_each(?))"
+        return load(db, sql, (number, json.dumps(list(ids))))
+
+    def _add(self, db: apsw.Connection, number: int, first: int, memories: Sequence[Memory]) -> None:
+        """New memories with their texts and words."""
+        keyed = list(enumerate(memories, search.keys(number)[0] | first))
+        db.executemany(INSERT, [(key, number, *values_of(memory)) for key, memory in keyed])
+        self._put_texts(db, keyed)
+        db.executemany(ADD_WORDS, [(key, words_of(memory)) for key, memory in keyed])
+
+    def _change(self, db: apsw.Connection, key: int, old: Memory, memory: Memory) -> None:
+        """A memory that is known already, as it is from now on."""
         db.execute(UPDATE, (*values_of(memory), key))
         if old.texts != memory.texts:
             db.execute("DELETE FROM text WHERE key = ?", (key,))
-            self._put_texts(db, key, memory)
-        if words_of(old) != words_of(memory):
+            self._put_texts(db, [(key, memory)])
+        if (old.searchable, old.keywords) != (memory.searchable, memory.keywords):
             db.execute(FORGET_WORDS, (key, words_of(old)))
-            db.execute("INSERT INTO words (rowid, tokens) VALUES (?, ?)", (key, words_of(memory)))
+            db.execute(ADD_WORDS, (key, words_of(memory)))
         for model in self._all_models(db):
             search.refresh_vector(db, model, key, memory)
-        return 0
 
-    def _forgetwords_of(self, db: apsw.Connection, number: int) -> None:
+    def _forget_words(self, db: apsw.Connection, number: int) -> None:
         others = db.execute("SELECT 1 FROM memory WHERE space <> ? LIMIT 1", (number,)).fetchone()
         if not others:
             db.execute("INSERT INTO words (words) VALUES ('delete-all')")
@@ -322,10 +329,14 @@ class SqliteStore:
         for key, old in load(db, f"{SELECT} WHERE m.space = ?", (number,)):
             db.execute(FORGET_WORDS, (key, words_of(old)))
 
-    def _put_texts(self, db: apsw.Connection, key: int, memory: Memory) -> None:
+    def _put_texts(self, db: apsw.Connection, keyed: Sequence[tuple[int, Memory]]) -> None:
         db.executemany(
             "INSERT INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)",
-            [(key, int(level), text.trigger, text.content) for level, text in memory.texts.items()],
+            [
+                (key, int(level), text.trigger, text.content)
+                for key, memory in keyed
+                for level, text in memory.texts.items()
+            ],
         )
 
     def _put_links(self, db: apsw.Connection, number: int, links: Mapping[Relation, bool]) -> None:
@@ -351,14 +362,16 @@ class SqliteStore:
 
     def _put_vectors(self, db: apsw.Connection, number: int, vectors: Mapping[str, Vector]) -> int:
         kept = 0
-        for id, vector in vectors.items():
-            known = self._model(db, vector.model)
-            dimension = check_vector(vector.data, known.dimension if known else None)
-            if known is None:
-                known = self._models[vector.model] = search.new_model(db, vector.model, dimension)
-            kept += search.put_vector(db, known, number, id, vector)
         for name in {vector.model for vector in vectors.values()}:
-            if search.grow_bits(db, self._models[name]):
+            mine = {id: vector for id, vector in vectors.items() if vector.model == name}
+            known = self._model(db, name)
+            for vector in mine.values():
+                dimension = check_vector(vector.data, known.dimension if known else None)
+                if known is None:
+                    known = self._models[name] = search.new_model(db, name, dimension)
+            assert known is not None
+            kept += search.put_vectors(db, known, number, mine)
+            if search.grow_bits(db, known):
                 del self._models[name]
         return kept
 
@@ -397,7 +410,7 @@ def connect(path: Path) -> apsw.Connection:
     connection.enable_load_extension(True)
     connection.load_extension(_vector_extension())
     connection.enable_load_extension(False)
-    for name, value in (("journal_mode", "wal"), ("synchronous", "normal"), ("secure_delete", "on")):
+    for name, value in PRAGMAS.items():
         connection.pragma(name, value)
     return connection
 

@@ -114,7 +114,7 @@ class StoreContract:
         )
         put(store, rich)
         assert store.get(ME, ["mem_a"]) == [rich]
-        assert store.look(ME.space, "mem_a") == rich
+        assert store.look(ME.space, ["mem_a", "nobody"]) == {"mem_a": rich}
 
     def test_a_commit_moves_the_cursor(self, store: Store) -> None:
         put(store, memory())
@@ -318,7 +318,7 @@ class StoreContract:
         put(store, secret, memory("mem_b"), links={link: True}, vectors={"mem_a": vector(1, 0, 0)})
         for stranger in (OTHER, Scope(user="me", tenant="elsewhere")):
             assert store.get(stranger, ["mem_a"]) == []
-            assert store.look(stranger.space, "mem_a") is None
+            assert store.look(stranger.space, ["mem_a"]) == {}
             assert store.find(stranger, EVERYTHING) == []
             assert store.with_prefix(stranger, "mem") == []
             assert store.match_text(stranger, ["secret"], 5) == []

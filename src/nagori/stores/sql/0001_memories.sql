@@ -81,7 +81,7 @@ CREATE INDEX log_seq ON log (space, seq);
 
 -- Words: a contentless index over tokens made by core.text; the row's own text is the content.
 CREATE VIRTUAL TABLE words USING fts5 (
-    tokens, content = '', tokenize = "unicode61 remove_diacritics 0 tokenchars '_'"
+    tokens, content = '', tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* Co Cn' tokenchars '_'"
 );
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 
