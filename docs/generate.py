@@ -312,7 +312,8 @@ def pictures() -> dict[str, str]:
 
     from nagori.core.decay import coefficient_for
     from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
-    from nagori.edges.chart import Axes, series_of, svg_chart
+    from nagori.edges.chart import Axes, series_of
+    from nagori.edges.chart_svg import svg_chart
 
     whole, birth = config.Config(), datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nagori.core.model import Scope as Scope
     from nagori.core.model import Source as Source
     from nagori.core.model import Trust as Trust
+    from nagori.core.model import Turn as Turn
     from nagori.core.model import Valence as Valence
     from nagori.services.remember import Draft as Draft
 
@@ -35,7 +36,7 @@ _HOMES = {
         ("Category", "Emotion", "Filter", "Kind", "Level", "Memory", "Privacy", "Recollection"),
         "nagori.core.model",
     ),
-    **dict.fromkeys(("Scope", "Source", "Trust", "Valence"), "nagori.core.model"),
+    **dict.fromkeys(("Scope", "Source", "Trust", "Turn", "Valence"), "nagori.core.model"),
 }
 __all__ = [*_HOMES, "__version__"]
 

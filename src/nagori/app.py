@@ -14,7 +14,7 @@ from types import TracebackType
 from nagori.adapters.clock import SystemClock
 from nagori.config import Config, load
 from nagori.core.bookkeeping import quiet
-from nagori.core.model import ALIVE, Filter, Memory, Recollection, Scope
+from nagori.core.model import ALIVE, Filter, Memory, Recollection, Scope, Turn
 from nagori.core.values import replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.journal import FileJournal
@@ -119,6 +119,12 @@ class Nagori:
 
         made = [_draft(draft, {}) if isinstance(draft, str) else draft for draft in drafts]
         return remember.remember_many(self.parts, self.scope, made, progress)
+
+    def form(self, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
+        """Memories of a conversation: one for each turn. Telling the same turns again adds nothing."""
+        from nagori.services import remember
+
+        return remember.form(self.parts, self.scope, turns, progress)
 
     # --- finding --------------------------------------------------------------------------------
 

@@ -415,3 +415,10 @@ def test_what_is_derived_is_as_private_as_its_most_private_source(levels: list[s
     rank: Callable[[str], int] = LEVELS.index
     assert strictest(levels) == max(levels, key=rank, default="public")
     assert strictest([*levels, "typo"]) == "private"
+
+
+def test_a_type_argument_in_code_is_no_private_passage() -> None:
+    code = "class Box(List<Private>): keep all of this"
+    assert strip_private(code) == code
+    assert strip_private("note<private>secret</private> rest").strip() == "note rest"
+    assert "secret" not in strip_private("note <private> secret to the end")

@@ -11,11 +11,10 @@ from rich.cells import cell_len
 
 from nagori.config import Config
 from nagori.core.decay import retention
+from nagori.core.life import LADDER
 from nagori.core.model import Emotion, Level, Memory, Text
 from nagori.core.values import replace
 from nagori.edges.chart import (
-    LADDER,
-    LEAST_PLOT,
     Axes,
     Point,
     Series,
@@ -23,9 +22,9 @@ from nagori.edges.chart import (
     curve_points,
     series_of,
     strength,
-    svg_chart,
-    terminal_chart,
 )
+from nagori.edges.chart_svg import LEAST_PLOT, svg_chart
+from nagori.edges.chart_text import terminal_chart
 from nagori.errors import InvalidInput
 
 BORN = datetime(2026, 4, 1, 9, tzinfo=UTC)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from nagori.core.model import Category, Kind
 from nagori.edges.cli import app, main
+from nagori.edges.words import CATEGORIES_JA, KINDS_JA
 
 
 @dataclass
@@ -133,6 +135,36 @@ def test_the_language_follows_the_locale_the_setting_and_the_option(
     assert "no memory" in run("--lang", "en", "show", "nobody").err
     monkeypatch.setenv("NAGORI_LANG", "en")
     assert "nothing comes to mind" in run("recall", "zzz").out
+
+
+def test_errors_speak_the_language_of_the_configuration_file(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[general]\nlanguage = "ja"\n')
+    assert "はここにありません" in run("--config", file, "show", "nobody").err
+    assert "制御文字" in run("--config", file, "--user", "a\x07", "list").err
+    monkeypatch.setenv("NAGORI_CONFIG", str(file))
+    assert "はここにありません" in run("show", "nobody").err
+    assert "no memory" in run("--lang=en", "show", "nobody").err
+    monkeypatch.setattr("nagori.app.Nagori.status", lambda _: 1 / 0)
+    assert "nagori の不具合です" in run("status").err
+    monkeypatch.delenv("NAGORI_CONFIG")
+    assert "no memory" in run("show", "nobody").err  # nothing is left over from the last run
+
+
+def test_a_japanese_explanation_names_kinds_and_categories_in_japanese(run: Run) -> None:
+    for kind in Kind:
+        id = kept(run, f"お茶と{KINDS_JA[kind]}", "--kind", kind)
+        told = run("--lang", "ja", "why", id).out
+        assert f"、{KINDS_JA[kind]}" in told
+        assert kind not in told
+    for category in Category:
+        id = kept(run, f"お茶と{CATEGORIES_JA[category]}", "--category", category)
+        told = run("--lang", "ja", "why", id).out
+        assert f"、{CATEGORIES_JA[category]}" in told
+        assert category not in told
+        assert category in run("--lang", "en", "why", id).out
 
 
 def test_a_repeated_fact_is_said_to_be_known(run: Run) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from nagori.config import Config
 from nagori.core.model import Emotion, Level, Memory, Text
-from nagori.edges import demo
+from nagori.edges import demo, demo_life, demo_stage
 from nagori.edges.words import Voice
 from nagori.testing import WordEmbedder
 
@@ -52,14 +52,14 @@ def test_the_demo_runs_in_an_empty_home(
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert all(level in done.stdout for level in levels)
-    assert all(shade in done.stdout for shade in demo.SHADES.values())
+    assert all(shade in done.stdout for shade in demo_stage.SHADES.values())
     assert "\x1b" not in done.stdout  # piped: no colours
     assert max(map(cell_len, done.stdout.splitlines())) <= 80
     assert str(demo.SVG) in done.stdout
     ElementTree.parse(tmp_path / demo.SVG)
     assert list((tmp_path / "home").iterdir()) == []
     assert list((tmp_path / "tmpdir").iterdir()) == []
-    by_words = demo.SAID["by_words"][1].splitlines()[0] in done.stdout
+    by_words = demo_life.SAID["by_words"][1].splitlines()[0] in done.stdout
     assert by_words == (how is WORDS_ONLY)
 
 
@@ -77,14 +77,14 @@ def test_the_story_is_told_at_other_widths(tmp_path: Path, lang: str, width: int
     assert max(map(cell_len, lines)) <= width
     column = 1 if lang == "ja" else 0
     for chapter in ("life", "before", "days", "chart", "why", "let_go", "proof", "end"):
-        assert demo.SAID[chapter][column] in text
+        assert demo_life.SAID[chapter][column] in text
     labels = ElementTree.parse(tmp_path / "decay.svg").getroot().itertext()
-    assert demo.SAID["unrecalled"][column] in labels
+    assert demo_life.SAID["unrecalled"][column] in labels
 
 
 def test_a_hostile_turn_stays_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = "[bold]</svg><script>alert(1)</script>[/nothing]"
-    life = [turn._replace(said=bad) if turn.name == "dumplings" else turn for turn in demo.LIFE]
+    life = [turn._replace(said=bad) if turn.name == "dumplings" else turn for turn in demo_life.LIFE]
     monkeypatch.setattr(demo, "LIFE", life)
     assert bad in told(tmp_path, "en", 120)
     text = (tmp_path / "decay.svg").read_text(encoding="utf-8")
@@ -94,20 +94,20 @@ def test_a_hostile_turn_stays_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_what_is_left_fades_through_every_level_and_protection_holds() -> None:
     texts = {Level.FULL: Text("", "x")}
-    born = demo.DAY_0
+    born = demo_life.DAY_0
     it = Memory("mem_x", born, born, texts, emotion=Emotion(90), coefficient=0.97)
-    levels = [demo.what_is_left(it, born + timedelta(days=n), Config())[1] for n in (0, 30, 60, 400)]
+    levels = [demo_stage.what_is_left(it, born + timedelta(days=n), Config())[1] for n in (0, 30, 60, 400)]
     assert levels == list(Level)
     kept = Memory("mem_x", born, born, texts, emotion=Emotion(90), coefficient=0.97, protected=True)
-    assert demo.what_is_left(kept, born + timedelta(days=400), Config()) == (90, Level.FULL)
+    assert demo_stage.what_is_left(kept, born + timedelta(days=400), Config()) == (90, Level.FULL)
 
 
 def test_the_words_and_the_life_are_complete() -> None:
-    assert all(english and japanese for english, japanese in demo.SAID.values())
-    names = [turn.name for turn in demo.LIFE]
+    assert all(english and japanese for english, japanese in demo_life.SAID.values())
+    names = [turn.name for turn in demo_life.LIFE]
     assert len(names) == len(set(names)) == 12
-    assert {*demo.DRAWN, demo.EXPLAINED, demo.LET_GO, demo.CORRECTION[0]} <= set(names)
-    assert [turn.moment for turn in demo.LIFE] == sorted(turn.moment for turn in demo.LIFE)
+    assert {*demo_life.DRAWN, demo_life.EXPLAINED, demo_life.LET_GO, demo_life.CORRECTION[0]} <= set(names)
+    assert [turn.moment for turn in demo_life.LIFE] == sorted(turn.moment for turn in demo_life.LIFE)
 
 
 def test_a_failure_is_told_and_is_not_zero(

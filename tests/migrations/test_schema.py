@@ -180,7 +180,7 @@ def test_a_shortlist_finds_the_true_neighbours_among_many(
     agreed = 0
     for _ in range(5):
         query = text_vector()
-        best = sorted(points, key=lambda id: cosine(query, points[id]), reverse=True)[:10]  # noqa: B023
+        best = sorted(points, key=lambda id: cosine(query, points[id]), reverse=True)[:10]
         found = store.nearest(ME, vector(*query, size=256), "m256", 10)
         agreed += len({hit.id for hit in found} & set(best))
     assert agreed >= 48, "at least 96 % of the true neighbours"

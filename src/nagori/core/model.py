@@ -188,6 +188,22 @@ class Source(Value):
             raise InvalidInput("source.turn", f"{self.turn!r} is not a whole number")
 
 
+class Turn(Value):
+    """Something said in a conversation, as it was said. `role` is user, assistant, tool or import."""
+
+    text: str
+    at: datetime
+    session: str | None = None
+    index: int | None = None  # its place in the session
+    speaker: str | None = None
+    role: Trust = Trust.USER
+    uri: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", utc(self.at, "turn.at"))
+        object.__setattr__(self, "role", one_of(Trust, self.role, "turn.role"))
+
+
 class Memory(Value):
     """One memory. `version` counts its changes: whoever computes outside a lock compares it."""
 

@@ -95,8 +95,14 @@ def _private_spans(text: str) -> Iterator[tuple[int, int]]:
                 yield start, tag.end()
         else:
             yield tag.span()
-    if depth:
+    if depth and not _type_argument(text, start):
         yield start, len(text)
+
+
+def _type_argument(text: str, at: int) -> bool:
+    """`List<Private>` in code is no tag if nothing closes it: written like a type, right behind a name."""
+    before = text[at - 1 : at]
+    return text.startswith("<Private>", at) and before.isascii() and before.isalnum()
 
 
 def _memory_spans(text: str) -> Iterator[tuple[int, int]]:

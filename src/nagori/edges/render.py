@@ -111,7 +111,7 @@ def event_json(event: Event) -> dict[str, Any]:
 def explanation_view(why: Explanation, voice: Voice, zone: tzinfo, asked: bool) -> RenderableType:
     """Why a memory is as strong as it is, when it will fade, what happened to it."""
     memory = why.memory
-    category = str(memory.category or memory.kind)
+    category = voice.category(memory.category) if memory.category else voice.kind(memory.kind)
     parts: list[RenderableType] = [
         memory_table([(memory, why.retention, None)], voice, zone),
         Styled(f"\n{voice('born', intensity=memory.emotion.intensity, category=category)}"),
@@ -182,6 +182,17 @@ def status_view(status: Status, voice: Voice, zone: tzinfo) -> RenderableType:
     table.add_row(voice("sizes"), f"{size(status.store_bytes)} / {size(status.journal_bytes)}")
     table.add_row(voice("embedder"), status.embedder or voice("none"))
     table.add_row(voice("folder"), escape(str(status.data_dir)))
+    return table
+
+
+def settings_view(rows: Iterable[tuple[str, object, str]], voice: Voice) -> RenderableType:
+    """Every setting with where its value came from; those that somebody chose stand out."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("key", "value", "origin"):
+        table.add_column(voice(name), overflow="fold")
+    for key, value, origin in rows:
+        style = "" if origin == "default" else "bold"
+        table.add_row(key, str(value), f"[dim]{origin}[/]", style=style)
     return table
 
 

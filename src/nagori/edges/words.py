@@ -1,7 +1,8 @@
 """What nagori says to people, in English and Japanese. Add a language by adding a column.
 
-`SAID` are our own sentences by name; `ERRORS` are the Japanese words for error templates (an error without
-an entry is told in English, whole and true).
+`SAID` are our own sentences by name; tables in `_JA` name in Japanese what the library names in English;
+`ERRORS` are the Japanese words for error templates (an error without an entry is told in English, whole
+and true).
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ SAID: dict[str, tuple[str, str]] = {
     ),
 }
 
-KINDS_JA = {
+EVENTS_JA = {
     "formed": "誕生",
     "mentioned": "再言及",
     "recalled": "想起",
@@ -116,6 +117,21 @@ KINDS_JA = {
     "unlinked": "関連解除",
     "undone": "取り消し",
     "imported": "取り込み",
+}
+
+KINDS_JA = {
+    "episode": "エピソード",
+    "fact": "事実",
+    "decision": "決定",
+    "lesson": "教訓",
+    "summary": "要約",
+}
+
+CATEGORIES_JA = {
+    "casual": "雑談",
+    "work": "仕事",
+    "decision": "決定",
+    "emotional": "心の動き",
 }
 
 ERRORS: dict[str, str] = {
@@ -213,7 +229,17 @@ class Voice:
         return (japanese if self.language == "ja" else english).format(**values)
 
     def event(self, type: str) -> str:
-        return KINDS_JA.get(type, type) if self.language == "ja" else type
+        return self._named(EVENTS_JA, type)
+
+    def kind(self, kind: str) -> str:
+        return self._named(KINDS_JA, kind)
+
+    def category(self, category: str) -> str:
+        return self._named(CATEGORIES_JA, category)
+
+    def _named(self, japanese: Mapping[str, str], name: str) -> str:
+        """A name in this language; English ones are their own."""
+        return japanese.get(name, name) if self.language == "ja" else str(name)
 
     def error(self, error: NagoriError) -> str:
         """An error in this language, with what can be done."""

@@ -25,9 +25,11 @@ from nagori.core.model import (
     Source,
     Text,
     Trust,
+    Turn,
     one_of,
     utc,
 )
+from nagori.core.pieces import pieces
 from nagori.core.privacy import redact_secrets, strip_private
 from nagori.core.record import to_record
 from nagori.core.text import clean
@@ -103,6 +105,21 @@ def remember_many(
     return kept
 
 
+def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
+    """Memories of what was said: one for each turn, or one for each passage of a long one [E14]."""
+    drafts = [draft for turn in turns for draft in _drafts(turn)]
+    return remember_many(parts, scope, drafts, progress)
+
+
+def _drafts(turn: Turn) -> list[Draft]:
+    source = Source(turn.session, turn.index, turn.speaker, turn.uri)
+    return [
+        Draft(piece, kind=Kind.EPISODE, emotion=Emotion(), created=turn.at, source=source, trust=turn.role)
+        for piece in pieces(turn.text)
+        if piece.strip()
+    ]
+
+
 def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:
     """The memory a draft would become: cleaned, without secrets, with its strength at birth."""
     text = Text(safe_text(parts, draft.trigger, "trigger"), safe_text(parts, draft.content, "content"))
@@ -170,7 +187,8 @@ def _keep(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> list[Memory
                 known[place.id] = place
                 events.append(Event("formed", now, {"memory": to_record(place)}, place.id))
                 continue
-            events.append(Event("mentioned", now, {}, place.id))
+            if memory.source.turn is None:  # a turn read a second time was still said once
+                events.append(Event("mentioned", now, {}, place.id))
             if memory.protected and not known[place.id].protected:
                 events.append(Event("protected", now, {}, place.id))
         return events

@@ -226,7 +226,8 @@ def new_model(db: apsw.Connection, name: str, dimension: int) -> Model:
     db.execute(f"CREATE INDEX {model.vectors}_digest ON {model.vectors} (digest)")
     db.execute(
         f"CREATE TABLE {model.bits} (key INTEGER PRIMARY KEY, archived INTEGER NOT NULL,"
-        " forgotten INTEGER NOT NULL, project TEXT, agent TEXT, role TEXT, privacy TEXT NOT NULL, b BLOB NOT NULL)"
+        " forgotten INTEGER NOT NULL, project TEXT, agent TEXT, role TEXT, privacy TEXT NOT NULL,"
+        " b BLOB NOT NULL)"
     )
     return model
 

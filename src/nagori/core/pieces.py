@@ -1,0 +1,43 @@
+"""Long messages are cut into pieces that say one thing each: a page is found by its best passage, and a
+reader is shown that passage and not the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+SIZE = 800  # characters: about what a small embedder reads at its best
+
+
+def pieces(text: str, size: int = SIZE) -> list[str]:
+    """`text` in pieces of at most `size` characters, cut at paragraphs, else at sentences, else at words.
+    A text that is only a little too long stays whole."""
+    if len(text) <= size * 1.3:
+        return [text]
+    out: list[str] = []
+    room = ""
+    for part in _parts(text, size):
+        if room and len(room) + len(part) > size:
+            out.append(room)
+            room = ""
+        room += part
+    return [piece.strip() for piece in (*out, room) if piece.strip()]
+
+
+def _parts(text: str, size: int) -> Iterator[str]:
+    for paragraph in re.split(r"(?<=\n)", text):
+        while len(paragraph) > size:
+            cut = _last_end(paragraph, size)
+            yield paragraph[:cut]
+            paragraph = paragraph[cut:]
+        yield paragraph
+
+
+def _last_end(paragraph: str, size: int) -> int:
+    """Where to cut: the last sentence end, or else the last space, in the second half of the room."""
+    window = paragraph[size // 2 : size]
+    for end in (r"[。！？]|[.!?]\s", r"[、,;；\s]"):
+        found = list(re.finditer(end, window))
+        if found:
+            return size // 2 + found[-1].end()
+    return size

@@ -1,0 +1,1 @@
+"""One module per group of verbs. A command decodes, calls one verb of the library, and renders."""

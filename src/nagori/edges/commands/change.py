@@ -1,0 +1,77 @@
+"""Changing one's mind: `edit`, `protect`, `unprotect`, `forget`, `undo`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nagori.core.model import Category, Kind, Memory, Privacy
+from nagori.core.record import to_record
+from nagori.edges.session import Id, Json, Session, making_room, print_json, spoken
+
+
+def edit(
+    context: typer.Context,
+    id: Id,
+    text: Annotated[
+        list[str] | None, typer.Argument(help="The corrected text; - reads standard input.")
+    ] = None,
+    trigger: Annotated[str | None, typer.Option(help="What set it off.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="What it is.")] = None,
+    category: Annotated[Category | None, typer.Option(help="How fast it fades.")] = None,
+    privacy: Annotated[Privacy | None, typer.Option(help="Which agents may see it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Correct a memory."""
+    session = Session.of(context)
+    content = spoken(text) if text else None
+    with session.memory() as memory:
+        changed = memory.edit(
+            id, content=content, trigger=trigger, kind=kind, category=category, privacy=privacy
+        )
+    _told(session, changed, as_json, "edited")
+
+
+def protect(
+    context: typer.Context,
+    id: Id,
+    release: Annotated[list[str] | None, typer.Option(help="Let this one fade instead.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Never let a memory fade."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        kept = making_room(session, memory, lambda: memory.protect(id, release or ()))
+        n = memory.status().counts.protected
+    limit = session.config.protection.max_protected_memories
+    _told(session, kept, as_json, "protected", n=n, limit=limit)
+
+
+def unprotect(context: typer.Context, id: Id, as_json: Json = False) -> None:
+    """Let a protected memory fade again."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        _told(session, memory.unprotect(id), as_json, "unprotected")
+
+
+def forget(context: typer.Context, id: Id, as_json: Json = False) -> None:
+    """Hide a memory from every recall; undo brings it back."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        _told(session, memory.forget(id), as_json, "forgotten")
+
+
+def undo(context: typer.Context, id: Id, as_json: Json = False) -> None:
+    """Take back the last change of a memory."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        back, what = memory.undo(id)
+    _told(session, back, as_json, "undone", what=session.voice.event(what))
+
+
+def _told(session: Session, memory: Memory, as_json: bool, sentence: str, **values: object) -> None:
+    if as_json:
+        print_json({"memory": to_record(memory)})
+    else:
+        session.say(sentence, id=memory.id, **values)

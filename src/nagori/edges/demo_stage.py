@@ -1,0 +1,91 @@
+"""Where the demonstration is told: a console, a clock moved by hand, and quiet tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from nagori.app import Nagori
+from nagori.config import Config
+from nagori.core.life import level_for
+from nagori.core.model import Level, Memory
+from nagori.edges import chart
+from nagori.edges.demo_life import words
+from nagori.edges.render import COLOURS, bar
+from nagori.edges.words import Voice
+from nagori.testing.fakes import FrozenClock
+
+SHADES = {Level.FULL: "█", Level.SUMMARY: "▓", Level.TRACE: "▒", Level.ARCHIVED: "░"}
+
+
+def what_is_left(memory: Memory, now: datetime, config: Config) -> tuple[float, Level]:
+    """Strength and level of a memory at `now`. The life cycle, once there is one, answers this itself."""
+    score = chart.strength(memory, now, config)
+    return score, memory.level if memory.protected else level_for(score, config.levels)
+
+
+@dataclass
+class Stage:
+    """Where the story is told, and what has been told so far."""
+
+    console: Console
+    voice: Voice
+    memory: Nagori
+    clock: FrozenClock
+    ids: dict[str, str]
+    chapter: int = 0
+
+    @property
+    def config(self) -> Config:
+        return self.memory.parts.config
+
+    def words(self, name: str, **values: object) -> str:
+        return words(self.voice, name, **values)
+
+    def heading(self, name: str, **values: object) -> None:
+        self.chapter += 1
+        self.console.print(f"\n\n{self.chapter}  {self.words(name, **values)}", style="bold", markup=False)
+        self.console.print()
+
+    def say(self, text: str, style: str = "") -> None:
+        self.console.print(Padding(Text(text, style=style), (0, 0, 0, 3), expand=False))
+
+    def show(self, *things: Any) -> None:
+        self.console.print(Padding(Group(*things), (0, 0, 0, 3), expand=False))
+
+    def gap(self) -> None:
+        self.console.print()
+
+    def seen(self, name: str) -> Memory:
+        return self.memory.show(self.ids[name])
+
+    def recalls(self, memory: Memory) -> list[datetime]:
+        """When it was recalled, read from the journal."""
+        return [event.at for event in self.memory.why(memory.id).history if event.type == "recalled"]
+
+    def left(self, memory: Memory, recalls: Sequence[datetime], now: datetime) -> tuple[float, Level]:
+        """What is left of it after the recalls so far; the cycle will do the strengthening."""
+        return what_is_left(chart.after_recalls(memory, recalls, now, self.config), now, self.config)
+
+
+def strength_bar(score: float, level: Level, width: int) -> Text:
+    """A bar shaded and coloured by level, and the number."""
+    eighths = bar(score, width)
+    shaded = SHADES[level] * (width if width < 4 else max(1, len(eighths)))
+    return Text(f"{shaded:<{width}} {score:2.0f}", style=COLOURS[level])
+
+
+def quiet_table(*columns: tuple[str, str]) -> Table:
+    """A quiet table: headings only if there are some, all but the last column kept on one line."""
+    headed = any(heading for heading, _ in columns)
+    table = Table(box=None, pad_edge=False, show_header=headed, header_style="dim", padding=(0, 2, 0, 0))
+    for number, (heading, style) in enumerate(columns):
+        table.add_column(heading, style=style, no_wrap=number < len(columns) - 1, overflow="fold")
+    return table

@@ -1,0 +1,178 @@
+"""What every command stands on: the options given before it, the terminal, the pipes, the person."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from nagori.app import Nagori
+from nagori.config import Config, Loaded
+from nagori.core.model import Memory, Scope
+from nagori.edges import render
+from nagori.edges.words import Voice
+from nagori.errors import InvalidInput, LimitReached
+from nagori.parts import Progress, no_progress
+
+# Parameters that many commands share.
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Id = Annotated[str, typer.Argument(help="Id of a memory, or the beginning of one.")]
+
+
+@dataclass
+class Session:
+    """What the options before the command said."""
+
+    data_dir: Path | None
+    scope: Scope
+    loaded: Loaded
+    voice: Voice
+    out: Console
+    err: Console
+
+    @classmethod
+    def of(cls, context: typer.Context) -> Session:
+        session = context.obj
+        assert isinstance(session, cls)
+        return session
+
+    @property
+    def config(self) -> Config:
+        return self.loaded.config
+
+    @property
+    def folder(self) -> Path:
+        return Nagori.folder(self.data_dir, self.config)
+
+    @contextmanager
+    def memory(self) -> Iterator[Nagori]:
+        with Nagori.open(self.data_dir, scope=self.scope, config=self.config, tell=self.listen) as opened:
+            yield opened
+
+    def say(self, name: str, **values: object) -> None:
+        self.out.print(self.voice(name, **values), highlight=False, markup=False)
+
+    def listen(self, name: str, **fields: object) -> None:
+        """What the user should know although nothing failed."""
+        if name == "embedder.missing" and self._first_time("lexical-only"):
+            self.err.print(self.voice("lexical_only"), style="dim")
+        elif name == "store.behind":
+            self.err.print(self.voice("behind", reason=fields["reason"]), style="yellow")
+        elif name == "store.set_aside":
+            self.err.print(self.voice("set_aside", path=fields["path"]), style="yellow")
+
+    def _first_time(self, what: str) -> bool:
+        """Whether `what` was never said on this machine; says so only once."""
+        try:
+            (self.folder / f".told-{what}").touch(mode=0o600, exist_ok=False)
+        except OSError:
+            return False
+        return True
+
+
+# ── in and out ───────────────────────────────────────────────────────────────────────────────────
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def spoken(words: list[str]) -> str:
+    """The words of the command line as one text; a single - stands for standard input."""
+    return sys.stdin.read() if words == ["-"] else " ".join(words)
+
+
+def moment(text: str | None) -> datetime | None:
+    """An ISO 8601 time; without a zone it is the user's own."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise InvalidInput("created", "{value!r} is not an ISO 8601 time", value=text) from None
+
+
+@contextmanager
+def written(path: Path | None) -> Iterator[Callable[[str], object]]:
+    """Standard output, or a private file that appears whole or not at all."""
+    if path is None:
+        yield sys.stdout.write
+        return
+    from nagori.paths import open_private
+
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        descriptor = open_private(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            yield file.write
+        unfinished.replace(path)
+    except OSError as fault:
+        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+
+
+@contextmanager
+def lines(path: Path) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of standard input for -."""
+    if str(path) == "-":
+        yield iter(sys.stdin)
+        return
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            yield file
+    except OSError as fault:
+        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+
+
+@contextmanager
+def progress(session: Session) -> Iterator[Progress]:
+    """A bar on the terminal, or nothing where nobody looks."""
+    if not session.err.is_terminal:
+        yield no_progress
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=session.err, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+# ── asking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def making_room(session: Session, memory: Nagori, act: Callable[[], Memory]) -> Memory:
+    """Do `act`; when the protected memories are full and a person is there, ask which one may fade."""
+    try:
+        return act()
+    except LimitReached as full:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        chosen = _may_fade(session, memory, full)
+        if chosen is None:
+            raise
+        memory.unprotect(chosen.id)
+        return act()
+
+
+def _may_fade(session: Session, memory: Nagori, full: LimitReached) -> Memory | None:
+    """The protected memory that the person lets go, if any."""
+    zone = memory.parts.clock.zone
+    candidates = [memory.show(id) for id in full.candidates]
+    session.err.print(session.voice("full", limit=full.limit), highlight=False)
+    for number, candidate in enumerate(candidates, 1):
+        line = f"  {number}. [{render.day(candidate.created, zone)}] {render.one_line(candidate, 70)}"
+        session.err.print(line, markup=False, highlight=False)
+    answer = typer.prompt(session.voice("choose"), default="", show_default=False, err=True)
+    if not answer.isdigit() or not 0 < int(answer) <= len(candidates):
+        return None
+    return candidates[int(answer) - 1]
