@@ -1,9 +1,10 @@
-"""One subject, one action, one JSON line: the half of the storage benchmark that is measured.
+"""One subject, one action, one JSON line: the half of the benchmarks that is measured.
 
     python -I bench/peers.py SUBJECT load    DATA STORE COUNT        fill an empty store
     python -I bench/peers.py SUBJECT recall  DATA STORE FIRST COUNT  top 10 for each query, warm
     python -I bench/peers.py SUBJECT insert  DATA STORE FIRST COUNT  one acknowledged insert at a time
     python -I bench/peers.py SUBJECT cold    DATA STORE QUERY        open, ask once, leave
+    python -I bench/peers.py SUBJECT answer  DATA STORE K            fill an empty store, ask every query
     python -I bench/peers.py SUBJECT version DATA STORE              what is installed
 
 Runs by file name, so that it needs nothing but the subject in its environment; a subject's library is
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
         def __init__(self, store: str, vectors: Vectors) -> None: ...
         def load(self, texts: list[str]) -> None: ...
         def insert(self, text: str) -> None: ...
-        def recall(self, query: str) -> list[str]: ...
+        def recall(self, query: str, k: int = ...) -> list[str]: ...
         def close(self) -> None: ...
 
 
@@ -45,8 +46,15 @@ class Vectors:
     """Texts and the vectors that belong to them, as little-endian float32."""
 
     def __init__(self, blob: bytes, texts: Iterable[str]) -> None:
+        self.use(blob, texts)
+
+    def use(self, blob: bytes, texts: Iterable[str]) -> None:
+        """From now on these: a text that is asked may have another vector than the same text stored."""
         self._blob = blob
         self._row = {text: row for row, text in enumerate(texts)}
+
+    def row(self, text: str) -> int:
+        return self._row[text]
 
     def __getitem__(self, text: str) -> bytes:
         start = self._row[text] * DIMENSION * 4
@@ -77,9 +85,9 @@ class ChromaSubject:
     def insert(self, text: str) -> None:
         self._add([text])
 
-    def recall(self, query: str) -> list[str]:
+    def recall(self, query: str, k: int = TOP) -> list[str]:
         found = self._rows.query(
-            query_embeddings=self._arrays([query]), n_results=TOP, include=["documents", "distances"]
+            query_embeddings=self._arrays([query]), n_results=k, include=["documents", "distances"]
         )
         return list(found["documents"][0])
 
@@ -87,8 +95,8 @@ class ChromaSubject:
         self._client.close()
 
     def _add(self, texts: list[str]) -> None:
-        # The texts are unique, so they can be their own ids.
-        self._rows.add(ids=texts, embeddings=self._arrays(texts), documents=texts)
+        ids = [str(self._vectors.row(text)) for text in texts]
+        self._rows.add(ids=ids, embeddings=self._arrays(texts), documents=texts)
 
     def _arrays(self, texts: list[str]) -> Any:
         blob = b"".join(self._vectors[text] for text in texts)
@@ -130,8 +138,8 @@ class Mem0Subject:
     def insert(self, text: str) -> None:
         self._memory.add(text, user_id=self.user, infer=False)
 
-    def recall(self, query: str) -> list[str]:
-        found = self._memory.search(query, filters={"user_id": self.user}, top_k=TOP, threshold=0.0)
+    def recall(self, query: str, k: int = TOP) -> list[str]:
+        found = self._memory.search(query, filters={"user_id": self.user}, top_k=k, threshold=0.0)
         return [each["memory"] for each in found["results"]]
 
     def close(self) -> None:
@@ -152,6 +160,62 @@ class Mem0Lookup:
         return floats
 
 
+class LangGraphSubject:
+    """langgraph's InMemoryStore, which compares with every vector; nothing outlives the process."""
+
+    packages: ClassVar[tuple[str, ...]] = ("langgraph-checkpoint",)
+    namespace = ("bench",)
+
+    def __init__(self, store: str, vectors: Vectors) -> None:
+        import numpy
+
+        self._numpy, self._vectors = numpy, vectors
+        self._rows = self._open(store, {"dims": DIMENSION, "embed": self._embed, "fields": ["text"]})
+
+    def _open(self, _store: str, index: dict[str, Any]) -> Any:
+        from langgraph.store.memory import InMemoryStore
+
+        return InMemoryStore(index=index)
+
+    def load(self, texts: list[str]) -> None:
+        from langgraph.store.base import PutOp
+
+        rows = ((str(self._vectors.row(text)), {"text": text}) for text in texts)
+        self._rows.batch([PutOp(self.namespace, key, value) for key, value in rows])
+
+    def insert(self, text: str) -> None:
+        self._rows.put(self.namespace, str(self._vectors.row(text)), {"text": text})
+
+    def recall(self, query: str, k: int = TOP) -> list[str]:
+        return [each.value["text"] for each in self._rows.search(self.namespace, query=query, limit=k)]
+
+    def close(self) -> None:
+        pass
+
+    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._numpy.frombuffer(self._vectors[text], "<f4").tolist() for text in texts]
+
+
+class LangGraphSqliteSubject(LangGraphSubject):
+    """langgraph's SqliteStore over sqlite-vec; it needs a Python whose sqlite3 may load extensions."""
+
+    packages: ClassVar[tuple[str, ...]] = ("langgraph-checkpoint-sqlite", "sqlite-vec")
+
+    def _open(self, store: str, index: dict[str, Any]) -> Any:
+        import sqlite3
+
+        from langgraph.store.sqlite import SqliteStore
+
+        os.makedirs(store, exist_ok=True)  # noqa: PTH103 - pathlib would be part of every cold start
+        self._connection = sqlite3.connect(f"{store}/store.db", check_same_thread=False, isolation_level=None)
+        opened = SqliteStore(self._connection, index=index)
+        opened.setup()
+        return opened
+
+    def close(self) -> None:
+        self._connection.close()
+
+
 class NagoriSubject:
     """nagori through its public names. Its recall also fuses words and marks what it recalled."""
 
@@ -168,8 +232,8 @@ class NagoriSubject:
     def insert(self, text: str) -> None:
         self._nagori.remember(text)
 
-    def recall(self, query: str) -> list[str]:
-        return [each.memory.text.content for each in self._nagori.recall(query, k=TOP)]
+    def recall(self, query: str, k: int = TOP) -> list[str]:
+        return [each.memory.text.content for each in self._nagori.recall(query, k=k)]
 
     def close(self) -> None:
         self._nagori.close()
@@ -191,7 +255,13 @@ class NagoriLookup:
         return self._vectors[text]
 
 
-SUBJECTS: dict[str, type[Subject]] = {"nagori": NagoriSubject, "chroma": ChromaSubject, "mem0": Mem0Subject}
+SUBJECTS: dict[str, type[Subject]] = {
+    "nagori": NagoriSubject,
+    "chroma": ChromaSubject,
+    "mem0": Mem0Subject,
+    "langgraph": LangGraphSubject,
+    "langgraph-sqlite": LangGraphSqliteSubject,
+}
 
 
 def load(subject: type[Subject], data: str, store: str, count: str) -> dict[str, Any]:
@@ -235,6 +305,20 @@ def cold(subject: type[Subject], data: str, store: str, query: str) -> dict[str,
     return {"found": [opened.recall(text)]}
 
 
+def answer(subject: type[Subject], data: str, store: str, k: str) -> dict[str, Any]:
+    """The top k of every query and the CPU seconds of each, in the process that filled the store."""
+    texts, queries = read_texts(f"{data}/texts.json"), read_texts(f"{data}/queries.json")
+    vectors = Vectors(read(f"{data}/texts.f32"), texts)
+    opened = subject(store, vectors)
+    opened.load(texts)
+    vectors.use(read(f"{data}/queries.f32"), queries)
+    for text in queries[:WARM_UP]:
+        opened.recall(text)
+    seconds, found = timed(lambda text: opened.recall(text, int(k)), queries, time.process_time)
+    opened.close()
+    return {"cpu": seconds, "found": found}
+
+
 def version(subject: type[Subject], _data: str, _store: str) -> dict[str, Any]:
     """The installed versions of what is measured."""
     from importlib.metadata import version as installed
@@ -247,17 +331,20 @@ ACTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "recall": recall,
     "insert": insert,
     "cold": cold,
+    "answer": answer,
     "version": version,
 }
 
 
-def timed(call: Callable[[str], Any], arguments: list[str]) -> tuple[list[float], list[Any]]:
+def timed(
+    call: Callable[[str], Any], arguments: list[str], clock: Callable[[], float] = time.perf_counter
+) -> tuple[list[float], list[Any]]:
     """Each call's seconds and result, in order."""
     seconds, results = [], []
     for argument in arguments:
-        begun = time.perf_counter()
+        begun = clock()
         result = call(argument)
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(clock() - begun)
         results.append(result)
     return seconds, results
 

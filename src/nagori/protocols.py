@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Placed, Space, Vector
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Hit, Memory, Relation, Scope
+from nagori.core.relevance import Evidence
 
 
 @runtime_checkable
@@ -132,6 +133,19 @@ class Store(Protocol):
 
     def nearest(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter = ...) -> list[Hit]:
         """The k nearest by cosine, best first. InvalidInput for a wrong dimension or a NaN."""
+        ...
+
+    def evidence(
+        self,
+        scope: Scope,
+        words: Sequence[str],
+        vector: bytes | None,
+        model: str | None,
+        n: int,
+        filter: Filter = ...,
+    ) -> Evidence:
+        """Everything `core.relevance` wants to know about a question: the places of its words (but for
+        words that nearly every memory has), the n nearest in meaning, and sketches of all of them."""
         ...
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:

@@ -7,7 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagori.core.fold import EFFECTS, Event, fold
-from nagori.core.model import Emotion, Kind, Level, Memory, Relation, RelationType, Scope, Source, Text, utc
+from nagori.core.model import (
+    Emotion,
+    Kind,
+    Level,
+    Memory,
+    Relation,
+    RelationType,
+    Scope,
+    Source,
+    Text,
+    Turn,
+    utc,
+)
 from nagori.core.record import from_record, relation_of, to_record
 from nagori.errors import InvalidInput, JournalTooNew
 
@@ -215,3 +227,17 @@ def test_a_wrong_part_is_refused_by_its_name(make: object, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         make()  # type: ignore[operator]
     assert caught.value.field == field
+
+
+def test_a_turn_has_an_aware_time_and_a_known_role() -> None:
+    turn = Turn("hello", NOW, role="assistant")  # type: ignore[arg-type]
+    assert (turn.at, turn.role) == (NOW, "assistant")
+    with pytest.raises(InvalidInput, match=r"turn\.role"):
+        Turn("hello", NOW, role="ghost")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("missing", ["id", "created"])
+def test_a_record_needs_an_id_and_a_birth(missing: str) -> None:
+    record = {name: value for name, value in to_record(newborn()).items() if name != missing}
+    with pytest.raises(InvalidInput, match=missing):
+        from_record(record)

@@ -422,3 +422,14 @@ def test_a_type_argument_in_code_is_no_private_passage() -> None:
     assert strip_private(code) == code
     assert strip_private("note<private>secret</private> rest").strip() == "note rest"
     assert "secret" not in strip_private("note <private> secret to the end")
+
+
+def test_a_password_of_letters_only_is_believed_where_it_is_surely_one() -> None:
+    for text in ("DB_PASSWORD=swordfish", "パスワードはswordfishです", 'password: "swordfish"'):
+        assert "swordfish" not in redact_secrets(text)[0], text
+    for text in ("password: required", "the password: optional field", "PASSWORD=none"):
+        assert redact_secrets(text)[0] == text
+
+
+def test_an_empty_tag_inside_a_private_passage_ends_nothing() -> None:
+    assert strip_private("a <private>b <private/> c</private> d").split() == ["a", "d"]

@@ -165,6 +165,11 @@ def test_tokens_keep_order_and_repetitions() -> None:
         ("dying", "die"), ("proceed", "proceed"),
         ("communication", "communic"), ("happy", "happi"), ("say", "say"), ("ties", "tie"), ("gas", "gas"),
         ("relational", "relat"), ("university", "universiti"), ("organization", "organiz"),
+        ("caresses", "caress"), ("inning", "inning"), ("outing", "outing"), ("succeed", "succeed"),
+        ("agreed", "agre"), ("conflated", "conflat"), ("troubled", "troubl"), ("sized", "size"),
+        ("happily", "happili"), ("family", "famili"), ("apology", "apolog"), ("region", "region"),
+        ("opinion", "opinion"), ("controlling", "control"), ("rolled", "roll"), ("pedagogi", "pedagogi"),
+        ("abli", "abli"), ("able", "abl"), ("ed", "ed"), ("oed", "o"), ("used", "use"), ("bed", "bed"),
     ],
 )  # fmt: skip
 def test_stems_are_those_of_porter2(word: str, expected: str) -> None:

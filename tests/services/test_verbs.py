@@ -23,6 +23,7 @@ from nagori import (
     Privacy,
     Scope,
     Source,
+    Turn,
 )
 from nagori.config import load
 from nagori.errors import (
@@ -880,3 +881,76 @@ def test_every_verb_can_be_awaited(tmp_path: Path) -> None:
 def test_drafts_can_be_given_ready_made(memory: Nagori) -> None:
     [kept] = memory.remember_many([Draft("tea", kind=Kind.LESSON)])
     assert kept.kind is Kind.LESSON
+
+
+# form
+
+
+def turns(*texts: str, role: str = "user") -> list[Turn]:
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    return [
+        Turn(text, at + timedelta(minutes=n), "s1", n, "Aki", role)
+        for n, text in enumerate(texts)  # type: ignore[arg-type]
+    ]
+
+
+def test_a_conversation_becomes_a_memory_a_turn(memory: Nagori) -> None:
+    kept = memory.form(turns("I am allergic to peanuts.", "やった、できた！", "We decided to use SQLite."))
+    assert [m.kind for m in kept] == [Kind.FACT, Kind.EPISODE, Kind.DECISION]
+    assert kept[1].emotion.valence == "positive"
+    assert kept[2].category is Category.DECISION
+    assert [(m.source.session, m.source.turn, m.source.speaker) for m in kept] == [
+        ("s1", n, "Aki") for n in range(3)
+    ]
+    assert kept[0].created == datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def test_the_same_conversation_read_again_adds_nothing(memory: Nagori) -> None:
+    said = turns("I like tea.", "お茶が好きです。")
+    memory.form(said)
+    events = memory.status().events
+    memory.form(said)
+    assert memory.status().events == events
+    assert {m.mentions for m in memory.list()} == {1}
+
+
+def test_a_long_message_is_found_by_its_passage(memory: Nagori) -> None:
+    page = "\n".join(f"Paragraph {n} speaks of nothing in particular, at some length." for n in range(60))
+    memory.form(turns(page + "\nThe heron nests behind the old mill.", role="assistant"))
+    assert len(memory.list()) > 3
+    best = memory.recall("Where does the heron nest?")[0].memory
+    assert "heron" in best.text.content
+    assert len(best.text.content) <= 1040
+
+
+def test_only_a_user_can_wish_for_protection(memory: Nagori) -> None:
+    wish = "Please remember this: the door code is 4711."
+    assert memory.form(turns(wish))[0].protected
+    tool = Turn(wish + " Always.", datetime(2026, 3, 2, tzinfo=UTC), "s2", 0, None, "tool")  # type: ignore[arg-type]
+    assert not memory.form([tool])[0].protected
+
+
+def test_a_wish_beyond_the_limit_keeps_the_words_and_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    config = load(overrides={"protection.max_protected_memories": 1}).config
+    with Nagori.open(
+        tmp_path, config=config, embedder=None, tell=lambda name, **_: told.append(name)
+    ) as memory:
+        memory.remember("dear", protect=True)
+        [kept] = memory.form(turns("Don't forget that I park on level 3."))
+        assert not kept.protected
+        assert "protection.full" in told
+
+
+def test_the_answer_that_follows_a_matching_question_is_recalled(memory: Nagori) -> None:
+    memory.form(
+        turns(
+            "What did you have for lunch?",
+            "Noodles, as usual.",
+            "By the way, what is your favourite colour?",
+            "Green, it always was.",
+            "Nice weather today.",
+        )
+    )
+    found = [r.memory.text.content for r in memory.recall("favourite colour", k=2)]
+    assert "Green, it always was." in found

@@ -386,3 +386,11 @@ def _negations(plain: str, bare: str) -> int:
 def resemblance(a: frozenset[str], b: frozenset[str]) -> float:
     """Jaccard index of two sets of shingles, 0 to 1."""
     return 1.0 if a == b else len(a & b) / len(a | b)
+
+
+def asks(text: str) -> bool:
+    """Whether a text ends in a question, in either language."""
+    end = re.sub(r"\s*\[[^\]]*\]\s*$", "", text).rstrip(" \n\t\"'」』）)")[-8:]
+    return end.endswith(("?", "？")) or bool(
+        re.search(r"(?:ですか|ますか|ましたか|でしょうか|のか|かな|っけ)。?$", end)
+    )

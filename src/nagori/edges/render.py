@@ -20,6 +20,8 @@ from nagori.services.upkeep import Finding
 
 COLOURS = {Level.FULL: "bold", Level.SUMMARY: "cyan", Level.TRACE: "blue", Level.ARCHIVED: "bright_black"}
 MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "fail": "[red]✗[/]"}
+NUDGES = frozenset({"strength", "recalls", "validity", "resonance"})  # factors: 1 changes nothing
+SMALLEST = 0.005  # what is less than this is not worth a word
 BAR = "▏▎▍▌▋▊▉█"
 
 
@@ -137,7 +139,10 @@ def explanation_view(why: Explanation, voice: Voice, zone: tzinfo, asked: bool) 
 def _score_terms(found: Recollection | None, voice: Voice) -> Sequence[RenderableType]:
     if found is None:
         return [Styled(f"\n{voice('not_found_by')}", style="yellow")]
-    terms = "  ".join(f"{name} {value:.2f}" for name, value in found.terms.items())
+    telling = {
+        name: value for name, value in found.terms.items() if abs(value - (name in NUDGES)) >= SMALLEST
+    }
+    terms = "  ".join(f"{name} {value:.2f}" for name, value in telling.items())
     return [Styled(f"\n{voice('terms')}", style="dim"), Styled(f"  {terms}  = {found.score:.2f}")]
 
 

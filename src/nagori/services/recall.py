@@ -1,28 +1,29 @@
-"""Recall: the memories that answer a question, best first, and nothing below the floor.
+"""Recall: the memories that answer a question, best first.
 
-Two arms look at the same time: words and meaning. Their scores are put on one scale and added; then
-bounded factors (how strong it still is, how often it was wanted) may move a memory a little, never bury
-the right answer under a loud old one [ruling 16]. 001's own priority can be chosen by name.
+The store hands over what it knows about the question's words and meaning; `core.relevance` weighs it. Only
+then may bounded factors (how strong a memory still is, how often it was wanted, whether it still holds)
+move it a little: relevance first, so that a loud old memory never buries the right answer [ruling 16].
+001's priority and 004's score can be chosen by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import prod
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from math import exp, log
 
 from nagori.core import decay, ranking
 from nagori.core.fold import Event
-from nagori.core.model import ALIVE, Emotion, Filter, Hit, Memory, Recollection, Scope
+from nagori.core.model import ALIVE, Emotion, Filter, Memory, Recollection, Scope
+from nagori.core.relevance import Evidence, relevance, weighed
 from nagori.core.text import clean, query_tokens
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput
 from nagori.parts import Parts
 
-CANDIDATES = 50
+CANDIDATES = 400  # nearest in meaning that are looked at; every memory with a telling word is, too
+FINALISTS = 50  # of which the whole memory is read
 LONGEST_QUERY = 2000
-NARROW = 0.1
-
-Arms = Mapping[str, Mapping[str, float]]
 
 
 class Question(Value):
@@ -46,9 +47,11 @@ def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]
     if name not in RANKINGS:
         choices = ", ".join(RANKINGS)
         raise InvalidInput("ranking", "{value!r} is none of {choices}", value=name, choices=choices)
-    arms = _look(parts, scope, question)
-    ids = list(dict.fromkeys(id for arm in arms.values() for id in arm))
-    found = RANKINGS[name](parts, scope, question, parts.store.get(scope, ids), arms)
+    text = clean(question.text)[:LONGEST_QUERY]
+    if not text.strip():
+        raise InvalidInput("query", "nothing to look for: the text is empty")
+    evidence = _look(parts, scope, text, question.filter)
+    found = RANKINGS[name](parts, scope, question, evidence, max(k, FINALISTS))
     best = sorted(found, key=lambda r: (-r.score, r.memory.id))
     best = [r for r in best if r.score > parts.config.retrieval.floor][:k]
     if question.mark and best:
@@ -56,89 +59,89 @@ def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]
     return best
 
 
-def _look(parts: Parts, scope: Scope, question: Question) -> dict[str, dict[str, float]]:
-    text = clean(question.text)[:LONGEST_QUERY]
-    if not text.strip():
-        raise InvalidInput("query", "nothing to look for: the text is empty")
-    filter = question.filter
+def _look(parts: Parts, scope: Scope, text: str, filter: Filter) -> Evidence:
     if parts.config.archive.enable_archive_recall:
         filter = replace(filter, archived=True)
-    arms = {"words": _scores(parts.store.match_text(scope, query_tokens(text), CANDIDATES, filter))}
     embedder = parts.embedder
-    if embedder is not None:
-        vector = embedder.embed_query(text)
-        arms["meaning"] = _scores(parts.store.nearest(scope, vector, embedder.model, CANDIDATES, filter))
-    return arms
-
-
-def _scores(hits: Sequence[Hit]) -> dict[str, float]:
-    return {hit.id: hit.score for hit in hits}
-
-
-def _share_of_best(arm: Mapping[str, float]) -> dict[str, float]:
-    best = max(arm.values(), default=1.0)
-    return {id: score / best for id, score in arm.items()}
-
-
-def _nearness_to_best(arm: Mapping[str, float]) -> dict[str, float]:
-    """1 for the nearest, less by distance from it. Cosines of one model live in a narrow band, so the
-    band that was seen is the scale; but a hair's breadth stays a hair's breadth."""
-    best, worst = max(arm.values(), default=0.0), min(arm.values(), default=0.0)
-    return {id: 1.0 - (best - score) / max(best - worst, NARROW) for id, score in arm.items()}
-
-
-SCALES = {"words": _share_of_best, "meaning": _nearness_to_best}
+    vector = embedder.embed_query(text) if embedder else None
+    model = embedder.model if embedder else None
+    return parts.store.evidence(scope, query_tokens(text), vector, model, CANDIDATES, filter)
 
 
 def _fused(
-    parts: Parts, scope: Scope, question: Question, memories: Sequence[Memory], arms: Arms
+    parts: Parts, scope: Scope, question: Question, evidence: Evidence, n: int
 ) -> Iterator[Recollection]:
-    """The default: relevance first, then bounded factors."""
-    scaled = {name: SCALES[name](arm) for name, arm in arms.items()}
-    for memory in memories:
+    """The default. Weights add up to the logarithm of the odds, so a factor on the odds is added as its
+    logarithm; the best answer scores 1."""
+    named = _named(question.text, {sketch.speaker for sketch in evidence.sketches.values()})
+    terms = relevance(evidence, named)
+    scores = {id: weighed(these) for id, these in terms.items()}
+    finalists = sorted(scores, key=lambda id: (-scores[id], id))[:n]
+    found = []
+    for memory in parts.store.get(scope, finalists):
         strength = _retention(parts, memory)
-        terms = {name: arm.get(memory.id, 0.0) for name, arm in scaled.items()}
-        relevance = sum(terms.values()) / len(scaled)
-        felt = ranking.felt_resonance(question.mood, memory.emotion, parts.config.resonance)
-        factors = {
-            "strength": ranking.bounded(strength / 100, 0.9, 1.1),
-            "recalls": ranking.bounded(min(memory.recalls, 10) / 10, 1.0, 1.1),
-            "validity": 0.7 if memory.superseded_by else 1.0,
-            "resonance": ranking.bounded(felt, 1.0, 1.1),
-        }
-        yield Recollection(memory, relevance * prod(factors.values()), strength, terms | factors)
+        factors = _factors(parts, question, memory, strength)
+        odds = scores[memory.id] + sum(log(factor) for factor in factors.values())
+        found.append(Recollection(memory, odds, strength, terms[memory.id] | factors))
+    best = max((r.score for r in found), default=0.0)
+    for recollection in found:
+        yield replace(recollection, score=exp(recollection.score - best))
+
+
+def _factors(parts: Parts, question: Question, memory: Memory, strength: float) -> dict[str, float]:
+    felt = ranking.felt_resonance(question.mood, memory.emotion, parts.config.resonance)
+    return {
+        "strength": ranking.bounded(strength / 100, 0.9, 1.1),
+        "recalls": ranking.bounded(min(memory.recalls, 10) / 10, 1.0, 1.1),
+        "validity": 0.3 if memory.superseded_by else 1.0,
+        "resonance": ranking.bounded(felt, 1.0, 1.1),
+    }
+
+
+def _named(text: str, speakers: Iterable[str | None]) -> list[str]:
+    """The speakers whose name, or part of it, stands in the question."""
+    asked = text.casefold()
+    return [speaker for speaker in speakers if speaker and any(part in asked for part in _parts_of(speaker))]
+
+
+def _parts_of(name: str) -> list[str]:
+    """What people call somebody: a word of the name; of an unspaced name its beginning or its end."""
+    words = re.findall(r"\w{2,}", name.casefold())
+    cut = [part for word in words if not word.isascii() and len(word) > 2 for part in (word[:2], word[-2:])]
+    return [*words, *cut]
 
 
 def _priority(
-    parts: Parts, scope: Scope, question: Question, memories: Sequence[Memory], arms: Arms
+    parts: Parts, scope: Scope, question: Question, evidence: Evidence, n: int
 ) -> Iterator[Recollection]:
     """001's reference priority to the letter [E18]. Its threshold with fall-back needs no code: a sorted
     list cut at k holds the same memories."""
     config = parts.config
-    for memory in memories:
+    terms = relevance(evidence)
+    for memory in parts.store.get(scope, list(terms)):
         strength = _retention(parts, memory)
-        match = arms.get("meaning", arms["words"]).get(memory.id, 0.0)
+        match = evidence.cosines.get(memory.id, 0.0) if evidence.cosines else terms[memory.id]["words"]
         felt = ranking.resonance(question.mood, memory.emotion, config.resonance) if question.mood else 0.0
         score = ranking.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
         yield Recollection(memory, score, strength, {"match": match, "resonance": felt})
 
 
 def _score(
-    parts: Parts, scope: Scope, question: Question, memories: Sequence[Memory], arms: Arms
+    parts: Parts, scope: Scope, question: Question, evidence: Evidence, n: int
 ) -> Iterator[Recollection]:
-    """004's recall score over what the arms found [S5]. What is not known yet counts as the middle."""
+    """004's recall score over the finalists [S5]. What is not known yet counts as the middle."""
     now = parts.clock.now()
-    for memory in memories:
-        strength = _retention(parts, memory)
+    for recollection in _fused(parts, scope, question, evidence, n):
+        memory = recollection.memory
         days = decay.memory_days(memory, now)
         terms = {
-            "importance": strength / 100,
+            "importance": recollection.retention / 100,
             "recency": 1 / (1 + days / parts.config.tiers.hot_days),
             "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
             "outcome": 0.5,
         }
         score = ranking.recall_score(**terms, weights=parts.config.self_recall)
-        yield Recollection(memory, score, strength, terms)
+        yield replace(recollection, score=score, terms=terms)
 
 
 RANKINGS = {"fused": _fused, "priority": _priority, "score": _score}

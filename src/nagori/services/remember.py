@@ -34,7 +34,7 @@ from nagori.core.privacy import redact_secrets, strip_private
 from nagori.core.record import to_record
 from nagori.core.text import clean
 from nagori.core.values import Value, batched, replace
-from nagori.errors import InvalidInput, StoreError
+from nagori.errors import InvalidInput, LimitReached, StoreError
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
 
@@ -108,16 +108,36 @@ def remember_many(
 def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
     """Memories of what was said: one for each turn, or one for each passage of a long one [E14]."""
     drafts = [draft for turn in turns for draft in _drafts(turn)]
-    return remember_many(parts, scope, drafts, progress)
+    try:
+        return remember_many(parts, scope, drafts, progress)
+    except LimitReached as full:
+        # Nobody can be asked here which protected memory may fade: the words are kept, the wish is told.
+        parts.tell("protection.full", limit=full.limit)
+        return remember_many(parts, scope, [replace(d, protect=False) for d in drafts], progress)
 
 
 def _drafts(turn: Turn) -> list[Draft]:
+    """What one turn becomes, felt and sorted by rules [E3, E4]; only a user can wish for protection."""
+    from nagori.core.appraisal import appraise  # its word lists are large; only forming needs them
+
     source = Source(turn.session, turn.index, turn.speaker, turn.uri)
-    return [
-        Draft(piece, kind=Kind.EPISODE, emotion=Emotion(), created=turn.at, source=source, trust=turn.role)
-        for piece in pieces(turn.text)
-        if piece.strip()
-    ]
+    drafts = []
+    for piece in pieces(turn.text):
+        if piece.strip():
+            felt = appraise(piece, speaker_role=turn.role)
+            drafts.append(
+                Draft(
+                    piece,
+                    kind=felt.kind,
+                    category=felt.category,
+                    emotion=felt.emotion,
+                    created=turn.at,
+                    source=source,
+                    trust=turn.role,
+                    protect=felt.protect,
+                )
+            )
+    return drafts
 
 
 def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:

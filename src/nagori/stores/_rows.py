@@ -19,7 +19,7 @@ from nagori.core.model import (
     Trust,
     Valence,
 )
-from nagori.core.selection import index_words
+from nagori.core.text import asks
 from nagori.stores._common import micros, moment
 
 TYPE_CHECKING = False
@@ -37,11 +37,13 @@ _TIMES = (
     "forgotten_at",
 )
 _PLAIN = ("id", "version", "coefficient", "recalls", "mentions", "superseded_by", "project", "agent", "role")
-_COLUMNS = (*_TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy", "session")
-_STORED = ("key", "space", *_COLUMNS, "digest", "rest")
+_COLUMNS = (*_TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy")
+_SOURCE = ("session", "turn", "speaker", "trust")
+_STORED = ("key", "space", *_COLUMNS, *_SOURCE, "tokens", "chars", "asks", "digest", "rest")
 INSERT = f"INSERT INTO memory ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 UPDATE = f"UPDATE memory SET {', '.join(f'{c} = ?' for c in _STORED[2:])} WHERE key = ?"
-SELECT = f"SELECT m.key, {', '.join(f'm.{c}' for c in _COLUMNS)}, m.rest FROM memory m"
+SELECT = f"SELECT m.key, {', '.join(f'm.{c}' for c in (*_COLUMNS, *_SOURCE))}, m.rest FROM memory m"
+SKETCH = "m.key, m.id, m.session, m.turn, m.speaker, m.tokens, m.chars, m.asks, m.trust"
 
 
 def ask(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -56,15 +58,15 @@ def load(db: apsw.Connection, sql: str, values: Sequence[Any]) -> list[tuple[int
     return [(row[0], _memory(row, texts)) for row in found]
 
 
-def values_of(memory: Memory) -> tuple[Any, ...]:
-    emotion, source = memory.emotion, memory.source
+def values_of(memory: Memory, tokens: int) -> tuple[Any, ...]:
+    """The columns of a memory whose text has so many tokens."""
+    emotion, source, text = memory.emotion, memory.source, memory.searchable
     rest = {
         "keywords": memory.keywords,
-        "trust": memory.trust,
         "valence": emotion.valence,
         "arousal": emotion.arousal,
         "tags": emotion.tags,
-        "source": (source.turn, source.speaker, source.uri),
+        "uri": source.uri,
         "archive_reason": memory.archive_reason,
     }
     return (
@@ -76,7 +78,8 @@ def values_of(memory: Memory) -> tuple[Any, ...]:
         emotion.intensity,
         int(memory.protected),
         str(memory.privacy),
-        source.session,
+        *(source.session, source.turn, source.speaker, str(memory.trust)),
+        *(tokens, len(text), int(asks(text))),
         memory.digest,
         json.dumps(rest, ensure_ascii=False, separators=(",", ":")),
     )
@@ -84,9 +87,8 @@ def values_of(memory: Memory) -> tuple[Any, ...]:
 
 def _memory(row: Sequence[Any], texts: Mapping[int, dict[Level, Text]]) -> Memory:
     key, *columns, rest_json = row
-    values = dict(zip(_COLUMNS, columns, strict=True))
+    values = dict(zip((*_COLUMNS, *_SOURCE), columns, strict=True))
     rest = json.loads(rest_json)
-    turn, speaker, uri = rest["source"]
     fields: dict[str, Any] = {name: moment(values[name]) for name in _TIMES}
     fields |= {name: values[name] for name in _PLAIN}
     return Memory(
@@ -97,9 +99,9 @@ def _memory(row: Sequence[Any], texts: Mapping[int, dict[Level, Text]]) -> Memor
         level=Level(values["level"]),
         emotion=Emotion(values["intensity"], Valence(rest["valence"]), rest["arousal"], tuple(rest["tags"])),
         keywords=tuple(rest["keywords"]),
-        trust=Trust(rest["trust"]),
+        trust=Trust(values["trust"]),
         privacy=Privacy(values["privacy"]),
-        source=Source(values["session"], turn, speaker, uri),
+        source=Source(values["session"], values["turn"], values["speaker"], rest["uri"]),
         protected=bool(values["protected"]),
         archive_reason=rest["archive_reason"],
     )
@@ -114,7 +116,3 @@ def _texts_of(db: apsw.Connection, keys: Sequence[int]) -> dict[int, dict[Level,
         for key, level, trigger, content in ask(db, sql, (keys[0] if one else json.dumps(list(keys)),)):
             texts.setdefault(key, {})[Level(level)] = Text(trigger, content)
     return texts
-
-
-def words_of(memory: Memory) -> str:
-    return " ".join(index_words(memory))

@@ -155,20 +155,28 @@ def by_vector(
     db: apsw.Connection, scope: Scope, number: int | None, vector: bytes, model: Model, k: int, filter: Filter
 ) -> list[Hit]:
     """Cosine, exact: over everything, or over a shortlist when there is very much."""
+    near = dict(nearest_keys(db, scope, number, vector, model, k, filter))
+    sql = "SELECT m.key, m.id FROM json_each(?) CROSS JOIN memory m ON m.key = value"
+    hits = [Hit(id, near[key]) for key, id in ask(db, sql, (json.dumps(list(near)),))]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def nearest_keys(
+    db: apsw.Connection, scope: Scope, number: int | None, vector: bytes, model: Model, k: int, filter: Filter
+) -> list[tuple[int, float]]:
+    """Keys and cosines of the k nearest."""
     if model.center is None:
-        rows = _scan(db, scope, number, vector, model, k, filter)
-    else:
-        shortlist = _shortlist(db, scope, number, vector, model, max(SHORTLIST, 20 * k), filter)
-        rows = _measure(db, shortlist, vector, model, k)
-    return sorted((Hit(*row) for row in rows), key=lambda hit: (-hit.score, hit.id))
+        return _scan(db, scope, number, vector, model, k, filter)
+    shortlist = _shortlist(db, scope, number, vector, model, max(SHORTLIST, 2 * k), filter)
+    return _measure(db, shortlist, vector, model, k)
 
 
 def _scan(
     db: apsw.Connection, scope: Scope, number: int | None, vector: bytes, model: Model, k: int, filter: Filter
-) -> list[tuple[str, float]]:
+) -> list[tuple[int, float]]:
     where, values = meant(scope, number, filter)
     sql = f"""
-        SELECT m.id, 1 - vec_distance_cosine(v.v, ?) AS score
+        SELECT m.key, 1 - vec_distance_cosine(v.v, ?) AS score
         FROM {model.vectors} v CROSS JOIN memory m ON m.key = v.key
         WHERE v.key BETWEEN ? AND ? AND {where} ORDER BY score DESC, m.id LIMIT ?"""
     return ask(db, sql, (vector, *keys(number), *values, k))
@@ -197,13 +205,12 @@ def _shortlist(
 
 def _measure(
     db: apsw.Connection, shortlist: Sequence[int], vector: bytes, model: Model, k: int
-) -> list[tuple[str, float]]:
+) -> list[tuple[int, float]]:
     """Exact cosines of the shortlist. CROSS JOIN keeps SQLite from starting with the whole table."""
     sql = f"""
-        SELECT m.id, best.score FROM (
-            SELECT v.key AS key, 1 - vec_distance_cosine(v.v, ?) AS score
-            FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value
-            ORDER BY score DESC, v.key LIMIT ?) best CROSS JOIN memory m ON m.key = best.key"""
+        SELECT v.key, 1 - vec_distance_cosine(v.v, ?) AS score
+        FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value
+        ORDER BY score DESC, v.key LIMIT ?"""
     return ask(db, sql, (vector, json.dumps(shortlist), k))
 
 

@@ -12,11 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from statistics import pstdev
 
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope
 from nagori.core.ranking import cosine
+from nagori.core.relevance import Evidence, Sketch
 from nagori.core.selection import index_words, passes, sees
+from nagori.core.text import asks
 from nagori.errors import Conflict, StoreError
 from nagori.stores._common import check_vector
 
@@ -132,6 +135,32 @@ class MemoryStore:
         )
         return _best(scored, k)
 
+    def evidence(
+        self,
+        scope: Scope,
+        words: Sequence[str],
+        vector: bytes | None,
+        model: str | None,
+        n: int,
+        filter: Filter = ALIVE,
+    ) -> Evidence:
+        room, meant = self._room(scope.space), self._alive(scope, filter)
+        bags = {m.id: Counter(index_words(m)) for m in room.memories.values()}
+        near: dict[str, float] = {}
+        if vector is not None and model is not None:
+            near = {hit.id: hit.score for hit in self.nearest(scope, vector, model, n, filter)}
+        every = list(near.values()) or [0.0]
+        having = {word: {m.id: bags[m.id][word] for m in meant if bags[m.id][word]} for word in words}
+        found = {id for where in having.values() for id in where} | near.keys()
+        return Evidence(
+            total=len(bags),
+            mean_tokens=sum(bag.total() for bag in bags.values()) / max(1, len(bags)),
+            places={word: where for word, where in having.items() if where},
+            cosines=near,
+            usual=(sum(every) / len(every), pstdev(every) or 1.0),
+            sketches={m.id: _sketch(m, bags[m.id].total()) for m in meant if m.id in found},
+        )
+
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         wanted, room = set(ids), self._room(scope.space)
         return sorted(
@@ -209,6 +238,13 @@ class MemoryStore:
                 if name == model:
                     return len(vector.data) // 4
         return None
+
+
+def _sketch(memory: Memory, tokens: int) -> Sketch:
+    source, text = memory.source, memory.searchable
+    return Sketch(
+        memory.id, source.session, source.turn, source.speaker, tokens, len(text), asks(text), memory.trust
+    )
 
 
 def _age(memory: Memory) -> tuple[datetime, str]:

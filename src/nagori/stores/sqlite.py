@@ -21,11 +21,14 @@ import apsw
 
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, RelationType, Scope
+from nagori.core.relevance import Evidence
+from nagori.core.selection import index_words
 from nagori.errors import Conflict, StoreError
 from nagori.paths import open_private, private_dir
 from nagori.stores import _search as search
 from nagori.stores._common import check_vector, micros, moment
-from nagori.stores._rows import INSERT, SELECT, UPDATE, ask, load, values_of, words_of
+from nagori.stores._evidence import evidence
+from nagori.stores._rows import INSERT, SELECT, UPDATE, ask, load, values_of
 from nagori.stores.migrate import migrate
 
 TYPE_CHECKING = False
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 BUSY_MS = 30_000
 PRAGMAS = {"journal_mode": "wal", "synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
+MOVE_SPACE = """UPDATE space SET segment = ?, offset = ?, seq = ?, next = ?, tokens = tokens + ?
+                WHERE id = ?"""
 ADD_WORDS = "INSERT INTO words (rowid, tokens) VALUES (?, ?)"
 # A contentless index forgets a row only when told exactly what it was.
 FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)"
@@ -75,19 +80,16 @@ class SqliteStore:
                 raise Conflict(f"expected to stand at {batch.before}, but the store is at {at}")
             known = {m.id: (key, m) for key, m in self._rows(db, number, [m.id for m in batch.memories])}
             newborn = [memory for memory in batch.memories if memory.id not in known]
-            self._add(db, number, next_number, newborn)
+            tokens = self._add(db, number, next_number, newborn)
             for memory in batch.memories:
                 if memory.id in known:
-                    self._change(db, *known[memory.id], memory)
+                    tokens += self._change(db, *known[memory.id], memory)
             next_number += len(newborn)
             self._put_links(db, number, batch.links)
             self._put_log(db, number, batch.log)
             self._put_vectors(db, number, batch.vectors)
             after = batch.after
-            db.execute(
-                "UPDATE space SET segment = ?, offset = ?, seq = ?, next = ? WHERE id = ?",
-                (after.segment, after.offset, after.seq, next_number, number),
-            )
+            db.execute(MOVE_SPACE, (after.segment, after.offset, after.seq, next_number, tokens, number))
 
     def add_vectors(self, space: Space, vectors: Mapping[str, Vector]) -> int:
         with self._writing() as db:
@@ -103,7 +105,10 @@ class SqliteStore:
                 search.set_vectors_aside(db, model, number)
             self._forget_words(db, number)
             search.empty(db, models, number)
-            db.execute("UPDATE space SET segment = 0, offset = 0, seq = 0, next = 1 WHERE id = ?", (number,))
+            db.execute(
+                "UPDATE space SET segment = 0, offset = 0, seq = 0, next = 1, tokens = 0 WHERE id = ?",
+                (number,),
+            )
             yield
             for model in models:
                 search.bring_vectors_back(db, model, number)
@@ -149,6 +154,23 @@ class SqliteStore:
             if known is None:
                 return []
             return search.by_vector(db, scope, self._number(db, scope.space), vector, known, k, filter)
+
+    def evidence(
+        self,
+        scope: Scope,
+        words: Sequence[str],
+        vector: bytes | None,
+        model: str | None,
+        n: int,
+        filter: Filter = ALIVE,
+    ) -> Evidence:
+        with self._reading() as db:
+            known = self._model(db, model) if model else None
+            if vector is not None:
+                check_vector(vector, known.dimension if known else None)
+            return evidence(
+                db, scope, self._number(db, scope.space), words, vector if known else None, known, n, filter
+            )
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         with self._reading() as db:
@@ -302,24 +324,29 @@ class SqliteStore:
         sql = f"{SELECT} WHERE m.space = ? AND m.id IN (SELECT value FROM json_each(?))"
         return load(db, sql, (number, json.dumps(list(ids))))
 
-    def _add(self, db: apsw.Connection, number: int, first: int, memories: Sequence[Memory]) -> None:
-        """New memories with their texts and words."""
+    def _add(self, db: apsw.Connection, number: int, first: int, memories: Sequence[Memory]) -> int:
+        """New memories with their texts and words; how many tokens they have."""
         keyed = list(enumerate(memories, search.keys(number)[0] | first))
-        db.executemany(INSERT, [(key, number, *values_of(memory)) for key, memory in keyed])
+        words = [index_words(memory) for memory in memories]
+        rows = zip(keyed, words, strict=True)
+        db.executemany(INSERT, [(key, number, *values_of(memory, len(w))) for (key, memory), w in rows])
         self._put_texts(db, keyed)
-        db.executemany(ADD_WORDS, [(key, words_of(memory)) for key, memory in keyed])
+        db.executemany(ADD_WORDS, [(key, " ".join(w)) for (key, _), w in zip(keyed, words, strict=True)])
+        return sum(map(len, words))
 
-    def _change(self, db: apsw.Connection, key: int, old: Memory, memory: Memory) -> None:
-        """A memory that is known already, as it is from now on."""
-        db.execute(UPDATE, (*values_of(memory), key))
+    def _change(self, db: apsw.Connection, key: int, old: Memory, memory: Memory) -> int:
+        """A memory that is known already, as it is from now on; how many tokens it gained."""
+        was, words = index_words(old), index_words(memory)
+        db.execute(UPDATE, (*values_of(memory, len(words)), key))
         if old.texts != memory.texts:
             db.execute("DELETE FROM text WHERE key = ?", (key,))
             self._put_texts(db, [(key, memory)])
-        if (old.searchable, old.keywords) != (memory.searchable, memory.keywords):
-            db.execute(FORGET_WORDS, (key, words_of(old)))
-            db.execute(ADD_WORDS, (key, words_of(memory)))
+        if was != words:
+            db.execute(FORGET_WORDS, (key, " ".join(was)))
+            db.execute(ADD_WORDS, (key, " ".join(words)))
         for model in self._all_models(db):
             search.refresh_vector(db, model, key, memory)
+        return len(words) - len(was)
 
     def _forget_words(self, db: apsw.Connection, number: int) -> None:
         others = db.execute("SELECT 1 FROM memory WHERE space <> ? LIMIT 1", (number,)).fetchone()
@@ -327,7 +354,7 @@ class SqliteStore:
             db.execute("INSERT INTO words (words) VALUES ('delete-all')")
             return
         for key, old in load(db, f"{SELECT} WHERE m.space = ?", (number,)):
-            db.execute(FORGET_WORDS, (key, words_of(old)))
+            db.execute(FORGET_WORDS, (key, " ".join(index_words(old))))
 
     def _put_texts(self, db: apsw.Connection, keyed: Sequence[tuple[int, Memory]]) -> None:
         db.executemany(

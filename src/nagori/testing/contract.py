@@ -279,6 +279,31 @@ class StoreContract:
                 assert [hit.id for hit in store.nearest(ME, vector(1, 0, 0), "m3", 5, filter)] == [id]
         assert {m.id for m in store.find(ME, Filter(until=BIRTH + timedelta(days=1)))} == {"mem_a", "mem_c"}
 
+    def test_evidence_tells_where_words_stand_and_sketches_what_it_names(self, store: Store) -> None:
+        source = Source("s1", 3, "Aki")
+        put(
+            store,
+            memory("mem_a", "tea tea kettle?", source=source),
+            memory("mem_b", "tea in autumn", forgotten_at=BIRTH),
+            memory("mem_c", "nothing of the kind"),
+            vectors={"mem_c": vector(1, 0, 0)},
+        )
+        found = store.evidence(ME, ["tea", "kettl", "absent", ""], vector(1, 0, 0), "m3", 5)
+        assert {word: dict(where) for word, where in found.places.items()} == {
+            "tea": {"mem_a": 2},
+            "kettl": {"mem_a": 1},
+        }
+        assert dict(found.cosines) == pytest.approx({"mem_c": 1.0}, abs=1e-6)
+        assert set(found.sketches) == {"mem_a", "mem_c"}
+        sketch = found.sketches["mem_a"]
+        assert (sketch.session, sketch.turn, sketch.speaker, bool(sketch.asks)) == ("s1", 3, "Aki", True)
+        assert found.total == 3
+
+    def test_evidence_needs_no_vectors_and_no_memories(self, store: Store) -> None:
+        assert store.evidence(ME, ["tea"], None, None, 5).sketches == {}
+        put(store, memory("mem_a", "tea"))
+        assert set(store.evidence(ME, ["tea"], vector(1), "unknown model", 5).sketches) == {"mem_a"}
+
     # relations and history
 
     def test_relations_are_read_from_both_ends(self, store: Store) -> None:
@@ -400,6 +425,11 @@ class StoreContract:
                     found = {hit.id for hit in store.match_text(scope, [word], 50, filter)}
                     assert found == {hit.id for hit in oracle.match_text(scope, [word], 50, filter)}
                 query = vector(*(dice.uniform(-1, 1) for _ in range(3)))
+                told, known = (
+                    engine.evidence(scope, _WORDS, query, "m3", 99, filter) for engine in (store, oracle)
+                )
+                assert told.places == known.places
+                assert told.sketches == known.sketches
                 near, true = (engine.nearest(scope, query, "m3", 50, filter) for engine in (store, oracle))
                 assert {hit.id: hit.score for hit in near} == pytest.approx(
                     {hit.id: hit.score for hit in true}, abs=1e-5

@@ -7,6 +7,7 @@ CREATE TABLE space (
     offset   INTEGER NOT NULL DEFAULT 0,
     seq      INTEGER NOT NULL DEFAULT 0,
     next     INTEGER NOT NULL DEFAULT 1,
+    tokens   INTEGER NOT NULL DEFAULT 0,  -- of all its memories together
     UNIQUE (tenant, user)
 );
 
@@ -40,6 +41,12 @@ CREATE TABLE memory (
     role            TEXT,
     privacy         TEXT NOT NULL,
     session         TEXT,
+    turn            INTEGER,
+    speaker         TEXT,
+    trust           TEXT NOT NULL,
+    tokens          INTEGER NOT NULL,  -- length in words of the index
+    chars           INTEGER NOT NULL,
+    asks            INTEGER NOT NULL,  -- it ends in a question
     digest          BLOB NOT NULL,
     rest            TEXT NOT NULL   -- JSON of what is never searched for
 );
@@ -84,6 +91,7 @@ CREATE VIRTUAL TABLE words USING fts5 (
     tokens, content = '', tokenize = "unicode61 remove_diacritics 0 categories 'L* M* N* Co Cn' tokenchars '_'"
 );
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+CREATE VIRTUAL TABLE word_places USING fts5vocab (words, instance);
 
 -- Vector models. The vectors of model N stand in vector_N; once there are many, bits_N holds one bit a
 -- dimension (above or below `center`) to make a shortlist from.

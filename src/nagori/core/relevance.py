@@ -1,0 +1,191 @@
+"""How well memories answer a question, from evidence that costs nothing extra to look at.
+
+A store hands over `Evidence`: where the question's words stand, how near memories are in meaning, and a
+sketch of each (whose, when in which conversation, how long, a question or not). What counts, besides words
+and meaning themselves:
+
+  window   the words of a question are often spread over neighbouring turns
+  answer   what follows a question that matches is likely its answer; the question itself is not
+  session  a conversation that answers once answers again
+  speaker  who is named in the question
+  length   a longer statement says more
+
+Each is one term, and the score is their weighted sum. The weights were fitted on conversations in two
+languages, each judged by weights that had not seen it (see docs/why/ranking.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict, namedtuple
+from collections.abc import Iterable, Mapping
+
+from nagori.core.values import Value
+
+K1, B = 1.2, 0.75
+NEAR, WIDE = 1, 3  # turns to each side
+SPREAD, FEW = 0.03, 10  # the spread of cosines expected before so many memories were seen
+
+# A light row: a recall looks at hundreds of these and at a handful of whole memories.
+Sketch = namedtuple("Sketch", "id session turn speaker tokens chars asks trust")
+
+WEIGHTS = {
+    "meaning": 0.56,
+    "words": 1.37,
+    "answer_meaning": 0.51,
+    "answer_words": 1.25,
+    "asks": -1.0,
+    "session_meaning": 0.79,
+    "session_words": 0.53,
+    "speaker": 0.91,
+    "length": 0.94,
+    "window_words": 0.55,
+    "wide_words": 2.38,
+    "window_meaning": 1.01,
+}
+
+Place = tuple[str, int]
+
+
+class Evidence(Value):
+    """What a store knows about a question. `places`: word → memory → how often; words that nearly every
+    memory has are left out. `usual`: mean and spread of the question's cosines in general."""
+
+    total: int
+    mean_tokens: float
+    places: Mapping[str, Mapping[str, int]]
+    cosines: Mapping[str, float]
+    usual: tuple[float, float]
+    sketches: Mapping[str, Sketch]
+
+
+def relevance(evidence: Evidence, named: Iterable[str] = ()) -> dict[str, dict[str, float]]:
+    """The terms of every memory there is evidence for; `named` are speakers the question names."""
+    view = _View(evidence)
+    speakers = set(named)
+    return {id: view.terms(sketch, speakers) for id, sketch in evidence.sketches.items()}
+
+
+def weighed(terms: Mapping[str, float]) -> float:
+    """One number from the terms."""
+    return sum(WEIGHTS[name] * value for name, value in terms.items() if name in WEIGHTS)
+
+
+class _View:
+    """Evidence arranged by conversation, so that neighbours can be looked up."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.rarity = {
+            word: math.log(1 + (evidence.total - len(where) + 0.5) / (len(where) + 0.5))
+            for word, where in evidence.places.items()
+        }
+        self.meaning = _standard(evidence)
+        self.least = min(self.meaning.values(), default=0.0)
+        self.words = _share(_bm25(evidence, self.rarity))
+        self.at: dict[Place, list[str]] = defaultdict(list)
+        for id, sketch in evidence.sketches.items():
+            if sketch.session is not None and sketch.turn is not None:
+                self.at[sketch.session, sketch.turn].append(id)
+        self.asks = {place: any(evidence.sketches[id].asks for id in ids) for place, ids in self.at.items()}
+        self.place_words = self._best(self.words, 0.0)
+        self.place_meaning = self._best(self.meaning, self.least)
+        self.windows = {r: _share(_window_bm25(evidence, self.rarity, r)) for r in (NEAR, WIDE)}
+        self.session_words = _best_of_session(self.place_words)
+        self.session_meaning = _best_of_session(self.place_meaning)
+
+    def terms(self, sketch: Sketch, speakers: set[str]) -> dict[str, float]:
+        id = sketch.id
+        meaning, words = self.meaning.get(id, self.least), self.words.get(id, 0.0)
+        terms = {
+            "meaning": meaning,
+            "words": words,
+            "asks": float(sketch.asks),
+            "speaker": float(len(speakers) == 1 and sketch.speaker in speakers),
+            "length": math.log(sketch.chars + 1) - 4.5,
+        }
+        if sketch.session is None or sketch.turn is None:
+            # Alone: it is its own neighbourhood, so that it can be compared with those that have one.
+            alone = {"window_words": words, "wide_words": words, "window_meaning": meaning}
+            return terms | alone | {"session_words": words, "session_meaning": meaning}
+        place = (sketch.session, sketch.turn)
+        before = (sketch.session, sketch.turn - 1)
+        answers = self.asks.get(before, False)
+        return terms | {
+            "answer_meaning": self.place_meaning[before] if answers else 0.0,
+            "answer_words": self.place_words[before] if answers else 0.0,
+            "session_words": self.session_words[sketch.session],
+            "session_meaning": self.session_meaning[sketch.session],
+            "window_words": self.windows[NEAR].get(place, 0.0),
+            "wide_words": self.windows[WIDE].get(place, 0.0),
+            "window_meaning": self._window_meaning(place, meaning),
+        }
+
+    def _best(self, scores: Mapping[str, float], least: float) -> dict[Place, float]:
+        return {place: max(scores.get(id, least) for id in ids) for place, ids in self.at.items()}
+
+    def _window_meaning(self, place: Place, own: float) -> float:
+        """Nearness of the turn among its neighbours: they count less the farther they are."""
+        session, turn = place
+        total, weight = own, 1.0
+        for distance in (1, 2):
+            for side in (-distance, distance):
+                near = self.place_meaning.get((session, turn + side))
+                if near is not None:
+                    total += near / (distance + 1)
+                    weight += 1 / (distance + 1)
+        return total / weight
+
+
+def _standard(evidence: Evidence) -> dict[str, float]:
+    """Cosines as distances from the usual, in units of the usual spread: models differ in both. What a
+    handful of memories says about the spread is not believed alone."""
+    mean, spread = evidence.usual
+    trust = evidence.total / (evidence.total + FEW)
+    spread = math.sqrt(trust * spread**2 + (1 - trust) * SPREAD**2)
+    return {id: (cosine - mean) / spread for id, cosine in evidence.cosines.items()}
+
+
+def _bm25(evidence: Evidence, rarity: Mapping[str, float]) -> dict[str, float]:
+    scores: dict[str, float] = defaultdict(float)
+    sketches, mean = evidence.sketches, evidence.mean_tokens or 1.0
+    for word, where in evidence.places.items():
+        for id, times in where.items():
+            if id in sketches:
+                norm = K1 * (1 - B + B * sketches[id].tokens / mean)
+                scores[id] += rarity[word] * times * (K1 + 1) / (times + norm)
+    return scores
+
+
+def _window_bm25(evidence: Evidence, rarity: Mapping[str, float], reach: int) -> dict[Place, float]:
+    """BM25 of each turn together with its neighbours, as one text of ordinary length."""
+    scores: dict[Place, float] = defaultdict(float)
+    for word, where in evidence.places.items():
+        times: dict[Place, int] = defaultdict(int)
+        for id, count in where.items():
+            sketch = evidence.sketches.get(id)
+            if sketch is not None and sketch.session is not None and sketch.turn is not None:
+                for distance in range(-reach, reach + 1):
+                    times[sketch.session, sketch.turn + distance] += count
+        for place, count in times.items():
+            scores[place] += rarity[word] * count * (K1 + 1) / (count + K1)
+    return scores
+
+
+def _share(scores: Mapping[Key, float]) -> dict[Key, float]:
+    """Scores as shares of the best."""
+    best = max(scores.values(), default=0.0)
+    return {key: score / best for key, score in scores.items()} if best > 0 else {}
+
+
+def _best_of_session(scores: Mapping[Place, float]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for (session, _), score in scores.items():
+        best[session] = max(score, best.get(session, score))
+    return best
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Key = TypeVar("Key", str, Place)

@@ -1,0 +1,162 @@
+"""What counts when a question is answered: one term at a time."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nagori.core.relevance import WEIGHTS, Evidence, Sketch, relevance, weighed
+
+
+def sketch(id: str, turn: int | None = None, *, session: str | None = "s", **more: object) -> Sketch:
+    fields = {"speaker": None, "tokens": 10, "chars": 89, "asks": 0, "trust": "user"} | more
+    return Sketch(id, session if turn is not None else None, turn, **fields)
+
+
+def evidence(*sketches: Sketch, **more: object) -> Evidence:
+    fields: dict[str, object] = {
+        "total": 100,
+        "mean_tokens": 10.0,
+        "places": {},
+        "cosines": {},
+        "usual": (0.8, 0.03),
+    }
+    return Evidence(sketches={s.id: s for s in sketches}, **(fields | more))  # type: ignore[arg-type]
+
+
+def test_the_best_match_by_words_has_the_whole_share() -> None:
+    found = relevance(
+        evidence(sketch("a"), sketch("b"), places={"heron": {"a": 1}, "server": {"a": 1, "b": 1}})
+    )
+    assert found["a"]["words"] == 1.0
+    assert 0 < found["b"]["words"] < 0.5
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    everywhere = {str(n): 1 for n in range(60)}
+    found = relevance(
+        evidence(*(sketch(str(n)) for n in range(61)), places={"common": everywhere, "rare": {"60": 1}})
+    )
+    assert found["60"]["words"] > found["0"]["words"]
+
+
+def test_a_long_memory_needs_more_mentions_for_the_same_share() -> None:
+    found = relevance(
+        evidence(sketch("short", tokens=5), sketch("long", tokens=50), places={"w": {"short": 1, "long": 1}})
+    )
+    assert found["short"]["words"] > found["long"]["words"]
+
+
+def test_meaning_is_told_in_units_of_the_usual_spread() -> None:
+    found = relevance(evidence(sketch("a"), cosines={"a": 0.86}))
+    assert found["a"]["meaning"] == pytest.approx(2.0, rel=0.01)
+
+
+def test_a_handful_of_memories_says_little_about_the_spread() -> None:
+    tiny = evidence(sketch("a"), cosines={"a": 0.81}, usual=(0.8, 0.0001), total=2)
+    assert relevance(tiny)["a"]["meaning"] < 1
+
+
+def test_without_vectors_meaning_is_silent() -> None:
+    assert relevance(evidence(sketch("a"), places={"w": {"a": 1}}))["a"]["meaning"] == 0.0
+
+
+def test_words_spread_over_neighbours_count_for_each_of_them() -> None:
+    turns = [sketch(f"t{n}", n) for n in range(8)]
+    found = relevance(evidence(*turns, places={"trip": {"t3": 1}, "kyoto": {"t4": 1}}))
+    assert found["t3"]["window_words"] == found["t4"]["window_words"] == 1.0
+    assert found["t1"]["window_words"] == 0.0
+    assert found["t1"]["wide_words"] > 0.0
+    assert found["t7"]["wide_words"] > 0.0
+    assert found["t0"]["wide_words"] < found["t1"]["wide_words"]
+
+
+def test_neighbours_in_another_session_are_strangers() -> None:
+    found = relevance(
+        evidence(sketch("a", 1), sketch("b", 2, session="other"), places={"w": {"a": 1}}, cosines={"a": 0.9})
+    )
+    assert found["b"]["window_words"] == 0.0
+    assert found["b"]["session_words"] == 0.0
+
+
+def test_the_turn_after_a_matching_question_is_its_answer() -> None:
+    found = relevance(
+        evidence(
+            sketch("question", 1, asks=1),
+            sketch("answer", 2),
+            sketch("later", 3),
+            places={"kettle": {"question": 1}},
+            cosines={"question": 0.89},
+        )
+    )
+    assert found["answer"]["answer_words"] == 1.0
+    assert found["answer"]["answer_meaning"] == pytest.approx(3.0, rel=0.01)
+    assert found["later"]["answer_words"] == 0.0
+    assert found["question"]["asks"] == 1.0
+    assert weighed(found["answer"]) > weighed(found["later"])
+
+
+def test_a_session_that_answers_lifts_all_its_turns() -> None:
+    found = relevance(
+        evidence(sketch("hit", 1), sketch("far", 40), places={"w": {"hit": 1}}, cosines={"hit": 0.9})
+    )
+    assert found["far"]["session_words"] == 1.0
+    assert found["far"]["session_meaning"] == found["hit"]["meaning"]
+
+
+def test_the_one_speaker_named_is_preferred_and_two_are_not() -> None:
+    both = evidence(sketch("a", speaker="Aki"), sketch("b", speaker="Ben"))
+    assert [relevance(both, ["Aki"])[id]["speaker"] for id in "ab"] == [1.0, 0.0]
+    assert [relevance(both, ["Aki", "Ben"])[id]["speaker"] for id in "ab"] == [0.0, 0.0]
+
+
+def test_a_longer_statement_says_more() -> None:
+    found = relevance(evidence(sketch("short", chars=10), sketch("long", chars=300)))
+    assert found["long"]["length"] > 0 > found["short"]["length"]
+
+
+def test_a_memory_outside_conversations_is_its_own_neighbourhood() -> None:
+    terms = relevance(evidence(sketch("a"), places={"w": {"a": 1}}, cosines={"a": 0.86}))["a"]
+    assert terms["wide_words"] == terms["session_words"] == terms["words"]
+    assert terms["window_meaning"] == terms["meaning"]
+
+
+def test_neighbours_near_in_meaning_lift_a_turn_the_closer_the_more() -> None:
+    turns = [sketch(f"t{n}", n) for n in range(5)]
+    found = relevance(evidence(*turns, cosines={f"t{n}": 0.9 if n == 2 else 0.8 for n in range(5)}))
+    lifted = [found[f"t{n}"]["window_meaning"] for n in range(5)]
+    assert lifted[2] > lifted[1] == pytest.approx(lifted[3])
+    assert lifted[1] > lifted[0]
+
+
+def test_pieces_of_one_message_share_a_place() -> None:
+    found = relevance(evidence(sketch("p1", 1), sketch("p2", 1), sketch("next", 2), places={"w": {"p1": 1}}))
+    assert found["p2"]["window_words"] == found["p1"]["window_words"] == 1.0
+
+
+def test_words_of_unseen_memories_are_passed_over() -> None:
+    found = relevance(evidence(sketch("a", 1), places={"w": {"a": 1, "not visible": 9}}))
+    assert set(found) == {"a"}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.sampled_from("xyz"), st.booleans()), max_size=15),
+    st.dictionaries(st.sampled_from(["w1", "w2"]), st.dictionaries(st.integers(0, 15), st.integers(1, 5))),
+    st.dictionaries(st.integers(0, 15), st.floats(-1, 1)),
+)
+def test_any_evidence_gives_finite_terms_that_all_have_a_weight(
+    turns: list[tuple[int, str, bool]],
+    places: dict[str, dict[int, int]],
+    cosines: dict[int, float],
+) -> None:
+    sketches = [sketch(str(n), t, session=s, asks=int(a)) for n, (t, s, a) in enumerate(turns)]
+    found = relevance(
+        evidence(
+            *sketches,
+            places={word: {str(n): c for n, c in where.items()} for word, where in places.items()},
+            cosines={str(n): c for n, c in cosines.items()},
+        )
+    )
+    assert set(found) == {s.id for s in sketches}
+    for terms in found.values():
+        assert set(terms) <= set(WEIGHTS)
+        assert weighed(terms) == pytest.approx(weighed(terms))
