@@ -31,6 +31,8 @@ class Ledger:
         self.journal = journal
         self.store = store
         self._tell = tell
+        self._failures = 0  # of the store, in a row
+        self._spared = 0  # writes until it is tried again
 
     def write(
         self,
@@ -45,16 +47,10 @@ class Ledger:
         `blind` says that what `decide` decides is right even when the store cannot be read.
         """
         with self.journal.locked(space):
-            try:
-                self.apply_waiting(space)
-            except StoreError:
-                if not blind:
-                    raise
+            well = self._catch_up_if_well(space) if blind else self.apply_waiting(space) >= 0
             placed = self.journal.append(space, decide())
-            try:
-                self._apply_new(space, placed, vectors or {})
-            except StoreError as trouble:
-                self._tell("store.behind", space=space, reason=str(trouble))
+            if well:
+                self._try(space, lambda: self._apply_new(space, placed, vectors or {}))
         for item in placed:
             self._tell(f"memory.{item.event.type}", seq=item.event.seq, memory=item.event.memory)
         return [item.event for item in placed]
@@ -78,6 +74,25 @@ class Ledger:
                 self._apply(space, run, vectors or {})
                 count += len(run)
         return count
+
+    def _catch_up_if_well(self, space: Space) -> bool:
+        """A store that failed is tried again after 1, 2, 4 … 64 writes: what waits for it grows, and so
+        does the work of every vain attempt."""
+        if self._spared > 0:
+            self._spared -= 1
+            return False
+        return self._try(space, lambda: self.apply_waiting(space))
+
+    def _try(self, space: Space, work: Callable[[], object]) -> bool:
+        try:
+            work()
+        except StoreError as trouble:
+            self._spared = 2 ** min(self._failures, 6)
+            self._failures += 1
+            self._tell("store.behind", space=space, reason=str(trouble))
+            return False
+        self._failures = 0
+        return True
 
     def _apply_new(self, space: Space, placed: Sequence[Placed], vectors: Mapping[str, Vector]) -> None:
         if placed and self.store.cursor(space).seq == placed[0].begin.seq:
