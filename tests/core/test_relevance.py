@@ -109,9 +109,15 @@ def test_the_one_speaker_named_is_preferred_and_two_are_not() -> None:
     assert [relevance(both, ["Aki", "Ben"])[id]["speaker"] for id in "ab"] == [0.0, 0.0]
 
 
-def test_a_longer_statement_says_more() -> None:
+def test_length_is_told_from_that_of_a_usual_sentence() -> None:
     found = relevance(evidence(sketch("short", chars=10), sketch("long", chars=300)))
     assert found["long"]["length"] > 0 > found["short"]["length"]
+
+
+def test_what_people_told_counts_more_than_an_assistants_pages() -> None:
+    both = evidence(sketch("u", trust="user"), sketch("a", trust="assistant"), places={"w": {"u": 1, "a": 1}})
+    found = relevance(both)
+    assert weighed(found["u"]) > weighed(found["a"])
 
 
 def test_a_memory_outside_conversations_is_its_own_neighbourhood() -> None:

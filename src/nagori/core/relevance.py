@@ -8,7 +8,8 @@ and meaning themselves:
   answer   what follows a question that matches is likely its answer; the question itself is not
   session  a conversation that answers once answers again
   speaker  who is named in the question
-  length   a longer statement says more
+  told     what people told counts more than what an assistant answered at length
+  length   a long text matches more by chance
 
 Each is one term, and the score is their weighted sum. The weights were fitted on conversations in two
 languages, each judged by weights that had not seen it (see docs/why/ranking.md).
@@ -30,19 +31,21 @@ SPREAD, FEW = 0.03, 10  # the spread of cosines expected before so many memories
 Sketch = namedtuple("Sketch", "id session turn speaker tokens chars asks trust")
 
 WEIGHTS = {
-    "meaning": 0.56,
-    "words": 1.37,
-    "answer_meaning": 0.51,
-    "answer_words": 1.25,
-    "asks": -1.0,
-    "session_meaning": 0.79,
-    "session_words": 0.53,
-    "speaker": 0.91,
-    "length": 0.94,
-    "window_words": 0.55,
-    "wide_words": 2.38,
-    "window_meaning": 1.01,
+    "meaning": 0.66,
+    "words": 1.17,
+    "answer_meaning": 0.32,
+    "answer_words": 0.92,
+    "asks": -1.34,
+    "session_meaning": 0.86,
+    "session_words": 0.96,
+    "speaker": 0.79,
+    "told": 2.0,
+    "length": -0.14,
+    "window_words": 1.07,
+    "wide_words": 1.82,
+    "window_meaning": 0.59,
 }
+TOLD = frozenset({"user", "import"})  # whose own words: not an assistant's pages, not a tool's output
 
 Place = tuple[str, int]
 
@@ -101,6 +104,7 @@ class _View:
             "words": words,
             "asks": float(sketch.asks),
             "speaker": float(len(speakers) == 1 and sketch.speaker in speakers),
+            "told": float(sketch.trust in TOLD),
             "length": math.log(sketch.chars + 1) - 4.5,
         }
         if sketch.session is None or sketch.turn is None:
