@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.kills import run as run_kills
 
 from nagori import Nagori
 from nagori.testing import WordEmbedder
@@ -52,67 +53,11 @@ def contents(folder: Path) -> list[str]:
         return [json.loads(line)["memory"]["texts"]["1"]["content"] for line in list(memory.export())[1:]]
 
 
-KILLER = """
-import os, sys
-from nagori import Nagori
-from nagori.testing import WordEmbedder
-folder, first, kills = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-for kill in range(first, first + kills):
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with Nagori.open(folder, embedder=WordEmbedder()) as memory:
-            n = 0
-            while True:
-                text = f"kill {kill} fact {n}"
-                memory.remember(text)
-                os.write(writer, (text + "\\n").encode())
-                n += 1
-    os.close(writer)
-    import random, select, signal, time
-    dice = random.Random(kill)
-    if kill % 2:   # while it opens, catches up, or writes its first memory
-        time.sleep(dice.uniform(0.0, 0.05))
-    else:          # while it writes one after the other
-        select.select([reader], [], [], 10)
-        time.sleep(dice.uniform(0.0, 0.02))
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    with os.fdopen(reader) as acknowledged:
-        sys.stdout.write(acknowledged.read())
-    sys.stdout.flush()
-"""
-
-
 def test_300_killed_writers_lose_nothing_acknowledged(tmp_path: Path) -> None:
-    """Acknowledged means kept: kill -9 at random moments, two lanes at once in the same space."""
-    folder = tmp_path / "data"
-    with Nagori.open(folder, embedder=WordEmbedder()) as memory:
-        memory.remember("before all of it")
-    lanes = [
-        subprocess.Popen(
-            [sys.executable, "-c", KILLER, str(folder), str(lane * 150), "150"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for lane in range(2)
-    ]
-    acknowledged: list[str] = []
-    for lane in lanes:
-        out, err = lane.communicate(timeout=300)
-        assert lane.returncode == 0, err
-        acknowledged += out.splitlines()
-    kept = contents(folder)
-    assert len(acknowledged) > 300, "the writers were killed before they could write anything"
-    assert sorted(set(acknowledged) - set(kept)) == []
-    assert len(kept) == len(set(kept)), "something was stored twice"
-    with Nagori.open(folder, embedder=WordEmbedder()) as memory:
-        proof = memory.verify()
-        assert proof.sound, (proof.store, proof.differing, [j.damage for j in proof.journals])
-        before = list(memory.export())
-        memory.rebuild()
-        assert list(memory.export()) == before
+    """kill -9 at random moments, two lanes at once in the same space; thousands in bench/kills.py."""
+    outcome = run_kills(tmp_path / "data", kills=300)
+    assert outcome.acknowledged > 300, "the writers were killed before they could write anything"
+    assert (outcome.lost, outcome.twice, outcome.sound, outcome.same_after_rebuild) == (0, 0, True, True)
 
 
 def test_8_processes_saying_the_same_at_once_store_it_once(tmp_path: Path) -> None:
