@@ -22,7 +22,7 @@ from nagori.errors import InvalidInput
 from nagori.parts import Parts
 
 CANDIDATES = 400  # nearest in meaning that are looked at; every memory with a telling word is, too
-FINALISTS = 50  # of which the whole memory is read
+FINALISTS = 20  # at least so many whole memories are read; twice as many as are wanted
 LONGEST_QUERY = 2000
 
 
@@ -51,7 +51,7 @@ def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]
     if not text.strip():
         raise InvalidInput("query", "nothing to look for: the text is empty")
     evidence = _look(parts, scope, text, question.filter)
-    found = RANKINGS[name](parts, scope, question, evidence, max(k, FINALISTS))
+    found = RANKINGS[name](parts, scope, question, evidence, max(2 * k, FINALISTS))
     best = sorted(found, key=lambda r: (-r.score, r.memory.id))
     best = [r for r in best if r.score > parts.config.retrieval.floor][:k]
     if question.mark and best:

@@ -14,7 +14,7 @@ from nagori.stores import _search as search
 from nagori.stores._rows import SKETCH, ask
 
 SAMPLE = 200  # memories that stand for all when the usual cosine is asked for
-MOST_PLACES = 20_000  # of all words together; the rarest words come first
+MOST_PLACES = 6_000  # of all words together; the rarest words come first
 
 
 def evidence(
@@ -57,7 +57,7 @@ def _places(
     db: apsw.Connection, number: int | None, words: Sequence[str], total: int
 ) -> dict[str, Counter[int]]:
     """Which memories have which words. A word that most have tells nothing apart and costs most."""
-    common = max(search.COMMON, total // 5)
+    common = max(search.COMMON, total // 10)
     sql = "SELECT doc FROM word_places WHERE term = ? AND doc BETWEEN ? AND ? LIMIT ?"
     found = {}
     for word in words:

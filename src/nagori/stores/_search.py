@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MANY = 4096  # from here on a shortlist pays
 SHORTLIST = 1000  # holds 99.8 % of the true ten of 8,000 real vectors, 97.9 % of the true fifty
-COMMON = 2000  # a word in more memories than this, and in a fifth of all, tells nothing apart
+COMMON = 500  # a word in more memories than this, and in a tenth of all, tells nothing apart
 KEY_BITS = 40  # a space holds up to 2^40 memories; see 0001_memories.sql
 
 
@@ -141,7 +141,7 @@ def _telling(db: apsw.Connection, number: int | None, words: Sequence[str]) -> l
     [(last,)] = ask(db, "SELECT coalesce(max(next), 0) FROM space WHERE id = ?", (number,))
     if last <= COMMON or len(words) < 2:
         return list(words)
-    limit = max(COMMON, last // 5)
+    limit = max(COMMON, last // 10)
     sql = """SELECT count(*) FROM (SELECT 1 FROM words
              WHERE words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?)"""
 
