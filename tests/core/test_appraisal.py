@@ -1,7 +1,6 @@
 """What words alone tell, in both languages: feeling, situation, kind, wishes, corrections [E2-E4, E19]."""
 
 import struct
-import time
 from itertools import pairwise
 
 import pytest
@@ -546,10 +545,9 @@ def test_any_text_can_be_appraised(text, role):
 @pytest.mark.parametrize(
     "piece", ["\n", "and, ", "「", "i am a ", "not ", "もう", "なく", "(^", "!?", "use on at "]
 )
-def test_hostile_text_costs_no_more_than_a_blink(piece):
-    start = time.perf_counter()
-    appraise(piece * 5000)
-    assert time.perf_counter() - start < 1.0
+def test_hostile_text_is_appraised_like_its_beginning(piece):
+    """A step that is not linear would never finish here."""
+    assert appraise(piece * 5000) == appraise((piece * 5000)[:4000])
 
 
 def test_a_page_is_read_from_its_beginning():
