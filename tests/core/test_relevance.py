@@ -139,6 +139,13 @@ def test_pieces_of_one_message_share_a_place() -> None:
     assert found["p2"]["window_words"] == found["p1"]["window_words"] == 1.0
 
 
+def test_of_very_many_only_the_likeliest_are_weighed() -> None:
+    many = [sketch(str(n), n) for n in range(50)]
+    found = relevance(evidence(*many, places={"w": {"40": 1}}, cosines={"10": 0.95, "20": 0.7}), most=12)
+    assert len(found) == 12
+    assert {"10", "40", "41", "43"} <= set(found)
+
+
 def test_words_of_unseen_memories_are_passed_over() -> None:
     found = relevance(evidence(sketch("a", 1), places={"w": {"a": 1, "not visible": 9}}))
     assert set(found) == {"a"}

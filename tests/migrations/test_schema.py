@@ -185,3 +185,14 @@ def test_a_shortlist_finds_the_true_neighbours_among_many(
         agreed += len({hit.id for hit in found} & set(best))
     assert agreed >= 48, "at least 96 % of the true neighbours"
     assert store.check() == []
+
+
+def test_a_question_of_common_words_looks_at_the_most_telling_memories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nagori.stores._evidence.MOST_SKETCHES", 10)
+    store = SqliteStore(tmp_path / "n.db")
+    put(store, *(memory(f"mem_{n:03}", "tea" + (" kettle" if n == 77 else "")) for n in range(100)))
+    found = store.evidence(ME, ["tea", "kettl"], None, None, 5)
+    assert len(found.sketches) == 10
+    assert "mem_077" in found.sketches

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict, namedtuple
 from collections.abc import Iterable, Mapping
+from heapq import nlargest
 
 from nagori.core.values import Value
 
@@ -62,11 +63,14 @@ class Evidence(Value):
     sketches: Mapping[str, Sketch]
 
 
-def relevance(evidence: Evidence, named: Iterable[str] = ()) -> dict[str, dict[str, float]]:
-    """The terms of every memory there is evidence for; `named` are speakers the question names."""
+def relevance(evidence: Evidence, named: Iterable[str] = (), most: int = 400) -> dict[str, dict[str, float]]:
+    """The terms of the `most` likeliest memories; `named` are speakers the question names."""
     view = _View(evidence)
     speakers = set(named)
-    return {id: view.terms(sketch, speakers) for id, sketch in evidence.sketches.items()}
+    sketches: Iterable[Sketch] = evidence.sketches.values()
+    if len(evidence.sketches) > most:
+        sketches = nlargest(most, sketches, key=view.promise)
+    return {sketch.id: view.terms(sketch, speakers) for sketch in sketches}
 
 
 def weighed(terms: Mapping[str, float]) -> float:
@@ -95,6 +99,12 @@ class _View:
         self.windows = {r: _share(_window_bm25(evidence, self.rarity, r)) for r in (NEAR, WIDE)}
         self.session_words = _best_of_session(self.place_words)
         self.session_meaning = _best_of_session(self.place_meaning)
+
+    def promise(self, sketch: Sketch) -> float:
+        """A first guess from what weighs most: own words and meaning, and the words around."""
+        around = self.windows[WIDE].get((sketch.session, sketch.turn), 0.0)
+        words, meaning = self.words.get(sketch.id, 0.0), self.meaning.get(sketch.id, self.least)
+        return WEIGHTS["words"] * words + WEIGHTS["meaning"] * meaning + WEIGHTS["wide_words"] * around
 
     def terms(self, sketch: Sketch, speakers: set[str]) -> dict[str, float]:
         id = sketch.id

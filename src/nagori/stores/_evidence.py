@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
+from math import log
 
 import apsw
 
@@ -14,6 +16,7 @@ from nagori.stores import _search as search
 from nagori.stores._rows import SKETCH, ask
 
 SAMPLE = 200  # memories that stand for all when the usual cosine is asked for
+MOST_SKETCHES = 1_000  # memories that are looked at because of their words
 MOST_PLACES = 6_000  # of all words together; the rarest words come first
 
 
@@ -35,7 +38,7 @@ def evidence(
     if vector is not None and model is not None:
         near = dict(search.nearest_keys(db, scope, number, vector, model, n, filter))
         usual = _usual(db, number, vector, model, total)
-    keys = {key for where in places.values() for key in where} | near.keys()
+    keys = _most_telling(places, total) | near.keys()
     sketches = _sketches(db, scope, number, filter, keys)
     return Evidence(
         total=total,
@@ -70,6 +73,19 @@ def _places(
         if docs and ((len(docs) < 2 * common and room > 0) or not kept):
             kept[word] = Counter(docs)
     return kept
+
+
+def _most_telling(places: Mapping[str, Mapping[int, int]], total: int) -> set[int]:
+    """The memories with the rarest of the words: a question of common words touches thousands."""
+    keys = {key for where in places.values() for key in where}
+    if len(keys) <= MOST_SKETCHES:
+        return keys
+    rarity: dict[int, float] = dict.fromkeys(keys, 0.0)
+    for where in places.values():
+        weight = log(1 + total / len(where))
+        for key in where:
+            rarity[key] += weight
+    return set(nlargest(MOST_SKETCHES, rarity, key=lambda key: (rarity[key], key)))
 
 
 def _usual(
