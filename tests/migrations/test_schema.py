@@ -95,11 +95,13 @@ def test_another_programs_file_is_refused_untouched(tmp_path: Path) -> None:
         SqliteStore(path).find(ME)
 
 
-def test_many_who_open_a_new_store_at_once_all_succeed(tmp_path: Path) -> None:
-    store, faults = SqliteStore(tmp_path / "n.db"), []
+@pytest.mark.parametrize("number", range(10))
+def test_many_who_open_a_new_store_at_once_all_succeed(tmp_path: Path, number: int) -> None:
+    faults: list[Exception] = []
     gate = threading.Barrier(8)
 
     def opened() -> None:
+        store = SqliteStore(tmp_path / f"{number}.db")
         gate.wait()
         try:
             store.find(ME)

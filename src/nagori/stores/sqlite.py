@@ -4,7 +4,7 @@ WAL with `BEGIN IMMEDIATE` for every write: readers never wait, writers take tur
 NORMAL because the journal, not this file, is what acknowledges: a power cut may take the last commits
 away, and the next open applies them again. Deleted text is overwritten (`secure_delete`).
 
-How things are found is in `_search.py`, how a memory becomes rows in `_rows.py`.
+How things are found is in `_search.py` and `_evidence.py`, how they are kept in `_writing.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -22,13 +23,13 @@ import apsw
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, RelationType, Scope
 from nagori.core.relevance import Evidence
-from nagori.core.selection import index_words
 from nagori.errors import Conflict, StoreError
 from nagori.paths import open_private, private_dir
 from nagori.stores import _search as search
+from nagori.stores import _writing as writing
 from nagori.stores._common import check_vector, micros, moment
 from nagori.stores._evidence import evidence
-from nagori.stores._rows import INSERT, SELECT, UPDATE, ask, load, values_of
+from nagori.stores._rows import SELECT, ask, load
 from nagori.stores.migrate import migrate
 
 TYPE_CHECKING = False
@@ -36,12 +37,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 BUSY_MS = 30_000
-PRAGMAS = {"journal_mode": "wal", "synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
+PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
 MOVE_SPACE = """UPDATE space SET segment = ?, offset = ?, seq = ?, next = ?, tokens = tokens + ?
                 WHERE id = ?"""
-ADD_WORDS = "INSERT INTO words (rowid, tokens) VALUES (?, ?)"
-# A contentless index forgets a row only when told exactly what it was.
-FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)"
 
 
 class SqliteStore:
@@ -78,15 +76,16 @@ class SqliteStore:
             number, at, next_number = self._space_row(db, space)
             if at != batch.before:
                 raise Conflict(f"expected to stand at {batch.before}, but the store is at {at}")
-            known = {m.id: (key, m) for key, m in self._rows(db, number, [m.id for m in batch.memories])}
+            known = {m.id: (key, m) for key, m in writing.rows(db, number, [m.id for m in batch.memories])}
             newborn = [memory for memory in batch.memories if memory.id not in known]
-            tokens = self._add(db, number, next_number, newborn)
+            models = self._all_models(db) if known else []
+            tokens = writing.add(db, number, next_number, newborn)
             for memory in batch.memories:
                 if memory.id in known:
-                    tokens += self._change(db, *known[memory.id], memory)
+                    tokens += writing.change(db, models, *known[memory.id], memory)
             next_number += len(newborn)
-            self._put_links(db, number, batch.links)
-            self._put_log(db, number, batch.log)
+            writing.put_links(db, number, batch.links)
+            writing.put_log(db, number, batch.log)
             self._put_vectors(db, number, batch.vectors)
             after = batch.after
             db.execute(MOVE_SPACE, (after.segment, after.offset, after.seq, next_number, tokens, number))
@@ -103,7 +102,7 @@ class SqliteStore:
             models = self._all_models(db)
             for model in models:
                 search.set_vectors_aside(db, model, number)
-            self._forget_words(db, number)
+            writing.forget_words(db, number)
             search.empty(db, models, number)
             db.execute(
                 "UPDATE space SET segment = 0, offset = 0, seq = 0, next = 1, tokens = 0 WHERE id = ?",
@@ -117,7 +116,7 @@ class SqliteStore:
 
     def look(self, space: Space, ids: Iterable[str]) -> dict[str, Memory]:
         with self._reading() as db:
-            return {m.id: m for _, m in self._rows(db, self._number(db, space), ids)}
+            return {m.id: m for _, m in writing.rows(db, self._number(db, space), ids)}
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
         with self._reading() as db:
@@ -320,73 +319,6 @@ class SqliteStore:
         number, segment, offset, seq, next_number = row
         return number, Cursor(segment, offset, seq), next_number
 
-    def _rows(self, db: apsw.Connection, number: int | None, ids: Iterable[str]) -> list[tuple[int, Memory]]:
-        sql = f"{SELECT} WHERE m.space = ? AND m.id IN (SELECT value FROM json_each(?))"
-        return load(db, sql, (number, json.dumps(list(ids))))
-
-    def _add(self, db: apsw.Connection, number: int, first: int, memories: Sequence[Memory]) -> int:
-        """New memories with their texts and words; how many tokens they have."""
-        keyed = list(enumerate(memories, search.keys(number)[0] | first))
-        words = [index_words(memory) for memory in memories]
-        rows = zip(keyed, words, strict=True)
-        db.executemany(INSERT, [(key, number, *values_of(memory, len(w))) for (key, memory), w in rows])
-        self._put_texts(db, keyed)
-        db.executemany(ADD_WORDS, [(key, " ".join(w)) for (key, _), w in zip(keyed, words, strict=True)])
-        return sum(map(len, words))
-
-    def _change(self, db: apsw.Connection, key: int, old: Memory, memory: Memory) -> int:
-        """A memory that is known already, as it is from now on; how many tokens it gained."""
-        was, words = index_words(old), index_words(memory)
-        db.execute(UPDATE, (*values_of(memory, len(words)), key))
-        if old.texts != memory.texts:
-            db.execute("DELETE FROM text WHERE key = ?", (key,))
-            self._put_texts(db, [(key, memory)])
-        if was != words:
-            db.execute(FORGET_WORDS, (key, " ".join(was)))
-            db.execute(ADD_WORDS, (key, " ".join(words)))
-        for model in self._all_models(db):
-            search.refresh_vector(db, model, key, memory)
-        return len(words) - len(was)
-
-    def _forget_words(self, db: apsw.Connection, number: int) -> None:
-        others = db.execute("SELECT 1 FROM memory WHERE space <> ? LIMIT 1", (number,)).fetchone()
-        if not others:
-            db.execute("INSERT INTO words (words) VALUES ('delete-all')")
-            return
-        for key, old in load(db, f"{SELECT} WHERE m.space = ?", (number,)):
-            db.execute(FORGET_WORDS, (key, " ".join(index_words(old))))
-
-    def _put_texts(self, db: apsw.Connection, keyed: Sequence[tuple[int, Memory]]) -> None:
-        db.executemany(
-            "INSERT INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)",
-            [
-                (key, int(level), text.trigger, text.content)
-                for key, memory in keyed
-                for level, text in memory.texts.items()
-            ],
-        )
-
-    def _put_links(self, db: apsw.Connection, number: int, links: Mapping[Relation, bool]) -> None:
-        for relation, stands in links.items():
-            row = (number, relation.source, relation.target, str(relation.type))
-            if stands:
-                db.execute("INSERT OR IGNORE INTO relation VALUES (?, ?, ?, ?)", row)
-            else:
-                db.execute(
-                    "DELETE FROM relation WHERE space = ? AND source = ? AND target = ? AND type = ?", row
-                )
-
-    def _put_log(self, db: apsw.Connection, number: int, log: Sequence[LogEntry]) -> None:
-        db.executemany(
-            "INSERT OR IGNORE INTO log (space, seq, at, type, memory, segment, offset)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (number, entry.seq, micros(entry.at), entry.type, id, entry.place.segment, entry.place.offset)
-                for entry in log
-                for id in entry.memories
-            ],
-        )
-
     def _put_vectors(self, db: apsw.Connection, number: int, vectors: Mapping[str, Vector]) -> int:
         kept = 0
         for name in {vector.model for vector in vectors.values()}:
@@ -437,9 +369,25 @@ def connect(path: Path) -> apsw.Connection:
     connection.enable_load_extension(True)
     connection.load_extension(_vector_extension())
     connection.enable_load_extension(False)
+    _use_wal(connection)
     for name, value in PRAGMAS.items():
         connection.pragma(name, value)
     return connection
+
+
+def _use_wal(connection: apsw.Connection) -> None:
+    """Turn the write-ahead log on. The first time needs the file alone, and SQLite does not wait for that
+    by itself: many who open a new store at once take turns here."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return
 
 
 def _vector_extension() -> str:
