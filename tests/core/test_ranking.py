@@ -138,55 +138,6 @@ def test_recall_score_is_004s_formula(inputs: tuple[float, float, float, float],
 # ── joining arms ─────────────────────────────────────────────────────────────────────────────────
 
 
-def test_rank_fusion_rewards_what_several_arms_place_high() -> None:
-    fused = ranking.rrf([["a", "b", "c"], ["b", "d"]])
-    assert fused == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 1 / 61, "c": 1 / 63, "d": 1 / 62})
-    assert max(fused, key=fused.__getitem__) == "b"
-
-
-def test_an_id_named_twice_by_one_ranking_counts_once_and_takes_no_place() -> None:
-    assert ranking.rrf([["a", "a", "b"]]) == ranking.rrf([["a", "b"]])
-
-
-def test_minmax_stretches_an_arm_to_0_and_1() -> None:
-    assert ranking.minmax({"a": 0.95, "b": 0.78, "c": 0.865}) == pytest.approx({"a": 1.0, "b": 0.0, "c": 0.5})
-
-
-def test_a_lone_hit_is_the_best_and_no_hits_stay_none() -> None:
-    assert ranking.minmax({"a": -3.0}) == {"a": 1.0}
-    assert ranking.minmax({}) == {}
-
-
-@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
-def test_scores_that_are_no_numbers_are_refused(odd: float) -> None:
-    with pytest.raises(InvalidInput, match="finite"):
-        ranking.minmax({"a": 1.0, "b": odd, "c": 2.0})
-
-
-@given(scores)
-def test_minmax_keeps_the_order_and_stays_within_0_and_1(arm: dict[str, float]) -> None:
-    stretched = ranking.minmax(arm)
-    assert all(0.0 <= value <= 1.0 for value in stretched.values())
-    order = sorted(arm, key=arm.__getitem__)
-    assert [stretched[id] for id in order] == sorted(stretched.values())
-
-
-def test_fusion_is_the_weighted_mean_and_a_miss_counts_zero() -> None:
-    fused = ranking.fuse([(0.5, {"a": 1.0, "b": 0.5}), (0.5, {"b": 1.0})])
-    assert fused == pytest.approx({"a": 0.5, "b": 0.75})
-
-
-def test_only_the_proportion_of_weights_counts_and_a_weightless_arm_is_not_heard() -> None:
-    arms = [{"a": 1.0}, {"b": 0.4}, {"c": 1.0}]
-    assert ranking.fuse(zip((2, 6, 0), arms, strict=True)) == pytest.approx(
-        ranking.fuse(zip((1, 3), arms[:2], strict=True))
-    )
-
-
-def test_without_arms_nothing_is_found() -> None:
-    assert ranking.fuse([]) == {}
-
-
 @given(st.floats(), st.floats(0, 0.3))
 def test_a_bounded_factor_stays_in_its_bounds_however_loud_the_value(value: float, swing: float) -> None:
     assert 1 - swing - 1e-12 <= ranking.bounded(value, 1 - swing, 1 + swing) <= 1 + swing + 1e-12

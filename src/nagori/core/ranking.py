@@ -1,8 +1,7 @@
-"""Which memories answer a question: the arithmetic of scores, and nothing about where they come from.
+"""The documents' own scores, and the factors that may nudge a relevant memory (see `relevance`).
 
-arms       a search arm gives {id: score}; `minmax` brings arms to one scale, `fuse` or `rrf` joins them
-factors    retention, resonance, recalls … multiply the fused score, each `bounded`: relevance first,
-           because an old loud memory must not bury the right answer [ruling 16]
+factors    retention, resonance, recalls … each `bounded`: relevance first, because an old loud memory
+           must not bury the right answer [ruling 16]
 exact      001's `priority` [E18] and 004's `recall_score` [S5], as their documents print them
 resonance  how close two feelings are [E17]; `felt_resonance` leaves neutral ones out [ruling 19]
 """
@@ -10,7 +9,7 @@ resonance  how close two feelings are [E17]; `felt_resonance` leaves neutral one
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from nagori.core.decay import Reinforcement
 from nagori.core.knobs import knob
@@ -122,39 +121,7 @@ def recall_score(
     )
 
 
-# ── joining arms ─────────────────────────────────────────────────────────────────────────────────
-
-
-def rrf(rankings: Iterable[Sequence[str]], k: float = 60.0) -> dict[str, float]:
-    """Reciprocal rank fusion: each ranking (best first) gives 1 / (k + rank) to every id it names."""
-    fused: dict[str, float] = {}
-    for ranking in rankings:
-        for rank, id in enumerate(dict.fromkeys(ranking), start=1):
-            fused[id] = fused.get(id, 0.0) + 1.0 / (k + rank)
-    return fused
-
-
-def minmax(scores: Mapping[str, float]) -> dict[str, float]:
-    """The scores of one arm stretched to 0–1; where all are equal, all are best."""
-    if not all(map(math.isfinite, scores.values())):
-        raise InvalidInput("scores", "not all are finite numbers")
-    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
-    if low == high:
-        return dict.fromkeys(scores, 1.0)
-    # halved: the distance of two floats can be larger than the largest float
-    span = high / 2 - low / 2
-    return {id: unit((score / 2 - low / 2) / span) for id, score in scores.items()}
-
-
-def fuse(arms: Iterable[tuple[float, Mapping[str, float]]]) -> dict[str, float]:
-    """Weighted mean of arms; an arm that did not find an id gives it 0. Only proportions of weights count."""
-    weighed = [(weight, scores) for weight, scores in arms if weight > 0]
-    whole = math.fsum(weight for weight, _ in weighed)
-    fused: dict[str, float] = {}
-    for weight, scores in weighed:
-        for id, score in scores.items():
-            fused[id] = fused.get(id, 0.0) + weight / whole * score
-    return fused
+# ── nudging ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def bounded(value: float, low: float, high: float) -> float:

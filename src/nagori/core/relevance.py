@@ -12,7 +12,7 @@ and meaning themselves:
   length   a long text matches more by chance
 
 Each is one term, and the score is their weighted sum. The weights were fitted on conversations in two
-languages, each judged by weights that had not seen it (see docs/why/ranking.md).
+languages, all but that of `told`, which was picked by eye (see docs/why/ranking.md for what that costs).
 """
 
 from __future__ import annotations
