@@ -17,6 +17,7 @@ class Remembered:
     def __init__(self, embedder: Embedder, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.embedder, self.model, self.dimension = embedder, embedder.model, embedder.dimension
+        self.unrelated = embedder.unrelated
         self._file = sqlite3.connect(folder / "vectors.db", timeout=60, isolation_level=None)
         self._file.execute("PRAGMA synchronous = OFF")  # what is lost is computed again
         self._file.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) STRICT")

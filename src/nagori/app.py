@@ -122,9 +122,9 @@ class Nagori:
 
     def form(self, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
         """Memories of a conversation: one for each turn. Telling the same turns again adds nothing."""
-        from nagori.services import remember
+        from nagori.services import form
 
-        return remember.form(self.parts, self.scope, turns, progress)
+        return form.form(self.parts, self.scope, turns, progress)
 
     # --- finding --------------------------------------------------------------------------------
 
@@ -133,6 +133,12 @@ class Nagori:
         from nagori.services import recall
 
         return recall.recall(self.parts, self.scope, _made(recall.Question, text=query, k=k, **more))
+
+    def summary(self, session: str, tokens: int = 200) -> str:
+        """What a session was about, in a few of its own sentences."""
+        from nagori.services import summary
+
+        return summary.summarise(self.parts, self.scope, session, tokens)
 
     def show(self, id: str) -> Memory:
         """One memory, by id or by the beginning of it."""

@@ -43,6 +43,11 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int: ...
 
+    @property
+    def unrelated(self) -> tuple[float, float]:
+        """Mean and spread of the cosines between texts that have nothing to do with each other."""
+        ...
+
     def embed_passages(self, texts: Sequence[str]) -> list[bytes]:
         """Vectors of texts to be found."""
         ...

@@ -4,17 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.relevance import WEIGHTS, Evidence, Sketch, relevance, weighed
+from nagori.core.relevance import SOON, WEIGHTS, Evidence, Sketch, certainty, relevance, weighed
 
 
 def sketch(id: str, turn: int | None = None, *, session: str | None = "s", **more: object) -> Sketch:
-    fields = {"speaker": None, "tokens": 10, "chars": 89, "asks": 0, "trust": "user"} | more
+    fields = {"speaker": None, "tokens": 10, "chars": 89, "asks": 0, "trust": "user", "at": 0} | more
     return Sketch(id, session if turn is not None else None, turn, **fields)
 
 
 def evidence(*sketches: Sketch, **more: object) -> Evidence:
     fields: dict[str, object] = {
         "total": 100,
+        "asked": 0,
         "mean_tokens": 10.0,
         "places": {},
         "cosines": {},
@@ -171,5 +172,52 @@ def test_any_evidence_gives_finite_terms_that_all_have_a_weight(
     )
     assert set(found) == {s.id for s in sketches}
     for terms in found.values():
-        assert set(terms) <= set(WEIGHTS)
+        assert set(terms) <= set(WEIGHTS) | {"heard"}
+        assert 0 <= terms["heard"] <= 1
         assert weighed(terms) == pytest.approx(weighed(terms))
+
+
+@pytest.mark.parametrize(
+    ("at", "window", "worth"),
+    [
+        (50, (10, 100), 1.0),
+        (10, (10, 100), 1.0),
+        (100, (10, 100), 0.5),
+        (99 + SOON, (10, 100), 0.5),
+        (100 + SOON, (10, 100), 0.0),
+        (9, (10, 100), 0.0),
+        (50, (None, 100), 1.0),
+        (10**18, (10, None), 1.0),
+        (50, None, 0.0),
+    ],
+)
+def test_what_was_said_in_the_time_asked_for_or_soon_after_counts(
+    at: int, window: object, worth: float
+) -> None:
+    found = relevance(evidence(sketch("a", at=at)), window=window)  # type: ignore[arg-type]
+    assert found["a"]["time"] == worth
+
+
+def test_a_word_never_heard_makes_the_share_that_was_heard_smaller() -> None:
+    places = {"heron": {"a": 1}}
+    whole = relevance(evidence(sketch("a"), places=places, asked=1))["a"]["heard"]
+    half = relevance(evidence(sketch("a"), places=places, asked=2))["a"]["heard"]
+    assert whole == 1.0
+    assert 0 < half < 0.5
+
+
+def test_words_around_a_turn_are_heard_too() -> None:
+    found = relevance(evidence(sketch("a", 1), sketch("b", 3), places={"heron": {"a": 1}}, asked=1))
+    assert found["b"]["heard"] == 1.0
+
+
+@given(st.floats(0, 1), st.floats(-1, 1), st.floats(0, 1))
+def test_more_words_and_a_nearer_meaning_never_lower_the_certainty(
+    heard: float, cosine: float, more: float
+) -> None:
+    usual = (0.8, 0.1)
+    sure = certainty(heard, cosine, usual)
+    assert 0 <= sure <= 1
+    assert certainty(min(1.0, heard + more), cosine, usual) >= sure
+    assert certainty(heard, min(1.0, cosine + more), usual) >= sure
+    assert certainty(min(1.0, heard + more), None, usual) >= certainty(heard, None, usual)

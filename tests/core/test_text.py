@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from nagori.core import likeness
 from nagori.core import text as t
 from nagori.core._stem import stem
 
@@ -58,7 +59,7 @@ def search(db: apsw.Connection, query: str) -> list[int]:
 
 
 def alike(a: str, b: str) -> float:
-    return t.resemblance(t.shingles(a), t.shingles(b))
+    return likeness.resemblance(likeness.shingles(a), likeness.shingles(b))
 
 
 # ── searching ────────────────────────────────────────────────────────────────────────────────────────
@@ -316,7 +317,7 @@ def test_different_japanese_sentences_are_far_apart() -> None:
 
 def test_empty_texts_are_the_same_text() -> None:
     assert alike("", "") == 1.0
-    assert t.resemblance(frozenset(), frozenset()) == 1.0
+    assert likeness.resemblance(frozenset(), frozenset()) == 1.0
 
 
 # ── properties ───────────────────────────────────────────────────────────────────────────────────────
@@ -331,7 +332,16 @@ CJK = st.text(
     max_size=40,
 )
 BOTH = st.one_of(ANY, CJK)
-VERBS = (t.clean, t.normalise, t.tokens, t.query_tokens, t.keywords, t.shingles, t.sentences, t.is_japanese)
+VERBS = (
+    t.clean,
+    t.normalise,
+    t.tokens,
+    t.query_tokens,
+    t.keywords,
+    likeness.shingles,
+    t.sentences,
+    t.is_japanese,
+)
 
 
 @given(BOTH)
@@ -389,7 +399,7 @@ def test_a_kana_word_has_the_same_tokens_in_both_scripts(word: str) -> None:
 @given(CJK)
 def test_case_width_and_kana_script_never_change_the_shingles(text: str) -> None:
     variant = "".join(chr(ord(c) + 0x60) if "ぁ" <= c <= "ゖ" else c for c in text).swapcase()
-    assert t.shingles(variant) == t.shingles(text)
+    assert likeness.shingles(variant) == likeness.shingles(text)
 
 
 @given(BOTH, BOTH)

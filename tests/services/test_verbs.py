@@ -342,7 +342,7 @@ def test_an_edit_is_found_by_its_new_words_and_undo_by_its_old_ones(memory: Nago
     kept = memory.remember("The kettle is green.")
     memory.edit(kept.id, content="The teapot is blue.", kind=Kind.LESSON)
     assert memory.recall("teapot")[0].terms["words"] > 0
-    assert memory.recall("kettle")[0].terms["words"] == 0
+    assert memory.recall("kettle") == []
     back, what = memory.undo(kept.id)
     assert what == "edited"
     assert (back.text, back.kind) == (kept.text, kept.kind)

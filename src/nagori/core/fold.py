@@ -61,7 +61,9 @@ def fold(events: Iterable[Event], known: Mapping[str, Memory]) -> Outcome:
                 relation, stands = change
                 outcome.links[relation] = stands
                 touched.append(relation.source)
-        outcome.touched.append((event, tuple(touched)))
+        # A turn that only repeats leaves no memory, but its name is in the log: it is not counted twice.
+        turn = event.data.get("turn")
+        outcome.touched.append((event, (*touched, turn) if turn else tuple(touched)))
     return outcome
 
 

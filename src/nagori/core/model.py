@@ -318,6 +318,11 @@ class Recollection(Value):
     terms: dict[str, float] = fresh(dict)
 
 
+def micros(time: datetime | None) -> int | None:
+    """Microseconds since 1970: exact, sortable, the same in every zone."""
+    return (time - EPOCH) // timedelta(microseconds=1) if time else None
+
+
 def text_digest(text: str) -> bytes:
     """A short name for a text, the same everywhere."""
     from hashlib import sha256  # not needed to recall, so a hook does not pay for it

@@ -40,7 +40,7 @@ class Retrieval(Value):
         choices=("fused", "priority", "score"),
     )
     relevance_threshold: float = knob(5.0, "least score of 001's priority", lo=0.0, hi=1000.0)
-    floor: float = knob(0.001, "share of the best answer's odds a memory must have", lo=0.0, hi=1.0)
+    floor: float = knob(0.05, "least certainty that a memory is about the matter at all", lo=0.0, hi=1.0)
     token_budget: int = knob(1500, "at most so many tokens", lo=0, hi=10**6)
     char_budget: int = knob(9500, "at most so many characters; hosts cut at 10,000", lo=0, hi=9500)
 

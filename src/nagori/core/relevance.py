@@ -10,9 +10,12 @@ and meaning themselves:
   speaker  who is named in the question
   told     what people told counts more than what an assistant answered at length
   length   a long text matches more by chance
+  time     said in the time the question names, or soon after: people tell what happened
 
 Each is one term, and the score is their weighted sum. The weights were fitted on conversations in two
-languages, all but that of `told`, which was picked by eye (see docs/why/ranking.md for what that costs).
+languages, all but those of `told` and `time`, which were picked by eye (docs/why/ranking.md says what that
+costs). They say which memory comes first. Whether even the first has anything to do with the question is
+another matter, and `certainty` answers it.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ from nagori.core.values import Value
 K1, B = 1.2, 0.75
 NEAR, WIDE = 1, 3  # turns to each side
 SPREAD, FEW = 0.03, 10  # the spread of cosines expected before so many memories were seen
+SOON = 14 * 86_400_000_000  # microseconds: so long after a time people still tell of it
 
 # A light row: a recall looks at hundreds of these and at a handful of whole memories.
-Sketch = namedtuple("Sketch", "id session turn speaker tokens chars asks trust")
+Sketch = namedtuple("Sketch", "id session turn speaker tokens chars asks trust at")
 
 WEIGHTS = {
     "meaning": 0.66,
@@ -45,17 +49,21 @@ WEIGHTS = {
     "window_words": 1.07,
     "wide_words": 1.82,
     "window_meaning": 0.59,
+    "time": 2.0,
 }
 TOLD = frozenset({"user", "import"})  # whose own words: not an assistant's pages, not a tool's output
 
 Place = tuple[str, int]
+Window = tuple[int | None, int | None]  # microseconds since 1970, half open; an edge may be missing
 
 
 class Evidence(Value):
     """What a store knows about a question. `places`: word → memory → how often; words that nearly every
-    memory has are left out. `usual`: mean and spread of the question's cosines in general."""
+    memory has are left out. `asked`: how many words the question has without those. `usual`: mean and
+    spread of the question's cosines in general."""
 
     total: int
+    asked: int
     mean_tokens: float
     places: Mapping[str, Mapping[str, int]]
     cosines: Mapping[str, float]
@@ -63,9 +71,12 @@ class Evidence(Value):
     sketches: Mapping[str, Sketch]
 
 
-def relevance(evidence: Evidence, named: Iterable[str] = (), most: int = 400) -> dict[str, dict[str, float]]:
-    """The terms of the `most` likeliest memories; `named` are speakers the question names."""
-    view = _View(evidence)
+def relevance(
+    evidence: Evidence, named: Iterable[str] = (), window: Window | None = None, most: int = 400
+) -> dict[str, dict[str, float]]:
+    """The terms of the `most` likeliest memories; `named` are the speakers and `window` is the time that the
+    question names."""
+    view = _View(evidence, window)
     speakers = set(named)
     sketches: Iterable[Sketch] = evidence.sketches.values()
     if len(evidence.sketches) > most:
@@ -78,14 +89,29 @@ def weighed(terms: Mapping[str, float]) -> float:
     return sum(WEIGHTS[name] * value for name, value in terms.items() if name in WEIGHTS)
 
 
+def certainty(heard: float | None, cosine: float | None, unrelated: tuple[float, float]) -> float:
+    """How likely a memory is about the matter at all, 0 to 1. `heard` is the share of the question's words,
+    by their rarity, that stand in or around it, or None where they cannot: the memory speaks another
+    language. `unrelated` are mean and spread of the model's cosines between texts that have nothing to do
+    with each other."""
+    if cosine is None:
+        return _odds(-2.2 + 5.7 * (heard or 0.0))
+    nearness = (cosine - unrelated[0]) / unrelated[1]
+    return _odds(-1.2 + 1.6 * nearness if heard is None else -2.6 + 1.35 * nearness + 4.2 * heard)
+
+
+def _odds(logarithm: float) -> float:
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, logarithm))))
+
+
 class _View:
     """Evidence arranged by conversation, so that neighbours can be looked up."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self.rarity = {
-            word: math.log(1 + (evidence.total - len(where) + 0.5) / (len(where) + 0.5))
-            for word, where in evidence.places.items()
-        }
+    def __init__(self, evidence: Evidence, window: Window | None) -> None:
+        self.window = window
+        self.rarity = {word: _rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
+        never_heard = max(0, evidence.asked - len(evidence.places)) * _rarity(evidence.total, 0)
+        self.asked = sum(self.rarity.values()) + never_heard
         self.meaning = _standard(evidence)
         self.least = min(self.meaning.values(), default=0.0)
         self.words = _share(_bm25(evidence, self.rarity))
@@ -96,15 +122,19 @@ class _View:
         self.asks = {place: any(evidence.sketches[id].asks for id in ids) for place, ids in self.at.items()}
         self.place_words = self._best(self.words, 0.0)
         self.place_meaning = self._best(self.meaning, self.least)
-        self.windows = {r: _share(_window_bm25(evidence, self.rarity, r)) for r in (NEAR, WIDE)}
+        around = {reach: _around(evidence, reach) for reach in (NEAR, WIDE)}
+        self.windows = {reach: _share(_window_bm25(around[reach], self.rarity)) for reach in (NEAR, WIDE)}
+        self.heard = _sums(around[WIDE], self.rarity)
+        self.heard_alone = _sums(evidence.places, self.rarity)
         self.session_words = _best_of_session(self.place_words)
         self.session_meaning = _best_of_session(self.place_meaning)
 
     def promise(self, sketch: Sketch) -> float:
-        """A first guess from what weighs most: own words and meaning, and the words around."""
+        """A first guess from what weighs most: own words and meaning, the words around, the time."""
         around = self.windows[WIDE].get((sketch.session, sketch.turn), 0.0)
         words, meaning = self.words.get(sketch.id, 0.0), self.meaning.get(sketch.id, self.least)
-        return WEIGHTS["words"] * words + WEIGHTS["meaning"] * meaning + WEIGHTS["wide_words"] * around
+        guess = {"words": words, "meaning": meaning, "wide_words": around, "time": self._timely(sketch.at)}
+        return weighed(guess)
 
     def terms(self, sketch: Sketch, speakers: set[str]) -> dict[str, float]:
         id = sketch.id
@@ -116,11 +146,13 @@ class _View:
             "speaker": float(len(speakers) == 1 and sketch.speaker in speakers),
             "told": float(sketch.trust in TOLD),
             "length": math.log(sketch.chars + 1) - 4.5,
+            "time": self._timely(sketch.at),
         }
         if sketch.session is None or sketch.turn is None:
             # Alone: it is its own neighbourhood, so that it can be compared with those that have one.
             alone = {"window_words": words, "wide_words": words, "window_meaning": meaning}
-            return terms | alone | {"session_words": words, "session_meaning": meaning}
+            heard = {"heard": self._share_heard(self.heard_alone.get(id, 0.0))}
+            return terms | alone | {"session_words": words, "session_meaning": meaning} | heard
         place = (sketch.session, sketch.turn)
         before = (sketch.session, sketch.turn - 1)
         answers = self.asks.get(before, False)
@@ -132,7 +164,22 @@ class _View:
             "window_words": self.windows[NEAR].get(place, 0.0),
             "wide_words": self.windows[WIDE].get(place, 0.0),
             "window_meaning": self._window_meaning(place, meaning),
+            "heard": self._share_heard(self.heard.get(place, 0.0)),
         }
+
+    def _share_heard(self, weight: float) -> float:
+        return weight / self.asked if self.asked else 0.0
+
+    def _timely(self, at: int) -> float:
+        """1 within the time that is asked for, half as much soon after it."""
+        if self.window is None:
+            return 0.0
+        since, until = self.window
+        if since is not None and at < since:
+            return 0.0
+        if until is None or at < until:
+            return 1.0
+        return 0.5 if at < until + SOON else 0.0
 
     def _best(self, scores: Mapping[str, float], least: float) -> dict[Place, float]:
         return {place: max(scores.get(id, least) for id in ids) for place, ids in self.at.items()}
@@ -170,9 +217,13 @@ def _bm25(evidence: Evidence, rarity: Mapping[str, float]) -> dict[str, float]:
     return scores
 
 
-def _window_bm25(evidence: Evidence, rarity: Mapping[str, float], reach: int) -> dict[Place, float]:
-    """BM25 of each turn together with its neighbours, as one text of ordinary length."""
-    scores: dict[Place, float] = defaultdict(float)
+def _rarity(total: int, having: int) -> float:
+    return math.log(1 + (total - having + 0.5) / (having + 0.5))
+
+
+def _around(evidence: Evidence, reach: int) -> dict[str, dict[Place, int]]:
+    """How often each word stands in a turn or among its neighbours."""
+    around: dict[str, dict[Place, int]] = {}
     for word, where in evidence.places.items():
         times: dict[Place, int] = defaultdict(int)
         for id, count in where.items():
@@ -180,9 +231,28 @@ def _window_bm25(evidence: Evidence, rarity: Mapping[str, float], reach: int) ->
             if sketch is not None and sketch.session is not None and sketch.turn is not None:
                 for distance in range(-reach, reach + 1):
                     times[sketch.session, sketch.turn + distance] += count
+        around[word] = times
+    return around
+
+
+def _window_bm25(
+    around: Mapping[str, Mapping[Place, int]], rarity: Mapping[str, float]
+) -> dict[Place, float]:
+    """BM25 of each turn together with its neighbours, as one text of ordinary length."""
+    scores: dict[Place, float] = defaultdict(float)
+    for word, times in around.items():
         for place, count in times.items():
             scores[place] += rarity[word] * count * (K1 + 1) / (count + K1)
     return scores
+
+
+def _sums(where: Mapping[str, Mapping[Key, int]], rarity: Mapping[str, float]) -> dict[Key, float]:
+    """The rarities of the words that stand somewhere, each once."""
+    sums: dict[Key, float] = defaultdict(float)
+    for word, places in where.items():
+        for place in places:
+            sums[place] += rarity[word]
+    return sums
 
 
 def _share(scores: Mapping[Key, float]) -> dict[Key, float]:

@@ -1,9 +1,5 @@
 """How much something matters when it is new: two weighted sums, both 0–1, from two documents.
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
     salience     002 §7   does it enter long-term memory at all? [T7]
     importance   004      what is it worth to the work? [S6]
 

@@ -1,29 +1,31 @@
 """Recall: the memories that answer a question, best first.
 
-The store hands over what it knows about the question's words and meaning; `core.relevance` weighs it. Only
-then may bounded factors (how strong a memory still is, how often it was wanted, whether it still holds)
-move it a little: relevance first, so that a loud old memory never buries the right answer [ruling 16].
-001's priority and 004's score can be chosen by name.
+The store hands over what it knows about the question's words, its meaning and the time it names; a ranking
+(`services.rank`) puts that in order; what is hardly about the matter at all is left out, the same thing said
+twice is told once, and what the best answers are tied to may come along. Being recalled strengthens, so the
+answers are marked.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from math import exp, log
+from collections.abc import Iterator, Sequence
 
-from nagori.core import decay, ranking
 from nagori.core.fold import Event
-from nagori.core.model import ALIVE, Emotion, Filter, Memory, Recollection, Scope
-from nagori.core.relevance import Evidence, relevance, weighed
+from nagori.core.likeness import alike, shingles
+from nagori.core.model import ALIVE, Emotion, Filter, Recollection, RelationType, Scope
+from nagori.core.pieces import about_tokens
+from nagori.core.relevance import Evidence
 from nagori.core.text import clean, query_tokens
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput
 from nagori.parts import Parts
+from nagori.services.rank import RANKINGS, Asked, retention
 
 CANDIDATES = 400  # nearest in meaning that are looked at; every memory with a telling word is, too
-FINALISTS = 20  # at least so many whole memories are read; twice as many as are wanted
+FINALISTS = 30  # at least so many whole memories are read; twice as many as are wanted
 LONGEST_QUERY = 2000
+STEPS, TIES, FADING = 2, 10, 0.1  # how far relations are followed, how many, and what a step costs
+MOOD_OF = 5  # the newest memories of a session that make its mood
 
 
 class Question(Value):
@@ -34,6 +36,9 @@ class Question(Value):
     filter: Filter = ALIVE
     ranking: str | None = None  # the configured one
     mood: Emotion | None = None
+    session: str | None = None  # whose mood it is, unless `mood` says it
+    tokens: int | None = None  # at most about so many in all answers together
+    floor: float | None = None  # least certainty; the configured one
     mark: bool = True  # a recall strengthens; a look does not
 
 
@@ -50,105 +55,120 @@ def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]
     text = clean(question.text)[:LONGEST_QUERY]
     if not text.strip():
         raise InvalidInput("query", "nothing to look for: the text is empty")
-    evidence = _look(parts, scope, text, question.filter)
-    found = RANKINGS[name](parts, scope, question, evidence, max(2 * k, FINALISTS))
-    best = sorted(found, key=lambda r: (-r.score, r.memory.id))
-    best = [r for r in best if r.score > parts.config.retrieval.floor][:k]
+    asked = _asked(parts, scope, question, text)
+    found = RANKINGS[name](parts, scope, asked, _look(parts, scope, asked), max(2 * k, FINALISTS))
+    best = _best(parts, scope, found, question, k)
     if question.mark and best:
         _mark(parts, scope, best)
     return best
 
 
-def _look(parts: Parts, scope: Scope, text: str, filter: Filter) -> Evidence:
+def _asked(parts: Parts, scope: Scope, question: Question, text: str) -> Asked:
+    from nagori.core.when import read_time  # large; a question without digits or time words is still quick
+
+    filter = question.filter
     if parts.config.archive.enable_archive_recall:
         filter = replace(filter, archived=True)
-    embedder = parts.embedder
-    vector = embedder.embed_query(text) if embedder else None
+    mood = question.mood or (_mood(parts, scope, question.session) if question.session else None)
+    return Asked(text, filter, mood, read_time(text, parts.clock.now(), parts.clock.zone))
+
+
+def _mood(parts: Parts, scope: Scope, session: str) -> Emotion | None:
+    """How a session feels: its newest memories on average, the strongest feeling giving the direction."""
+    newest = parts.store.find(scope, Filter(session=session), limit=MOOD_OF)
+    if not newest:
+        return None
+    felt = [memory.emotion for memory in newest]
+    strongest = max(felt, key=lambda emotion: emotion.intensity)
+    arousal = sum(emotion.arousal for emotion in felt) / len(felt)
+    return Emotion(strongest.intensity, strongest.valence, arousal, strongest.tags)
+
+
+def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
+    """What the store knows. A time that is named brings its own candidates: "what did we do last Friday?" has
+    no other word to go by."""
+    embedder, words = parts.embedder, query_tokens(asked.text)
+    vector = embedder.embed_query(asked.text) if embedder else None
     model = embedder.model if embedder else None
-    return parts.store.evidence(scope, query_tokens(text), vector, model, CANDIDATES, filter)
+    evidence = parts.store.evidence(scope, words, vector, model, CANDIDATES, asked.filter)
+    wish = asked.wish
+    if wish is None or not wish.certain or asked.filter.since or asked.filter.until:
+        return evidence
+    then = replace(asked.filter, since=wish.since, until=wish.until)
+    more = parts.store.evidence(scope, words, vector, model, CANDIDATES, then)
+    return replace(
+        evidence,
+        cosines={**more.cosines, **evidence.cosines},
+        sketches={**more.sketches, **evidence.sketches},
+    )
 
 
-def _fused(
-    parts: Parts, scope: Scope, question: Question, evidence: Evidence, n: int
-) -> Iterator[Recollection]:
-    """The default. Weights add up to the logarithm of the odds, so a factor on the odds is added as its
-    logarithm; the best answer scores 1."""
-    named = _named(question.text, {sketch.speaker for sketch in evidence.sketches.values()})
-    terms = relevance(evidence, named)
-    scores = {id: weighed(these) for id, these in terms.items()}
-    finalists = sorted(scores, key=lambda id: (-scores[id], id))[:n]
-    found = []
-    for memory in parts.store.get(scope, finalists):
-        strength = _retention(parts, memory)
-        factors = _factors(parts, question, memory, strength)
-        odds = scores[memory.id] + sum(log(factor) for factor in factors.values())
-        found.append(Recollection(memory, odds, strength, terms[memory.id] | factors))
-    best = max((r.score for r in found), default=0.0)
-    for recollection in found:
-        yield replace(recollection, score=exp(recollection.score - best))
+# --- choosing -------------------------------------------------------------------------------------
 
 
-def _factors(parts: Parts, question: Question, memory: Memory, strength: float) -> dict[str, float]:
-    felt = ranking.felt_resonance(question.mood, memory.emotion, parts.config.resonance)
-    return {
-        "strength": ranking.bounded(strength / 100, 0.9, 1.1),
-        "recalls": ranking.bounded(min(memory.recalls, 10) / 10, 1.0, 1.1),
-        "validity": 0.3 if memory.superseded_by else 1.0,
-        "resonance": ranking.bounded(felt, 1.0, 1.1),
-    }
+def _best(
+    parts: Parts, scope: Scope, found: Iterator[Recollection], question: Question, k: int
+) -> list[Recollection]:
+    """The k best that are about the matter, each thing once, within the budget."""
+    floor = question.floor if question.floor is not None else parts.config.retrieval.floor
+    about = [r for r in found if r.terms.get("certainty", 1.0) >= floor]
+    ordered = sorted(about, key=_order)
+    distinct = _distinct(ordered, k)
+    ordered = sorted([*distinct, *_tied(parts, scope, distinct, question.filter)], key=_order)[:k]
+    return _within(ordered, question.tokens)
 
 
-def _named(text: str, speakers: Iterable[str | None]) -> list[str]:
-    """The speakers whose name, or part of it, stands in the question."""
-    asked = text.casefold()
-    return [speaker for speaker in speakers if speaker and any(part in asked for part in _parts_of(speaker))]
+def _order(recollection: Recollection) -> tuple[float, str]:
+    return (-recollection.score, recollection.memory.id)
 
 
-def _parts_of(name: str) -> list[str]:
-    """What people call somebody: a word of the name; of an unspaced name its beginning or its end."""
-    words = re.findall(r"\w{2,}", name.casefold())
-    cut = [part for word in words if not word.isascii() and len(word) > 2 for part in (word[:2], word[-2:])]
-    return [*words, *cut]
+def _distinct(ordered: Sequence[Recollection], k: int) -> list[Recollection]:
+    """The first k that say different things. Of two that say the same, the better one stays."""
+    kept: list[Recollection] = []
+    seen: list[frozenset[str]] = []
+    for recollection in ordered:
+        if len(kept) == k:
+            break
+        said = shingles(recollection.memory.searchable)
+        if all(not alike(said, other) for other in seen):
+            kept.append(recollection)
+            seen.append(said)
+    return kept
 
 
-def _priority(
-    parts: Parts, scope: Scope, question: Question, evidence: Evidence, n: int
-) -> Iterator[Recollection]:
-    """001's reference priority to the letter [E18]. Its threshold with fall-back needs no code: a sorted
-    list cut at k holds the same memories."""
-    config = parts.config
-    terms = relevance(evidence)
-    for memory in parts.store.get(scope, list(terms)):
-        strength = _retention(parts, memory)
-        match = evidence.cosines.get(memory.id, 0.0) if evidence.cosines else terms[memory.id]["words"]
-        felt = ranking.resonance(question.mood, memory.emotion, config.resonance) if question.mood else 0.0
-        score = ranking.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
-        yield Recollection(memory, score, strength, {"match": match, "resonance": felt})
+def _tied(parts: Parts, scope: Scope, best: Sequence[Recollection], filter: Filter) -> Iterator[Recollection]:
+    """What the answers are tied to, up to two steps away: `continues`, `references` and the like lead on;
+    what only shares a topic was found by its words already."""
+    seen = {r.memory.id: r.score for r in best}
+    edge = dict(seen)
+    for _ in range(STEPS):
+        reached: dict[str, float] = {}
+        for relation in parts.store.relations(scope, list(edge)) if edge else ():
+            if relation.type is RelationType.SAME_TOPIC:
+                continue
+            for one, other in ((relation.source, relation.target), (relation.target, relation.source)):
+                if one in edge and other not in seen:
+                    reached[other] = max(reached.get(other, 0.0), edge[one] * FADING)
+        edge = dict(sorted(reached.items(), key=lambda item: (-item[1], item[0]))[:TIES])
+        seen |= edge
+        for memory in parts.store.get(scope, list(edge)):
+            if not memory.forgotten and (filter.archived or not memory.archived):
+                yield Recollection(
+                    memory, edge[memory.id], retention(parts, memory), {"tied": edge[memory.id]}
+                )
 
 
-def _score(
-    parts: Parts, scope: Scope, question: Question, evidence: Evidence, n: int
-) -> Iterator[Recollection]:
-    """004's recall score over the finalists [S5]. What is not known yet counts as the middle."""
-    now = parts.clock.now()
-    for recollection in _fused(parts, scope, question, evidence, n):
-        memory = recollection.memory
-        days = decay.memory_days(memory, now)
-        terms = {
-            "importance": recollection.retention / 100,
-            "recency": 1 / (1 + days / parts.config.tiers.hot_days),
-            "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
-            "outcome": 0.5,
-        }
-        score = ranking.recall_score(**terms, weights=parts.config.self_recall)
-        yield replace(recollection, score=score, terms=terms)
-
-
-RANKINGS = {"fused": _fused, "priority": _priority, "score": _score}
-
-
-def _retention(parts: Parts, memory: Memory) -> float:
-    return decay.retention(memory, parts.clock.now(), parts.config.retention, parts.config.weekly)
+def _within(best: list[Recollection], tokens: int | None) -> list[Recollection]:
+    """As many as the budget has room for; one that is too long does not keep a shorter one out."""
+    if tokens is None:
+        return best
+    kept = []
+    for recollection in best:
+        cost = about_tokens(recollection.memory.text.whole)
+        if cost <= tokens:
+            kept.append(recollection)
+            tokens -= cost
+    return kept
 
 
 def _mark(parts: Parts, scope: Scope, best: Sequence[Recollection]) -> None:

@@ -7,7 +7,7 @@ saying it at once) makes one memory that was mentioned more often, not eight.
 from __future__ import annotations
 
 from base64 import b32encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
@@ -25,16 +25,14 @@ from nagori.core.model import (
     Source,
     Text,
     Trust,
-    Turn,
     one_of,
     utc,
 )
-from nagori.core.pieces import pieces
 from nagori.core.privacy import redact_secrets, strip_private
 from nagori.core.record import to_record
 from nagori.core.text import clean
 from nagori.core.values import Value, batched, replace
-from nagori.errors import InvalidInput, LimitReached, StoreError
+from nagori.errors import InvalidInput, StoreError
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
 
@@ -100,44 +98,9 @@ def remember_many(
     kept: list[Memory] = []
     total = len(drafts) if isinstance(drafts, Sequence) else 0
     for bundle in batched(drafts, AT_ONCE):
-        kept += _keep(parts, scope, [compose(parts, scope, draft) for draft in bundle])
+        kept += keep(parts, scope, [compose(parts, scope, draft) for draft in bundle])
         progress(len(kept), total)
     return kept
-
-
-def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
-    """Memories of what was said: one for each turn, or one for each passage of a long one [E14]."""
-    drafts = [draft for turn in turns for draft in _drafts(turn)]
-    try:
-        return remember_many(parts, scope, drafts, progress)
-    except LimitReached as full:
-        # Nobody can be asked here which protected memory may fade: the words are kept, the wish is told.
-        parts.tell("protection.full", limit=full.limit)
-        return remember_many(parts, scope, [replace(d, protect=False) for d in drafts], progress)
-
-
-def _drafts(turn: Turn) -> list[Draft]:
-    """What one turn becomes, felt and sorted by rules [E3, E4]; only a user can wish for protection."""
-    from nagori.core.appraisal import appraise  # its word lists are large; only forming needs them
-
-    source = Source(turn.session, turn.index, turn.speaker, turn.uri)
-    drafts = []
-    for piece in pieces(turn.text):
-        if piece.strip():
-            felt = appraise(piece, speaker_role=turn.role)
-            drafts.append(
-                Draft(
-                    piece,
-                    kind=felt.kind,
-                    category=felt.category,
-                    emotion=felt.emotion,
-                    created=turn.at,
-                    source=source,
-                    trust=turn.role,
-                    protect=felt.protect,
-                )
-            )
-    return drafts
 
 
 def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:
@@ -192,14 +155,17 @@ def identify(memory: Memory, again: int = 0) -> str:
     return "mem_" + b32encode(digest[:10]).decode().lower()
 
 
-def _keep(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> list[Memory]:
-    vectors = embed(parts, scope, memories)
+def keep(
+    parts: Parts, scope: Scope, memories: Sequence[Memory], vectors: Mapping[str, Vector] | None = None
+) -> list[Memory]:
+    """One bundle, whole or not at all; the memories as they are known now."""
+    vectors = embed(parts, scope, memories) if vectors is None else vectors
     chosen: list[Memory] = []
 
     def decide() -> list[Event]:
         now, events = parts.clock.now(), []
         ensure_room(parts, scope, sum(m.protected for m in memories))
-        known = _look(parts, scope, [m.id for m in memories])
+        known = known_by(parts, scope, [m.id for m in memories])
         for memory in memories:
             place = _place(parts, scope, memory, known)
             chosen.append(place)
@@ -215,7 +181,7 @@ def _keep(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> list[Memory
 
     # Blind: forming what is known already counts as mentioning it, so no state is needed to be right.
     parts.ledger.write(scope.space, decide, vectors, blind=True)
-    now_known = _look(parts, scope, [m.id for m in chosen])
+    now_known = known_by(parts, scope, [m.id for m in chosen])
     return [now_known.get(m.id, m) for m in chosen]
 
 
@@ -225,11 +191,11 @@ def _place(parts: Parts, scope: Scope, memory: Memory, known: dict[str, Memory])
     while (other := known.get(memory.id)) and other.texts.get(Level.FULL) != memory.texts[Level.FULL]:
         again += 1
         memory = replace(memory, id=identify(memory, again))
-        known |= _look(parts, scope, [memory.id])
+        known |= known_by(parts, scope, [memory.id])
     return memory
 
 
-def _look(parts: Parts, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
+def known_by(parts: Parts, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
     """What is known by these ids; nothing when the store cannot say."""
     try:
         return parts.store.look(scope.space, ids)

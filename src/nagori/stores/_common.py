@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from nagori.core.model import EPOCH
 from nagori.errors import InvalidInput
@@ -26,11 +26,6 @@ def check_vector(data: bytes, dimension: int | None) -> int:
     if not any(numbers):
         raise InvalidInput("vector", "is zero and points nowhere")
     return len(numbers)
-
-
-def micros(time: datetime | None) -> int | None:
-    """Microseconds since 1970: exact, sortable, the same in every zone."""
-    return (time - EPOCH) // timedelta(microseconds=1) if time else None
 
 
 def moment(count: int | None) -> Any:

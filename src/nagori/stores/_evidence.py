@@ -32,7 +32,7 @@ def evidence(
 ) -> Evidence:
     """Everything for `core.relevance`, in a handful of questions to the database."""
     total, mean = _size(db, number)
-    places = _places(db, number, words, total)
+    places, common = _places(db, number, words, total)
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
     if vector is not None and model is not None:
@@ -42,6 +42,7 @@ def evidence(
     sketches = _sketches(db, scope, number, filter, keys)
     return Evidence(
         total=total,
+        asked=len({word for word in words if word}) - common,
         mean_tokens=mean,
         places={word: seen for word, where in places.items() if (seen := _by_id(where, sketches))},
         cosines={sketches[key].id: cosine for key, cosine in near.items() if key in sketches},
@@ -58,8 +59,9 @@ def _size(db: apsw.Connection, number: int | None) -> tuple[int, float]:
 
 def _places(
     db: apsw.Connection, number: int | None, words: Sequence[str], total: int
-) -> dict[str, Counter[int]]:
-    """Which memories have which words. A word that most have tells nothing apart and costs most."""
+) -> tuple[dict[str, Counter[int]], int]:
+    """Which memories have which words, and how many words were left out: one that most memories have tells
+    nothing apart and costs most."""
     common = max(search.COMMON, total // 10)
     sql = "SELECT doc FROM word_places WHERE term = ? AND doc BETWEEN ? AND ? LIMIT ?"
     found = {}
@@ -67,12 +69,16 @@ def _places(
         if word:
             found[word] = [doc for (doc,) in ask(db, sql, (word, *search.keys(number), 2 * common))]
     kept: dict[str, Counter[int]] = {}
-    room = MOST_PLACES
+    room, left_out = MOST_PLACES, 0
     for word, docs in sorted(found.items(), key=lambda item: len(item[1])):
         room -= len(docs)
-        if docs and ((len(docs) < 2 * common and room > 0) or not kept):
+        if not docs:
+            continue
+        if (len(docs) < 2 * common and room > 0) or not kept:
             kept[word] = Counter(docs)
-    return kept
+        else:
+            left_out += 1
+    return kept, left_out
 
 
 def _most_telling(places: Mapping[str, Mapping[int, int]], total: int) -> set[int]:

@@ -18,9 +18,10 @@ from nagori.core.model import (
     Text,
     Trust,
     Valence,
+    micros,
 )
 from nagori.core.text import asks
-from nagori.stores._common import micros, moment
+from nagori.stores._common import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _STORED = ("key", "space", *_COLUMNS, *_SOURCE, "tokens", "chars", "asks", "dige
 INSERT = f"INSERT INTO memory ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 UPDATE = f"UPDATE memory SET {', '.join(f'{c} = ?' for c in _STORED[2:])} WHERE key = ?"
 SELECT = f"SELECT m.key, {', '.join(f'm.{c}' for c in (*_COLUMNS, *_SOURCE))}, m.rest FROM memory m"
-SKETCH = "m.key, m.id, m.session, m.turn, m.speaker, m.tokens, m.chars, m.asks, m.trust"
+SKETCH = "m.key, m.id, m.session, m.turn, m.speaker, m.tokens, m.chars, m.asks, m.trust, m.created"
 
 
 def ask(db: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Any]:

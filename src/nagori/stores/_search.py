@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import apsw
 
 from nagori.core.bookkeeping import Vector
-from nagori.core.model import Filter, Hit, Memory, Scope
+from nagori.core.model import Filter, Hit, Memory, Scope, micros
 from nagori.core.text import fts_query
 from nagori.core.values import Value
-from nagori.stores._common import micros
 from nagori.stores._rows import ask
 
 TYPE_CHECKING = False

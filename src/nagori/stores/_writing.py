@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import apsw
 
 from nagori.core.bookkeeping import LogEntry
-from nagori.core.model import Memory, Relation
+from nagori.core.model import Memory, Relation, micros
 from nagori.core.selection import index_words
 from nagori.stores import _search as search
-from nagori.stores._common import micros
 from nagori.stores._rows import INSERT, SELECT, UPDATE, load, values_of
 
 ADD_WORDS = "INSERT INTO words (rowid, tokens) VALUES (?, ?)"

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import pstdev
 
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
-from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope
+from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope, micros
 from nagori.core.ranking import cosine
 from nagori.core.relevance import Evidence, Sketch
 from nagori.core.selection import index_words, passes, sees
@@ -154,6 +154,7 @@ class MemoryStore:
         found = {id for where in having.values() for id in where} | near.keys()
         return Evidence(
             total=len(bags),
+            asked=len(set(words)),
             mean_tokens=sum(bag.total() for bag in bags.values()) / max(1, len(bags)),
             places={word: where for word, where in having.items() if where},
             cosines=near,
@@ -242,9 +243,8 @@ class MemoryStore:
 
 def _sketch(memory: Memory, tokens: int) -> Sketch:
     source, text = memory.source, memory.searchable
-    return Sketch(
-        memory.id, source.session, source.turn, source.speaker, tokens, len(text), asks(text), memory.trust
-    )
+    place = (source.session, source.turn, source.speaker)
+    return Sketch(memory.id, *place, tokens, len(text), asks(text), memory.trust, micros(memory.created))
 
 
 def _age(memory: Memory) -> tuple[datetime, str]:

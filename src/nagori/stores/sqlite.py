@@ -21,13 +21,13 @@ from pathlib import Path
 import apsw
 
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
-from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, RelationType, Scope
+from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, RelationType, Scope, micros
 from nagori.core.relevance import Evidence
 from nagori.errors import Conflict, StoreError
 from nagori.paths import open_private, private_dir
 from nagori.stores import _search as search
 from nagori.stores import _writing as writing
-from nagori.stores._common import check_vector, micros, moment
+from nagori.stores._common import check_vector, moment
 from nagori.stores._evidence import evidence
 from nagori.stores._rows import SELECT, ask, load
 from nagori.stores.migrate import migrate

@@ -38,6 +38,8 @@ class FrozenClock:
 class WordEmbedder:
     """Texts that share words are near each other. Deterministic, quick, needs no model."""
 
+    unrelated = (0.1, 0.15)
+
     def __init__(self, dimension: int = 64, model: str = "words") -> None:
         self.dimension = dimension
         self.model = f"{model}-{dimension}"

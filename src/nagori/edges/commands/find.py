@@ -19,8 +19,11 @@ def recall(
     query: Annotated[list[str], typer.Argument(help="What you want to know.")],
     k: Annotated[int | None, typer.Option("-k", help="At most so many.")] = None,
     kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; may be given again.")] = None,
+    level: Annotated[list[int] | None, typer.Option(min=1, max=4, help="Only this level.")] = None,
     since: Annotated[str | None, typer.Option(help="Not older than (ISO 8601).")] = None,
     until: Annotated[str | None, typer.Option(help="Older than (ISO 8601).")] = None,
+    tokens: Annotated[int | None, typer.Option(min=0, help="At most about so many tokens in all.")] = None,
+    floor: Annotated[float | None, typer.Option(min=0, max=1, help="Least certainty, 0 to 1.")] = None,
     ranking: Annotated[str | None, typer.Option(help="fused, priority or score.")] = None,
     look: Annotated[bool, typer.Option("--look", help="Only look: do not strengthen what is found.")] = False,
     as_json: Json = False,
@@ -29,11 +32,13 @@ def recall(
     session = Session.of(context)
     filter = Filter(
         kinds=frozenset(kind) if kind else None,
+        levels=frozenset(map(Level, level)) if level else None,
         since=moment(since),
         until=moment(until),
     )
     with session.memory() as memory:
-        found = memory.recall(" ".join(query), k, filter=filter, ranking=ranking, mark=not look)
+        how = {"filter": filter, "ranking": ranking, "tokens": tokens, "floor": floor, "mark": not look}
+        found = memory.recall(" ".join(query), k, **how)
         zone = memory.parts.clock.zone
     if as_json:
         print_json({"results": [render.recollection_json(r) for r in found]})

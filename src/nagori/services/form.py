@@ -1,0 +1,189 @@
+"""Form: what was said in a conversation becomes memories, one for each turn [E14].
+
+A long message becomes several, each with the feeling, the category and the kind that rules read from it
+[E3, E4]. What the same speaker has said before in the same words is bundled with it: the older memory is
+mentioned once more. What takes something back marks it as superseded; both stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+
+from nagori.core.appraisal import appraise
+from nagori.core.bookkeeping import Vector
+from nagori.core.fold import Event
+from nagori.core.likeness import alike, shingles
+from nagori.core.model import Filter, Memory, RelationType, Scope, Source, Trust, Turn
+from nagori.core.pieces import pieces
+from nagori.core.relevance import relevance
+from nagori.core.text import tokens
+from nagori.core.values import Value, batched, replace
+from nagori.errors import LimitReached, StoreError
+from nagori.parts import Parts, Progress, no_progress
+from nagori.services.remember import AT_ONCE, Draft, compose, embed, keep, known_by, safe_text
+
+NEAREST = 2  # older memories that a new one is compared with
+# A correction knows its object by its meaning (spreads above the usual cosine) and some of its words (their
+# share by rarity), or by many of its words alone: among a handful of memories nothing is usual yet.
+SAME_MATTER, SOME_WORDS, MANY_WORDS = 2.2, 0.10, 0.40
+LOOKED_AT = 50
+
+
+class _Formed(Value):
+    memory: Memory
+    corrects: bool
+
+
+def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
+    """Memories of what was said. Telling the same turns again adds nothing."""
+    formed = [each for turn in turns for each in _formed(parts, scope, turn)]
+    kept: list[Memory] = []
+    for bundle in batched(formed, AT_ONCE):
+        kept += _keep(parts, scope, bundle)
+        progress(len(kept), len(formed))
+    return kept
+
+
+def _formed(parts: Parts, scope: Scope, turn: Turn) -> Iterator[_Formed]:
+    """What one turn becomes; only a user can wish for protection or take something back."""
+    source = Source(turn.session, turn.index, turn.speaker, turn.uri)
+    for piece in pieces(turn.text):
+        if not (piece := safe_text(parts, piece, "content")):
+            continue
+        felt = appraise(piece, speaker_role=turn.role)
+        draft = Draft(
+            piece,
+            kind=felt.kind,
+            category=felt.category,
+            emotion=felt.emotion,
+            created=turn.at,
+            source=source,
+            trust=turn.role,
+            protect=felt.protect,
+        )
+        yield _Formed(compose(parts, scope, draft), felt.correction and turn.role is Trust.USER)
+
+
+def _keep(parts: Parts, scope: Scope, bundle: Sequence[_Formed]) -> list[Memory]:
+    memories = [each.memory for each in bundle]
+    vectors = embed(parts, scope, memories)
+    echoes = _echoes(parts, scope, memories, vectors)
+    new = [memory for memory in memories if memory.id not in echoes]
+    try:
+        kept = keep(parts, scope, new, vectors)
+    except LimitReached as full:
+        # Nobody can be asked here which protected memory may fade: the words are kept, the wish is told.
+        parts.tell("protection.full", limit=full.limit)
+        kept = keep(parts, scope, [replace(memory, protected=False) for memory in new], vectors)
+    _mention(parts, scope, echoes, {memory.id for memory in memories if memory.protected})
+    _supersede(parts, scope, [each.memory for each in bundle if each.corrects], vectors)
+    by_id = {memory.id: now for memory, now in zip(new, kept, strict=True)}
+    return [by_id.get(memory.id) or by_id.get(echoes[memory.id].id, echoes[memory.id]) for memory in memories]
+
+
+# --- said again -----------------------------------------------------------------------------------
+
+
+def _echoes(
+    parts: Parts, scope: Scope, memories: Sequence[Memory], vectors: Mapping[str, Vector]
+) -> dict[str, Memory]:
+    """New memories that say what an older one says, by their ids, with the older one."""
+    echoes: dict[str, Memory] = {}
+    first: dict[tuple[object, ...], Memory] = {}
+    known = known_by(parts, scope, [memory.id for memory in memories])
+    for memory in memories:
+        if memory.id in known:
+            continue
+        mark = (*_whose(memory), shingles(memory.text.content))
+        older = first.get(mark) or _older(parts, scope, memory, vectors.get(memory.id))
+        if older is not None:
+            echoes[memory.id] = older
+        else:
+            first[mark] = memory
+    return echoes
+
+
+def _older(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None) -> Memory | None:
+    try:
+        if vector is not None:
+            hits = parts.store.nearest(scope, vector.data, vector.model, NEAREST)
+        else:
+            hits = parts.store.match_text(scope, tokens(memory.searchable), NEAREST)
+        found = parts.store.get(scope, [hit.id for hit in hits])
+    except StoreError:
+        return None
+    said = shingles(memory.text.content)
+    return next((other for other in found if _repeats(memory, other, said)), None)
+
+
+def _repeats(memory: Memory, other: Memory, said: frozenset[str]) -> bool:
+    """The same words by the same speaker, where they belong to the same people."""
+    return _whose(memory) == _whose(other) and alike(said, shingles(other.text.content))
+
+
+def _whose(memory: Memory) -> tuple[object, ...]:
+    return (memory.source.speaker, memory.trust, memory.project, memory.agent, memory.role, memory.privacy)
+
+
+def _mention(parts: Parts, scope: Scope, echoes: Mapping[str, Memory], wishes: Container[str]) -> None:
+    """Count each repetition once: the turn's id goes into the log, where it is found when the same turn is
+    told again."""
+
+    def decide() -> list[Event]:
+        now, events = parts.clock.now(), []
+        for turn, older in echoes.items():
+            if not parts.store.history(scope.space, turn):
+                events.append(Event("mentioned", now, {"turn": turn}, older.id))
+            if turn in wishes and not older.protected:
+                events.append(Event("protected", now, {}, older.id))
+        return events
+
+    if echoes:
+        parts.ledger.write(scope.space, decide)
+
+
+# --- taken back -----------------------------------------------------------------------------------
+
+
+def _supersede(
+    parts: Parts, scope: Scope, corrections: Sequence[Memory], vectors: Mapping[str, Vector]
+) -> None:
+    """Mark what each correction takes back, where it is plain which memory that is."""
+    for memory in corrections:
+        try:
+            old = _object(parts, scope, memory, vectors.get(memory.id))
+        except StoreError:
+            return  # the words are kept; which ones they replace can wait
+        if old is None:
+            continue
+        link = {"target": old.id, "type": str(RelationType.CONTRADICTS)}
+        now = parts.clock.now()
+        events = [Event("superseded", now, {"by": memory.id}, old.id), Event("linked", now, link, memory.id)]
+        parts.ledger.write(scope.space, lambda events=events: events)  # type: ignore[misc]
+
+
+def _object(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None) -> Memory | None:
+    """The older statement of the same speaker that a correction is about: nearest in meaning, and with some
+    of its rare words. Without vectors nobody can tell a correction of this from one of that."""
+    if vector is None:
+        return None
+    words = list(dict.fromkeys(tokens(memory.text.content)))
+    past = Filter(until=memory.created + timedelta(microseconds=1))
+    evidence = parts.store.evidence(scope, words, vector.data, vector.model, LOOKED_AT, past)
+    alone = {id: sketch._replace(session=None) for id, sketch in evidence.sketches.items()}
+    terms = relevance(replace(evidence, sketches=alone))
+    likely = [id for id, these in terms.items() if _same_matter(these["meaning"], these["heard"])]
+    likely.sort(key=lambda id: -(terms[id]["meaning"] + 10 * terms[id]["heard"]))
+    for old in parts.store.get(scope, likely[:LOOKED_AT]):
+        if old.id != memory.id and _whose(old) == _whose(memory) and _before(old, memory):
+            return None if old.superseded_by else old
+    return None
+
+
+def _same_matter(meaning: float, heard: float) -> bool:
+    return heard >= MANY_WORDS or (meaning >= SAME_MATTER and heard >= SOME_WORDS)
+
+
+def _before(old: Memory, new: Memory) -> bool:
+    return (old.created, old.source.turn or 0) < (new.created, new.source.turn or 0)

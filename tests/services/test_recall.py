@@ -1,0 +1,148 @@
+"""How a question is understood: its time, the present, what is not about it, what is tied to it."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from nagori import Emotion, Filter, Nagori, Source, Turn
+from nagori.core.fold import Event
+from nagori.testing import FrozenClock
+
+NOW = datetime(2026, 4, 1, 9, tzinfo=UTC)  # a Wednesday
+
+
+def contents(memory: Nagori, question: str, **more: object) -> list[str]:
+    return [r.memory.text.content for r in memory.recall(question, **more)]  # type: ignore[arg-type]
+
+
+def said(memory: Nagori, *texts: str, at: datetime = NOW) -> None:
+    for n, text in enumerate(texts):
+        memory.remember(text, created=at + timedelta(minutes=n))
+
+
+# --- time
+
+
+def test_a_time_in_the_question_brings_what_was_said_then(memory: Nagori) -> None:
+    said(memory, "We ate noodles.", at=NOW - timedelta(days=1))
+    said(memory, "We ate curry.", at=NOW - timedelta(days=30))
+    assert contents(memory, "What did we eat yesterday?")[0] == "We ate noodles."
+    assert contents(memory, "先月 we ate なにを?")[0] == "We ate curry."
+
+
+def test_a_time_is_enough_to_be_found_by(memory: Nagori) -> None:
+    said(memory, "棚を組み立てた。", at=NOW - timedelta(days=1))
+    for n in range(30):
+        said(memory, f"記録その{n}", at=NOW - timedelta(days=60 + n))
+    assert contents(memory, "昨日は?", floor=0.0)[0] == "棚を組み立てた。"
+
+
+def test_a_filter_by_time_is_stronger_than_the_words(memory: Nagori) -> None:
+    said(memory, "We ate noodles.", at=NOW - timedelta(days=1))
+    found = contents(memory, "What did we eat yesterday?", filter=Filter(until=NOW - timedelta(days=5)))
+    assert found == []
+
+
+# --- the present
+
+
+def test_asked_for_the_present_the_newest_word_comes_first(memory: Nagori) -> None:
+    said(memory, "Our package manager is npm, the package manager for all.", at=NOW - timedelta(days=90))
+    said(memory, "We switched the package manager to pnpm.", at=NOW - timedelta(days=2))
+    assert contents(memory, "Which package manager do we use now?")[0].endswith("pnpm.")
+
+
+# --- the floor
+
+
+def test_what_is_not_about_the_matter_is_not_told(memory: Nagori) -> None:
+    said(memory, "The kettle is green.", "Our cat sleeps all day.")
+    assert contents(memory, "quantum chromodynamics lattice") == []
+    assert contents(memory, "quantum chromodynamics lattice", floor=0.0) != []
+
+
+def test_the_terms_say_how_certain_it_is(memory: Nagori) -> None:
+    said(memory, "The kettle is green.")
+    [found] = memory.recall("green kettle")
+    assert found.terms["certainty"] > 0.5
+
+
+# --- said twice, tied, bounded
+
+
+def test_the_same_thing_is_told_once(memory: Nagori) -> None:
+    memory.remember("The kettle is green.", source=Source("s1", 1))
+    memory.remember("The kettle is green!", source=Source("s2", 1))
+    assert len(contents(memory, "kettle")) == 1
+
+
+def link(memory: Nagori, source: str, target: str, type: str) -> None:
+    event = Event("linked", NOW, {"target": target, "type": type}, source)
+    memory.parts.ledger.write(memory.scope.space, lambda: [event])
+
+
+def test_what_an_answer_is_tied_to_comes_along_two_steps_and_no_further(memory: Nagori) -> None:
+    kept = [
+        memory.remember(text)
+        for text in ("The kettle is green.", "Bought in Rome.", "With Ken.", "Nobody came.")
+    ]
+    for one, other in pairwise(kept):
+        link(memory, other.id, one.id, "continues")
+    assert contents(memory, "green kettle") == ["The kettle is green.", "Bought in Rome.", "With Ken."]
+
+
+def test_a_shared_topic_alone_brings_nothing(memory: Nagori) -> None:
+    kept = [memory.remember(text) for text in ("The kettle is green.", "Bought in Rome.")]
+    link(memory, kept[1].id, kept[0].id, "same_topic")
+    assert contents(memory, "green kettle") == ["The kettle is green."]
+
+
+def test_what_is_tied_but_forgotten_stays_away(memory: Nagori) -> None:
+    kept = [memory.remember(text) for text in ("The kettle is green.", "Bought in Rome.")]
+    link(memory, kept[1].id, kept[0].id, "continues")
+    memory.forget(kept[1].id)
+    assert contents(memory, "green kettle") == ["The kettle is green."]
+
+
+@pytest.mark.parametrize(("budget", "count"), [(0, 0), (6, 1), (100, 3)])
+def test_answers_stay_within_the_budget(memory: Nagori, budget: int, count: int) -> None:
+    said(memory, "The kettle is green.", "The kettle is hot today.", "The kettle whistles songs.")
+    assert len(contents(memory, "kettle", tokens=budget)) == count
+
+
+# --- mood
+
+
+def test_the_mood_of_a_session_makes_like_feelings_a_little_likelier(memory: Nagori) -> None:
+    glad = memory.remember("The kettle sings.", emotion=Emotion(80, "positive", 80, ("joy",)))
+    memory.form([Turn("I am so happy and glad today!!", NOW, "s1", 0)])
+    asked = {r.memory.id: r.terms for r in memory.recall("kettle", session="s1")}
+    assert asked[glad.id]["resonance"] > 1
+    assert {r.memory.id: r.terms for r in memory.recall("kettle")}[glad.id]["resonance"] == 1
+    assert {r.memory.id: r.terms for r in memory.recall("kettle", session="new")}[glad.id]["resonance"] == 1
+
+
+# --- two characters
+
+
+WORDS = """
+    京都 転職 税金 会議 契約 予算 設計 障害 認証 猫背 料理 天気 花見 書類 鍵穴 電池 病院 旅行 英語 犬小屋
+    寿司 温泉 歯医者 免許 保険 家賃 引越 名刺 上司 同僚 薬局 財布 手紙 誕生 結婚 育児 卒業 試験 図面 倉庫
+"""
+
+
+def test_every_two_character_word_finds_its_memory(memory: Nagori) -> None:
+    words = WORDS.split()
+    ids = {
+        word: memory.remember(f"先日の{word}のことを書いておく。番号は{n}番。").id
+        for n, word in enumerate(words)
+    }
+    missed = [word for word in words if memory.recall(word, k=3, mark=False)[0].memory.id != ids[word]]
+    assert missed == []
+
+
+def test_a_clock_that_jumped_back_changes_only_the_time_words(memory: Nagori, clock: FrozenClock) -> None:
+    said(memory, "The kettle is green.")
+    clock.forward(days=-400)
+    assert contents(memory, "green kettle") == ["The kettle is green."]
