@@ -107,7 +107,7 @@ def remember_many(
 
 def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
     """Memories of what was said: one for each turn, or one for each passage of a long one [E14]."""
-    drafts = [draft for turn in turns for draft in _drafts(turn)]
+    drafts = [draft for turn in turns for draft in _drafts(parts, turn)]
     try:
         return remember_many(parts, scope, drafts, progress)
     except LimitReached as full:
@@ -116,13 +116,15 @@ def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress =
         return remember_many(parts, scope, [replace(d, protect=False) for d in drafts], progress)
 
 
-def _drafts(turn: Turn) -> list[Draft]:
-    """What one turn becomes, felt and sorted by rules [E3, E4]; only a user can wish for protection."""
+def _drafts(parts: Parts, turn: Turn) -> list[Draft]:
+    """What one turn becomes, felt and sorted by rules [E3, E4]; only a user can wish for protection.
+
+    It is scrubbed before it is cut: half of a private passage or of a key does not look like one."""
     from nagori.core.appraisal import appraise  # its word lists are large; only forming needs them
 
     source = Source(turn.session, turn.index, turn.speaker, turn.uri)
     drafts = []
-    for piece in pieces(turn.text):
+    for piece in pieces(_scrubbed(parts, turn.text)):
         if piece.strip():
             felt = appraise(piece, speaker_role=turn.role)
             drafts.append(
@@ -175,6 +177,10 @@ def safe_text(parts: Parts, text: str, name: str) -> str:
     if len(text) > LONGEST_TEXT:
         counts = {"n": f"{len(text):,}", "most": f"{LONGEST_TEXT:,}"}
         raise InvalidInput(name, "{n} characters; at most {most}: cut it in pieces", **counts)
+    return _scrubbed(parts, text)
+
+
+def _scrubbed(parts: Parts, text: str) -> str:
     text = clean(text)
     if parts.config.privacy.strip_private:
         text = strip_private(text)
@@ -207,8 +213,9 @@ def _keep(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> list[Memory
                 known[place.id] = place
                 events.append(Event("formed", now, {"memory": to_record(place)}, place.id))
                 continue
-            if memory.source.turn is None:  # a turn read a second time was still said once
-                events.append(Event("mentioned", now, {}, place.id))
+            if memory.source.turn is not None:  # a turn read a second time was still said once
+                continue
+            events.append(Event("mentioned", now, {}, place.id))
             if memory.protected and not known[place.id].protected:
                 events.append(Event("protected", now, {}, place.id))
         return events
