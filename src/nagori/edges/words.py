@@ -31,10 +31,8 @@ SAID: dict[str, tuple[str, str]] = {
         "{added} 件取り込み、{known} 件は既知、関連 {relations} 件",
     ),
     "transcripts": (
-        "{transcripts} transcripts: {added} memories taken in, {known} known already, "
-        "{passed} unreadable lines passed over",
-        "会話記録 {transcripts} 件: 記憶を {added} 件取り込み、{known} 件は既知、"
-        "読めない行 {passed} 行を飛ばしました",
+        "{transcripts} transcripts: {added} taken in, {known} known already, {passed} lines unreadable",
+        "会話記録 {transcripts} 件: {added} 件取り込み、{known} 件は既知、読めない行 {passed} 行",
     ),
     "not_taken": ("not taken: {fault}", "取り込めません: {fault}"),
     "sound": (

@@ -56,7 +56,7 @@ def import_(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[PATH]...",
+            metavar="path",
             help="Files that export wrote, or notes in Markdown; - reads standard input.",
             show_default=False,
         ),
