@@ -224,6 +224,12 @@ class Nagori:
             raise _no_such_format(format)
         return exchange.from_jsonl(self.parts, self.scope, lines, progress)
 
+    def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> Imported:
+        """Take in what another program remembered; importing it again adds nothing."""
+        from nagori.services import exchange
+
+        return exchange.from_drafts(self.parts, self.scope, drafts, progress)
+
     # --- upkeep ---------------------------------------------------------------------------------
 
     def verify(self, progress: Progress = no_progress) -> Proof:

@@ -914,6 +914,20 @@ def test_the_same_conversation_read_again_adds_nothing(memory: Nagori) -> None:
     assert {m.mentions for m in memory.list()} == {1}
 
 
+def test_a_wish_read_again_is_not_wished_again(memory: Nagori) -> None:
+    wish = turns("Please remember this: the spare key is with Aiko.")
+    [kept] = memory.form(wish)
+    memory.unprotect(kept.id)
+    memory.form(wish)
+    assert not memory.show(kept.id).protected
+
+
+def test_a_private_passage_longer_than_a_piece_is_removed_whole(memory: Nagori) -> None:
+    secret = " ".join(f"The quiet matter number {n} is nobody's business." for n in range(100))
+    memory.form(turns(f"I like tea. <private>{secret}</private> And cake.", "<private>all of it</private>"))
+    assert [m.text.content for m in memory.list()] == ["I like tea. And cake."]
+
+
 def test_a_long_message_is_found_by_its_passage(memory: Nagori) -> None:
     page = "\n".join(f"Paragraph {n} speaks of nothing in particular, at some length." for n in range(60))
     memory.form(turns(page + "\nThe heron nests behind the old mill.", role="assistant"))

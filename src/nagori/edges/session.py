@@ -17,11 +17,13 @@ from rich.console import Console
 
 from nagori.app import Nagori
 from nagori.config import Config, Loaded
+from nagori.core.bookkeeping import quiet
 from nagori.core.model import Memory, Scope
 from nagori.edges import render
 from nagori.edges.words import Voice
 from nagori.errors import InvalidInput, LimitReached
 from nagori.parts import Progress, no_progress
+from nagori.protocols import Observer
 
 # Parameters that many commands share.
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
@@ -54,8 +56,14 @@ class Session:
         return Nagori.folder(self.data_dir, self.config)
 
     @contextmanager
-    def memory(self) -> Iterator[Nagori]:
-        with Nagori.open(self.data_dir, scope=self.scope, config=self.config, tell=self.listen) as opened:
+    def memory(self, also: Observer = quiet) -> Iterator[Nagori]:
+        """The memory that the options name; `also` hears what this session hears."""
+
+        def tell(name: str, **fields: object) -> None:
+            self.listen(name, **fields)
+            also(name, **fields)
+
+        with Nagori.open(self.data_dir, scope=self.scope, config=self.config, tell=tell) as opened:
             yield opened
 
     def say(self, name: str, **values: object) -> None:

@@ -30,6 +30,10 @@ SAID: dict[str, tuple[str, str]] = {
         "{added} taken in, {known} known already, {relations} relations",
         "{added} 件取り込み、{known} 件は既知、関連 {relations} 件",
     ),
+    "transcripts": (
+        "{transcripts} transcripts: {added} taken in, {known} known already, {passed} lines unreadable",
+        "会話記録 {transcripts} 件: {added} 件取り込み、{known} 件は既知、読めない行 {passed} 行",
+    ),
     "not_taken": ("not taken: {fault}", "取り込めません: {fault}"),
     "sound": (
         "sound: {events} events, store and journal agree",
@@ -204,6 +208,8 @@ FIELDS_JA = {
     "created": "日時",
     "config": "設定",
     "line": "行",
+    "record": "記録",
+    "memory": "記憶",
     "ranking": "順位付け",
 }
 

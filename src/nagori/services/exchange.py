@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust
@@ -18,7 +19,7 @@ from nagori.core.values import Value, batched, fresh, replace
 from nagori.errors import InvalidInput
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
-from nagori.services.remember import AT_ONCE, Draft, embed, remember_many, safe_text
+from nagori.services.remember import AT_ONCE, Draft, compose, embed, remember_many, safe_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,10 +105,45 @@ def from_jsonl(
 
 def from_markdown(parts: Parts, scope: Scope, lines: Iterable[str]) -> Imported:
     """Every bullet becomes a memory; so does every paragraph. Headings are left out."""
-    drafts = [Draft(content=text, trust=Trust.IMPORT) for text in _notes(lines)]
+    drafts = [Draft(content=text, trust=Trust.IMPORT) for _, text in notes(lines)]
     kept = remember_many(parts, scope, drafts) if drafts else []
     fresh = sum(1 for memory in kept if memory.mentions == 1)
     return Imported(added=fresh, known=len(kept) - fresh)
+
+
+def from_drafts(
+    parts: Parts, scope: Scope, drafts: Iterable[Draft], progress: Progress = no_progress
+) -> Imported:
+    """Take in what another program remembered. Unlike being told again, being imported again says nothing
+    new: what is known stays as it is, and is not counted as mentioned."""
+    report, done = Imported(), 0
+    for bundle in batched(drafts, AT_ONCE):
+        newcomers: list[Memory] = []
+        for draft in bundle:
+            try:
+                newcomers.append(compose(parts, scope, draft))
+            except InvalidInput as fault:
+                report.faults.append(f"{draft.source.uri or 'draft'}: {fault}")
+        _take_in(parts, scope, newcomers, report)
+        done += len(bundle)
+        progress(done, 0)
+    return report
+
+
+def notes(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The notes of a page in Markdown, each bullet and each paragraph, with the heading above it."""
+    paragraph: list[str] = []
+    heading = ""
+    for raw in chain(lines, [""]):
+        line = re.sub(r"<!--.*?-->", "", raw).rstrip()
+        bullet = re.match(r"\s*(?:[-*+]|\d+[.)])\s+(.+)", line)
+        if bullet or not line or line.startswith("#"):
+            if paragraph:
+                yield heading, " ".join(paragraph)
+            paragraph = [bullet[1]] if bullet else []
+            heading = line.lstrip("#").strip() if line.startswith("#") else heading
+        else:
+            paragraph.append(line.strip())
 
 
 def _take_in(parts: Parts, scope: Scope, newcomers: list[Memory], report: Imported) -> None:
@@ -165,19 +201,6 @@ def _item(line: str) -> dict[str, Any]:
             "line", "export version {version} is newer than this nagori", version=item["version"]
         )
     return item
-
-
-def _notes(lines: Iterable[str]) -> Iterator[str]:
-    paragraph: list[str] = []
-    for raw in [*lines, ""]:
-        line = re.sub(r"<!--.*?-->", "", raw).rstrip()
-        bullet = re.match(r"\s*(?:[-*+]|\d+[.)])\s+(.+)", line)
-        if bullet or not line or line.startswith("#"):
-            if paragraph:
-                yield " ".join(paragraph)
-            paragraph = [bullet[1]] if bullet else []
-        else:
-            paragraph.append(line.strip())
 
 
 def _line(item: dict[str, Any]) -> str:

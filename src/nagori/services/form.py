@@ -21,7 +21,7 @@ from nagori.core.text import tokens
 from nagori.core.values import Value, batched, replace
 from nagori.errors import LimitReached, StoreError
 from nagori.parts import Parts, Progress, no_progress
-from nagori.services.remember import AT_ONCE, Draft, compose, embed, keep, known_by, safe_text
+from nagori.services.remember import AT_ONCE, Draft, compose, embed, keep, known_by, scrubbed
 
 NEAREST = 2  # older memories that a new one is compared with
 # A correction knows its object by its meaning (spreads above the usual cosine) and some of its words (their
@@ -37,19 +37,19 @@ class _Formed(Value):
 
 def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
     """Memories of what was said. Telling the same turns again adds nothing."""
-    formed = [each for turn in turns for each in _formed(parts, scope, turn)]
     kept: list[Memory] = []
-    for bundle in batched(formed, AT_ONCE):
+    for bundle in batched((each for turn in turns for each in _formed(parts, scope, turn)), AT_ONCE):
         kept += _keep(parts, scope, bundle)
-        progress(len(kept), len(formed))
+        progress(len(kept), 0)
     return kept
 
 
 def _formed(parts: Parts, scope: Scope, turn: Turn) -> Iterator[_Formed]:
     """What one turn becomes; only a user can wish for protection or take something back."""
     source = Source(turn.session, turn.index, turn.speaker, turn.uri)
-    for piece in pieces(turn.text):
-        if not (piece := safe_text(parts, piece, "content")):
+    # Scrubbed before it is cut: half of a private passage or of a key does not look like one.
+    for piece in pieces(scrubbed(parts, turn.text)):
+        if not piece.strip():
             continue
         felt = appraise(piece, speaker_role=turn.role)
         draft = Draft(

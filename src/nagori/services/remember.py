@@ -138,6 +138,11 @@ def safe_text(parts: Parts, text: str, name: str) -> str:
     if len(text) > LONGEST_TEXT:
         counts = {"n": f"{len(text):,}", "most": f"{LONGEST_TEXT:,}"}
         raise InvalidInput(name, "{n} characters; at most {most}: cut it in pieces", **counts)
+    return scrubbed(parts, text)
+
+
+def scrubbed(parts: Parts, text: str) -> str:
+    """`text` without private passages, secrets and control characters, however long."""
     text = clean(text)
     if parts.config.privacy.strip_private:
         text = strip_private(text)
@@ -173,8 +178,9 @@ def keep(
                 known[place.id] = place
                 events.append(Event("formed", now, {"memory": to_record(place)}, place.id))
                 continue
-            if memory.source.turn is None:  # a turn read a second time was still said once
-                events.append(Event("mentioned", now, {}, place.id))
+            if memory.source.turn is not None:  # a turn read a second time was still said once
+                continue
+            events.append(Event("mentioned", now, {}, place.id))
             if memory.protected and not known[place.id].protected:
                 events.append(Event("protected", now, {}, place.id))
         return events
