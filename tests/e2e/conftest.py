@@ -1,0 +1,35 @@
+"""What a run of the real program needs; without the program its tests are skipped and say why."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .claude import MISSING, PROGRAM, World, hooks
+from .messages_api import MessagesApi
+from .recorder import EVENTS, Recorder
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    if PROGRAM is None:
+        pytest.skip(MISSING)
+    return World.at(tmp_path)
+
+
+@pytest.fixture
+def recorder(world: World, tmp_path: Path) -> Recorder:
+    """The stand-in hook, on every event."""
+    folder = tmp_path / "told"
+    folder.mkdir()
+    recorder = Recorder(folder)
+    world.settings(hooks(recorder.command, EVENTS))
+    return recorder
+
+
+@pytest.fixture
+def stub() -> Iterator[MessagesApi]:
+    """An empty script: tests fill `stub.script` before the first run. Nobody else may be talked to."""
+    with MessagesApi() as running:
+        yield running
+    assert running.strays == []
