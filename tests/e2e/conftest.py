@@ -29,7 +29,7 @@ def recorder(world: World, tmp_path: Path) -> Recorder:
 
 @pytest.fixture
 def stub() -> Iterator[MessagesApi]:
-    """An empty script: tests fill `stub.script` before the first run. Nobody else may be talked to."""
+    """One that echoes unless the test sets `stub.default`. Nobody else may be talked to."""
     with MessagesApi() as running:
         yield running
     assert running.strays == []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .claude import ROOT, World, hooks, run
-from .messages_api import Answer, MessagesApi, Question, ToolUse, echo
+from .messages_api import Answer, Error, MessagesApi, Question, ToolUse, echo
 from .recorder import EVENTS, Recorder
 
 FOLDER = ROOT / "tests" / "edges" / "fixtures" / "hooks" / "claude-code"
@@ -47,17 +47,14 @@ def day(folder: Path) -> tuple[World, Recorder]:
 def delegate(question: Question) -> str | ToolUse:
     """The main conversation hands its work to a subagent once; everybody else answers in words."""
     said = question.said("user")
-    if question.compacts or SUBTASK in said[0] or not said[-1].endswith("delegate the counting"):
-        return "Seven cups." if SUBTASK in said[0] else echo(question) if question.compacts else "Done."
-    return ToolUse(
-        "Agent",
-        {
-            "description": "count",
-            "prompt": SUBTASK,
-            "subagent_type": "general-purpose",
-            "run_in_background": False,
-        },
-    )
+    if question.compacts:
+        return echo(question)
+    if SUBTASK in said[0]:
+        return "Seven cups."
+    if not said[-1].endswith("delegate the counting"):
+        return "Done."
+    task = {"description": "count", "prompt": SUBTASK, "subagent_type": "general-purpose"}
+    return ToolUse("Agent", {**task, "run_in_background": False})
 
 
 def name(payload: dict[str, Any]) -> str:
@@ -98,12 +95,22 @@ def golden(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
+def failure(folder: Path) -> dict[str, Any]:
+    """What a refused turn tells. The host exits without waiting for this hook, so it must be a fast one."""
+    world, told = World.at(folder), folder / "told.json"
+    world.settings(hooks(f'cat > "{told}"', ["StopFailure"]))
+    with MessagesApi(default=Error(400, "invalid_request_error", "no")) as stub:
+        run("Which tea?", world, stub)
+    return normal(json.loads(told.read_text("utf-8")), world)
+
+
 def write() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        for kind, payload in golden(Path(folder)).items():
-            text = json.dumps(payload, ensure_ascii=False, indent=2)
-            (FOLDER / f"{kind}.json").write_text(text + "\n", encoding="utf-8")
+        found = golden(Path(folder) / "day") | {"StopFailure": failure(Path(folder) / "failure")}
+    for kind, payload in found.items():
+        text = json.dumps(payload, ensure_ascii=False, indent=2)
+        (FOLDER / f"{kind}.json").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
