@@ -12,13 +12,14 @@ from typing import Any
 from .messages_api import MessagesApi, Question
 
 ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / "out" / "e2e-venv"
 SECONDS = 60
 
 
 def find(named: str | None) -> Path | None:
     """The named program, else the one the wheel brought; None when there is nothing to run."""
     bundled = "lib/python*/site-packages/claude_agent_sdk/_bundled/claude"
-    places = [Path(named)] if named else sorted((ROOT / "out" / "e2e-venv").glob(bundled))
+    places = [Path(named)] if named else sorted(VENV.glob(bundled))
     return next((place for place in places if place.is_file() and os.access(place, os.X_OK)), None)
 
 
@@ -128,6 +129,21 @@ def start(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+    )
+
+
+def validate(plugin: Path, world: World, stub: MessagesApi) -> "subprocess.CompletedProcess[str]":
+    """The host's own check of a plugin folder, warnings counted as errors; it needs no network."""
+    assert PROGRAM, MISSING
+    return subprocess.run(
+        [str(PROGRAM), "plugin", "validate", str(plugin), "--strict"],
+        cwd=world.project,
+        env=environment(world, stub),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
     )
 
 

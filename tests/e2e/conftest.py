@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from .claude import MISSING, PROGRAM, World, hooks
+from .claude import MISSING, PROGRAM, World
 from .messages_api import MessagesApi
-from .recorder import EVENTS, Recorder
+from .recorder import Recorder
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def recorder(world: World, tmp_path: Path) -> Recorder:
     folder = tmp_path / "told"
     folder.mkdir()
     recorder = Recorder(folder)
-    world.settings(hooks(recorder.command, EVENTS))
+    world.settings(recorder.hooks())
     return recorder
 
 

@@ -2,7 +2,8 @@
 
 `python -m tests.e2e.golden` runs the real program through a small day and writes them to
 tests/edges/fixtures/hooks/claude-code/; the adapter is tested on these files, and a test here
-runs the same day and complains when the host tells other things than it used to.
+runs the same day and complains when the host tells other things than it used to. The day's conversation
+files go to tests/edges/fixtures/transcripts/claude-code/.
 """
 
 import json
@@ -13,12 +14,18 @@ from typing import Any
 
 from .claude import ROOT, World, hooks, run
 from .messages_api import Answer, Error, MessagesApi, Question, ToolUse, echo
-from .recorder import EVENTS, Recorder
+from .recorder import Recorder
 
 FOLDER = ROOT / "tests" / "edges" / "fixtures" / "hooks" / "claude-code"
+TRANSCRIPTS = ROOT / "tests" / "edges" / "fixtures" / "transcripts" / "claude-code"
 ALLOWED = ("--permission-mode", "acceptEdits", "--allowedTools", "Bash,Write,Agent")
 SUBTASK = "SUBTASK: count the cups"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+HASH = re.compile(r"\b[0-9a-f]{64}\b")
+SYSTEM = re.compile(r"Linux [^\s\"\\]+")
+# How much is kept of a text in a conversation file: of what was said, and of what the host noted beside it.
+SAID, NOTED = 240, 40
+WHOLE = {"uuid", "parentUuid", "sessionId", "leafUuid", "cwd", "timestamp", "hash", "shapeHash", "content"}
 AGENT = re.compile(r"\ba[0-9a-f]{16}\b")
 # Numbers that differ from run to run.
 MEASURED = {"duration_ms": 5, "seconds_since_last_response": 1, "estimated_cache_write_usd": 0.0001}
@@ -28,7 +35,8 @@ def day(folder: Path) -> tuple[World, Recorder]:
     """Tools that work and fail, a subagent, a command, a resume and a compaction."""
     world, recorder = World.at(folder), Recorder(folder / "told")
     recorder.folder.mkdir()
-    world.settings(hooks(recorder.command, EVENTS))
+    recorder.say("UserPromptSubmit", "The hook said this.")
+    world.settings(recorder.hooks())
     (world.project / ".claude" / "commands").mkdir()
     (world.project / ".claude" / "commands" / "fixit.md").write_text("Mend $ARGUMENTS with care.")
     script: list[Answer] = [
@@ -71,14 +79,20 @@ def name(payload: dict[str, Any]) -> str:
 
 def normal(payload: dict[str, Any], world: World) -> dict[str, Any]:
     """The same payload as if a user named user had worked in /home/user/project."""
-    text = json.dumps(payload, ensure_ascii=False)
+    value: dict[str, Any] = json.loads(anonymous(json.dumps(payload, ensure_ascii=False), world))
+    return {key: MEASURED.get(key, told) for key, told in value.items()}
+
+
+def anonymous(text: str, world: World) -> str:
+    """Places become those of a user named user; ids are numbered as they appear."""
     for place, told in ((world.project, "/home/user/project"), (world.home, "/home/user")):
         text = text.replace(str(place), told).replace(slug(str(place)), slug(told))
-    ids = {payload["session_id"]: 1, payload.get("prompt_id"): 2}
-    text = UUID.sub(lambda m: f"00000000-0000-4000-8000-{ids.get(m[0], 3):012}", text)
-    text = AGENT.sub("a0000000000000001", text)
-    value: dict[str, Any] = json.loads(text)
-    return {key: MEASURED.get(key, told) for key, told in value.items()}
+    return numbered(AGENT, "a{:016}", numbered(UUID, "00000000-0000-4000-8000-{:012}", text))
+
+
+def numbered(pattern: re.Pattern[str], form: str, text: str) -> str:
+    ids: dict[str, int] = {}
+    return pattern.sub(lambda found: form.format(ids.setdefault(found[0], len(ids) + 1)), text)
 
 
 def slug(path: str) -> str:
@@ -86,13 +100,44 @@ def slug(path: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", path)
 
 
-def golden(folder: Path) -> dict[str, dict[str, Any]]:
+def golden(world: World, recorder: Recorder) -> dict[str, dict[str, Any]]:
     """The first payload of every kind in one day."""
-    world, recorder = day(folder)
     found: dict[str, dict[str, Any]] = {}
     for payload in recorder.payloads():
         found.setdefault(name(payload), normal(payload, world))
     return found
+
+
+def transcript(world: World, recorder: Recorder) -> dict[str, str]:
+    """The day's conversation files by name, the host's own long texts cut short."""
+    files = {path: path.read_text("utf-8") for path in world.transcripts}
+    # All files at once, so that an id has one number everywhere; the main one, the shorter path, comes first.
+    ordered = sorted(files, key=lambda path: len(str(path)))
+    mark = "\n=====\n"
+    text = mark.join(files[path] for path in ordered)
+    text = text.replace(json.dumps(recorder.command)[1:-1], "recorder")
+    text = anonymous(HASH.sub("0" * 64, SYSTEM.sub("Linux", text)), world)
+    names = ["subagent" if "subagents" in path.parts else "day" for path in ordered]
+    return {
+        name: "".join(map(line, part.splitlines()))
+        for name, part in zip(names, text.split(mark), strict=True)
+    }
+
+
+def line(text: str) -> str:
+    """One line of a conversation file, cut."""
+    value = json.loads(text)
+    longest = SAID if value["type"] in ("user", "assistant", "system") else NOTED
+    return json.dumps(short(value, longest), ensure_ascii=False) + "\n"
+
+
+def short(value: Any, longest: int) -> Any:
+    """The same value with long texts and long lists cut; ids and places stay whole."""
+    if isinstance(value, dict):
+        return {key: short(inner, SAID if key in WHOLE else longest) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [short(inner, longest) for inner in value[:4]]
+    return value[:longest] + "…" if isinstance(value, str) and len(value) > longest else value
 
 
 def failure(folder: Path) -> dict[str, Any]:
@@ -105,12 +150,18 @@ def failure(folder: Path) -> dict[str, Any]:
 
 
 def write() -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        found = golden(Path(folder) / "day") | {"StopFailure": failure(Path(folder) / "failure")}
-    for kind, payload in found.items():
-        text = json.dumps(payload, ensure_ascii=False, indent=2)
-        (FOLDER / f"{kind}.json").write_text(text + "\n", encoding="utf-8")
+        world, recorder = day(Path(folder) / "day")
+        payloads = golden(world, recorder) | {"StopFailure": failure(Path(folder) / "failure")}
+        files = {
+            f"{kind}.json": json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+            for kind, told in payloads.items()
+        }
+        lines = {f"{name}.jsonl": text for name, text in transcript(world, recorder).items()}
+    for place, texts in ((FOLDER, files), (TRANSCRIPTS, lines)):
+        place.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            (place / file).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

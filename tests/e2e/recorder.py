@@ -39,6 +39,11 @@ class Recorder:
     def command(self) -> str:
         return f'"{sys.executable}" -I -S "{__file__}" "{self.folder}"'
 
+    def hooks(self) -> dict[str, Any]:
+        """Settings with this hook on every event; patient, so that a busy machine changes nothing."""
+        call = {"type": "command", "command": self.command, "timeout": 30}
+        return {"hooks": {event: [{"hooks": [call]}] for event in EVENTS}}
+
     def say(self, event: str, text: str) -> None:
         (self.folder / f"say-{event}").write_text(text, encoding="utf-8")
 

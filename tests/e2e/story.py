@@ -1,4 +1,4 @@
-"""What happened in some runs, told for people: what was typed, what was added, what the model got and said."""
+"""What happened in some runs, told for people: what was typed and added, what the model got and said."""
 
 import re
 from collections.abc import Iterator, Sequence
