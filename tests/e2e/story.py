@@ -1,6 +1,7 @@
 """What happened in some runs, told for people: what was typed and added, what the model got and said."""
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from .claude import Run
@@ -25,16 +26,16 @@ def _marked(text: str) -> Iterator[tuple[str, str]]:
 
 
 def story(runs: Sequence[Run]) -> str:
-    """The runs as one text, each added piece told once, where it first appears."""
-    told: set[tuple[str, str]] = set()
+    """The runs as one text. The host replays old pieces in every question; each is told when it is new."""
+    told: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     lines: list[str] = []
     for number, run in enumerate(runs, 1):
         lines += [f"── {number}. the user types", run.prompt, ""]
         for question in run.questions:
-            fresh = [piece for piece in injected(question) if piece not in told]
-            told.update(fresh)
-            for event, text in fresh:
+            pieces = Counter(injected(question))
+            for event, text in (pieces - told[question.session]).elements():
                 lines += [f"   {event} adds", *_indented(text), ""]
+            told[question.session] = pieces
             lines += [f"   the model gets {len(question.messages)} messages, the last of the user's being"]
             lines += [*_indented(last_words(question)), ""]
         lines += ["   and answers", *_indented(run.answer), ""]
