@@ -4,17 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check docs bench lock clean
+.PHONY: demo test test-all check e2e-venv docs bench lock clean
 
 demo: $(READY)
 	$(BIN)/python -m nagori.edges.demo
 
-test: $(READY) check
+test: $(READY) check e2e-venv
 	$(BIN)/python -m pytest -q -n auto --durations=10 -m "not slow" \
 		--cov --cov-report=term:skip-covered --cov-report=
 	$(BIN)/python -m coverage report --include='src/nagori/core/*' --fail-under=100
 
-test-all: $(READY) check
+test-all: $(READY) check e2e-venv
 	$(BIN)/python -m pytest -q -n auto --durations=10
 
 check: $(READY)
@@ -22,6 +22,10 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+# The real claude program for tests/e2e. Offline it stays away, and those tests are skipped and say so.
+e2e-venv: $(READY)
+	$(BIN)/python -m tests.e2e.install
 
 docs: $(READY)
 	$(BIN)/python -m docs.generate
@@ -32,7 +36,7 @@ bench: $(READY)
 # Pins with hashes; run after changing requirements/*.in.
 lock: $(READY)
 	$(BIN)/python -m pip -q install uv
-	for name in run dev bench; do \
+	for name in run dev bench e2e; do \
 		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
 			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 
