@@ -83,6 +83,8 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path) -> None:
         ["doctor"],
         ["config"],
         ["remember", "more"],
+        ["init", "--yes"],
+        ["uninstall", "--yes"],
     ]
     for command in commands:
         answer = run(*command, "--json")

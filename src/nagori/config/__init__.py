@@ -21,6 +21,7 @@ from nagori.config.sections import (
     PRESETS,
     Embedding,
     General,
+    Hooks,
     Llm,
     Privacy,
     Sessions,
@@ -99,6 +100,7 @@ class Config(Value):
     sessions: Sessions = Sessions()
     window: Window = Window()
     privacy: Privacy = Privacy()
+    hooks: Hooks = Hooks()
 
 
 class Loaded(Value):

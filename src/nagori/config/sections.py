@@ -122,3 +122,9 @@ class Privacy(Value):
 
     strip_private: bool = knob(True, "drop <private>…</private>")
     redact_secrets: bool = knob(True, "drop keys, tokens and passwords")
+
+
+class Hooks(Value):
+    """What a program that calls us may ask for."""
+
+    before_tool: bool = knob(False, "be called before every tool as well; `nagori init` writes it")

@@ -18,7 +18,7 @@ from rich.console import Console
 from nagori import __version__
 from nagori.config import load
 from nagori.core.model import Scope
-from nagori.edges.commands import change, find, keep, move, upkeep
+from nagori.edges.commands import change, find, install, keep, move, upkeep
 from nagori.edges.session import Session, print_json
 from nagori.edges.words import Voice, language
 from nagori.errors import LimitReached, NagoriError
@@ -46,6 +46,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "restore": upkeep.restore,
     "doctor": upkeep.doctor,
     "config": upkeep.config,
+    "init": install.init,
+    "uninstall": install.uninstall,
 }
 
 app = typer.Typer(

@@ -165,6 +165,18 @@ def status_json(status: Status) -> dict[str, Any]:
     }
 
 
+def status_line(status: Status, voice: Voice) -> str:
+    """The counts that matter at a glance; those that are 0 are left out."""
+    counts = status.counts
+    parts = [
+        ("n_memories", counts.total),
+        ("n_protected", counts.protected),
+        ("n_waiting", counts.unembedded),
+    ]
+    told = [voice(name, n=f"{n:,}") for name, n in parts if n or name == "n_memories"]
+    return f"nagori {' · '.join(told)}"
+
+
 def status_view(status: Status, voice: Voice, zone: tzinfo) -> RenderableType:
     counts = status.counts
     table = Table(box=None, show_header=False, pad_edge=False)

@@ -102,6 +102,43 @@ SAID: dict[str, tuple[str, str]] = {
     "embedder": ("embedder", "埋め込み"),
     "folder": ("folder", "場所"),
     "none": ("none", "なし"),
+    "n_memories": ("{n} memories", "記憶 {n} 件"),
+    "n_protected": ("{n} protected", "保護 {n}"),
+    "n_waiting": ("{n} waiting", "待ち {n}"),
+    "no_hosts": (
+        "none of these programs is here: {hosts}; name one with --host to prepare for it",
+        "対応するプログラムが見つかりません: {hosts}（--host で名指しすれば準備できます）",
+    ),
+    "hooked_already": ("nothing to do: {hosts}", "何もすることはありません: {hosts}"),
+    "not_hooked": (
+        "nothing to do: no program calls nagori",
+        "何もすることはありません: どこにも組み込まれていません",
+    ),
+    "ask_change": ("Change {n} files as shown?", "{n} 個のファイルを上のように変えますか？"),
+    "needs_yes": (
+        "nothing was changed; --yes does it without asking",
+        "何も変えていません。尋ねずに行うには --yes を付けてください",
+    ),
+    "dry": ("only shown; nothing was changed", "見せただけです。何も変えていません"),
+    "hooked": ("{title} now remembers: {path}", "{title} に組み込みました: {path}"),
+    "unhooked": ("{title} no longer calls nagori: {path}", "{title} から外しました: {path}"),
+    "copied": ("  what was there before is in {path}", "  以前のものは {path} にあります"),
+    "relaunched": ("launcher written: {path}", "起動用ファイルを書きました: {path}"),
+    "stay": ("your memories stay in {path}", "記憶は {path} に残っています"),
+    "codex_trust": (
+        "  Codex asks once whether it may run new hooks: type /hooks there",
+        "  Codex は新しいフックの許可を一度尋ねます。Codex で /hooks と打ってください",
+    ),
+    "twice": (
+        "note: the plugin is enabled too, so {title} would call nagori twice; keep one of them",
+        "注: プラグインも有効なので、{title} は nagori を二重に呼びます。どちらか一方にしてください",
+    ),
+    "launcher_lost": (
+        "nagori cannot be started: it was moved or removed. `nagori init` repairs this, "
+        "and `nagori uninstall` removes it here. Your memories are safe.",
+        "nagori を起動できません（移動または削除されたようです）。`nagori init` で直り、"
+        "`nagori uninstall` で外せます。記憶は無事です。",
+    ),
     "bug": (
         "This is a bug in nagori, not your fault. Your memories are safe in the journal.",
         "これは nagori の不具合です。記憶はジャーナルに無事残っています。",
@@ -160,6 +197,31 @@ ERRORS: dict[str, str] = {
     "a time without a zone; give it one, e.g. datetime.now().astimezone()": "時刻にタイムゾーンがありません",
     "{value!r} is not an ISO 8601 time": "{value!r} は ISO 8601 の時刻ではありません",
     "{path}: {reason}": "{path}: {reason}",
+    "{key!r} is not what it should be; nothing was touched": (
+        "{key!r} の形が想定と違います。何も変えていません"
+    ),
+    "{path}: {key!r} is not what it should be; nothing was touched": (
+        "{path}: {key!r} の形が想定と違います。何も変えていません"
+    ),
+    "{path} leads to {target}, which is no file": "{path} の指す {target} はファイルではありません",
+    "{path} leads to {target}, which is not yours": "{path} の指す {target} はあなたのものではありません",
+    "{path} is read-only; nothing was touched": "{path} は読み取り専用です。何も変えていません",
+    "{path}, line {line}: not JSON ({reason}); nothing was touched": (
+        "{path} の {line} 行目: JSON ではありません（{reason}）。何も変えていません"
+    ),
+    "{path}: not JSON ({reason}); nothing was touched": (
+        "{path}: JSON ではありません（{reason}）。何も変えていません"
+    ),
+    "{path} holds no JSON object; nothing was touched": (
+        "{path} の中身は JSON のオブジェクトではありません。何も変えていません"
+    ),
+    "{path} was changed by somebody else meanwhile; look again": (
+        "{path} はその間にほかで変更されました。もう一度見てください"
+    ),
+    "{package} cannot be found from here": "{package} がここから見つかりません",
+    "{host} keeps no settings of a project on this machine alone; leave --project out": (
+        "{host} には、このマシンだけに置くプロジェクト設定がありません。--project を外してください"
+    ),
     "{path} is not a backup of nagori: {reason}": "{path} は nagori のバックアップではありません: {reason}",
     "{path}: files are missing or strange": "{path}: ファイルが足りないか、余計なものがあります",
     "{path}: {name} is damaged (checksum)": "{path}: {name} が壊れています（チェックサム不一致）",
@@ -211,6 +273,8 @@ FIELDS_JA = {
     "record": "記録",
     "memory": "記憶",
     "ranking": "順位付け",
+    "settings": "設定ファイル",
+    "host": "組み込み先",
 }
 
 

@@ -110,7 +110,11 @@ def why(
         session.out.print(render.explanation_view(told, session.voice, zone, asked=query is not None))
 
 
-def status(context: typer.Context, as_json: Json = False) -> None:
+def status(
+    context: typer.Context,
+    line: Annotated[bool, typer.Option("--line", help="One line, for status bars.")] = False,
+    as_json: Json = False,
+) -> None:
     """How many memories there are, how large, how well."""
     session = Session.of(context)
     with session.memory() as memory:
@@ -118,6 +122,8 @@ def status(context: typer.Context, as_json: Json = False) -> None:
         zone = memory.parts.clock.zone
     if as_json:
         print_json(render.status_json(told))
+    elif line:
+        print(render.status_line(told, session.voice))
     else:
         session.out.print(render.status_view(told, session.voice, zone))
 

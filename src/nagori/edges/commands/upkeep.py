@@ -11,6 +11,8 @@ import typer
 from nagori.app import Nagori
 from nagori.config import rows, schema
 from nagori.edges import render
+from nagori.edges.commands import install
+from nagori.edges.install import launcher
 from nagori.edges.session import Json, Session, print_json, progress
 from nagori.errors import InvalidInput
 from nagori.services.upkeep import Proof
@@ -92,6 +94,8 @@ def restore(
         session.say("stopped")
         raise typer.Exit(2)
     aside = Nagori.restore(path, folder, datetime.now().astimezone())
+    if aside:
+        launcher.bring_along(aside, folder)
     if as_json:
         print_json({"restored": str(folder), "aside": str(aside) if aside else None})
         return
@@ -104,7 +108,7 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
     """Look at everything that could be wrong, and say what to do."""
     session = Session.of(context)
     with session.memory() as memory:
-        findings = memory.doctor()
+        findings = [*memory.doctor(), *install.findings(session)]
     if as_json:
         keys = ("name", "state", "detail", "advice")
         print_json({"findings": [{key: getattr(f, key) for key in keys} for f in findings]})

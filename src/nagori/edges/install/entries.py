@@ -1,0 +1,124 @@
+"""Settings with our entries and without them: plain JSON in, plain JSON out.
+
+    {"hooks": {"Stop": [{"hooks": [handler, …]}, …]}}     grouped (Claude Code, Codex, Gemini)
+    {"version": 1, "hooks": {"stop": [handler, …]}}       flat    (Cursor, Copilot)
+
+Ours are known by the launcher they call, wherever they stand. Everything else keeps its value and its
+place: other people's hooks, fields we do not know, the order of it all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nagori.core.values import Value
+from nagori.errors import InvalidInput
+
+Json = dict[str, Any]
+LAUNCHER = re.compile(r"""[/\\]bin[/\\]nagori-hook(\.py)?(?=$|[\s'"])""")
+
+
+class Shape(Value):
+    """How a host's file is built."""
+
+    grouped: bool = True  # handlers stand in groups that may share a matcher
+    version: int | None = None  # a new file has to say this number
+
+
+def added(settings: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:
+    """`settings` with one handler for each event of `wanted`; told twice is told once.
+
+    One that is there already is renewed where it stands, because its owner may have moved it.
+    """
+    _refuse_strange(settings, wanted)
+    hooks = settings.get("hooks", {})
+    events = _settled(hooks, wanted, shape)
+    events |= {event: _appended([], each, shape) for event, each in wanted.items() if event not in events}
+    changed = {**settings, "hooks": events}
+    if shape.version and "hooks" not in settings:
+        changed.setdefault("version", shape.version)
+    return changed
+
+
+def removed(settings: Json, shape: Shape) -> Json:
+    """`settings` without any of ours; what that leaves empty goes with them."""
+    hooks = settings.get("hooks")
+    if not isinstance(hooks, dict):
+        return settings
+    events = _settled(hooks, {}, shape)
+    if events or events == hooks:
+        return {**settings, "hooks": events}
+    # A version after the hooks is the one that `added` wrote: it appends them, and then the number.
+    ours = {"hooks", "version"} if shape.version and [*settings][-2:] == ["hooks", "version"] else {"hooks"}
+    return {key: value for key, value in settings.items() if key not in ours}
+
+
+def is_ours(handler: object) -> bool:
+    """Whether a handler calls our launcher."""
+    return any(LAUNCHER.search(text) for text in _called(handler))
+
+
+def holds_ours(settings: Json, shape: Shape) -> bool:
+    return removed(settings, shape) != settings
+
+
+def _called(handler: object) -> Iterator[str]:
+    if isinstance(handler, dict):
+        args = handler.get("args")
+        texts = [handler.get(key) for key in ("command", "bash", "powershell")]
+        for text in [*texts, *(args if isinstance(args, list) else [])]:
+            if isinstance(text, str):
+                yield text
+
+
+def _refuse_strange(settings: Json, wanted: Mapping[str, Json]) -> None:
+    """We only add to what we understand."""
+    hooks = settings.get("hooks", {})
+    if not isinstance(hooks, dict):
+        raise InvalidInput("settings", "{key!r} is not what it should be; nothing was touched", key="hooks")
+    for event in wanted:
+        if not isinstance(hooks.get(event, []), list):
+            raise InvalidInput("settings", "{key!r} is not what it should be; nothing was touched", key=event)
+
+
+def _settled(hooks: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:
+    """The events that are there, each with what is wanted of ours and no more."""
+    settled = {
+        event: _renewed(entries, wanted.get(event), shape) if isinstance(entries, list) else entries
+        for event, entries in hooks.items()
+    }
+    return {event: entries for event, entries in settled.items() if entries or entries == hooks[event]}
+
+
+def _renewed(entries: list[Any], handler: Json | None, shape: Shape) -> list[Any]:
+    place = [handler] if handler else []  # emptied by the first of ours that is met
+    if shape.grouped:
+        kept = [group for entry in entries for group in _regrouped(entry, place)]
+    else:
+        kept = _exchanged(entries, place)
+    return _appended(kept, place[0], shape) if place else kept
+
+
+def _regrouped(group: Any, place: list[Json]) -> list[Any]:
+    """A group with ours renewed or gone; no group at all if it was ours alone."""
+    handlers = group.get("hooks") if isinstance(group, dict) else None
+    if not isinstance(handlers, list) or not any(map(is_ours, handlers)):
+        return [group]
+    kept = _exchanged(handlers, place)
+    return [{**group, "hooks": kept}] if kept else []
+
+
+def _exchanged(handlers: list[Any], place: list[Json]) -> list[Any]:
+    kept = []
+    for handler in handlers:
+        if not is_ours(handler):
+            kept.append(handler)
+        elif place:
+            kept.append(place.pop())
+    return kept
+
+
+def _appended(entries: list[Any], handler: Json, shape: Shape) -> list[Any]:
+    return [*entries, {"hooks": [handler]} if shape.grouped else handler]
