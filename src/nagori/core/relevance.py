@@ -51,6 +51,7 @@ WEIGHTS = {
     "window_meaning": 0.59,
     "time": 2.0,
 }
+WORDS, MEANING, WIDE_WORDS, TIME = (WEIGHTS[name] for name in ("words", "meaning", "wide_words", "time"))
 TOLD = frozenset({"user", "import"})  # whose own words: not an assistant's pages, not a tool's output
 
 Place = tuple[str, int]
@@ -72,7 +73,7 @@ class Evidence(Value):
 
 
 def relevance(
-    evidence: Evidence, named: Iterable[str] = (), window: Window | None = None, most: int = 400
+    evidence: Evidence, named: Iterable[str] = (), window: Window | None = None, most: int = 200
 ) -> dict[str, dict[str, float]]:
     """The terms of the `most` likeliest memories; `named` are the speakers and `window` is the time that the
     question names."""
@@ -86,7 +87,7 @@ def relevance(
 
 def weighed(terms: Mapping[str, float]) -> float:
     """One number from the terms."""
-    return sum(WEIGHTS[name] * value for name, value in terms.items() if name in WEIGHTS)
+    return sum([WEIGHTS[name] * value for name, value in terms.items() if name in WEIGHTS])
 
 
 def certainty(heard: float | None, cosine: float | None, unrelated: tuple[float, float]) -> float:
@@ -131,10 +132,11 @@ class _View:
 
     def promise(self, sketch: Sketch) -> float:
         """A first guess from what weighs most: own words and meaning, the words around, the time."""
-        around = self.windows[WIDE].get((sketch.session, sketch.turn), 0.0)
-        words, meaning = self.words.get(sketch.id, 0.0), self.meaning.get(sketch.id, self.least)
-        guess = {"words": words, "meaning": meaning, "wide_words": around, "time": self._timely(sketch.at)}
-        return weighed(guess)
+        id = sketch.id
+        guess = WORDS * self.words.get(id, 0.0) + MEANING * self.meaning.get(id, self.least)
+        if sketch.session is not None:
+            guess += WIDE_WORDS * self.windows[WIDE].get((sketch.session, sketch.turn), 0.0)
+        return guess + TIME * self._timely(sketch.at) if self.window else guess
 
     def terms(self, sketch: Sketch, speakers: set[str]) -> dict[str, float]:
         id = sketch.id

@@ -16,8 +16,8 @@ from nagori.stores import _search as search
 from nagori.stores._rows import SKETCH, ask
 
 SAMPLE = 200  # memories that stand for all when the usual cosine is asked for
-MOST_SKETCHES = 1_000  # memories that are looked at because of their words
-MOST_PLACES = 6_000  # of all words together; the rarest words come first
+MOST_SKETCHES = 500  # memories that are looked at because of their words
+MOST_PLACES = 4_000  # of all words together; the rarest words come first
 
 
 def evidence(
