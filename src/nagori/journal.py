@@ -394,7 +394,7 @@ def _disk_trouble() -> Iterator[None]:
 if sys.platform == "win32":  # pragma: no cover - Windows
     import msvcrt
 
-    def _try_lock(descriptor: int) -> bool:
+    def try_lock(descriptor: int) -> bool:
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -403,7 +403,7 @@ if sys.platform == "win32":  # pragma: no cover - Windows
 else:
     import fcntl
 
-    def _try_lock(descriptor: int) -> bool:
+    def try_lock(descriptor: int) -> bool:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -413,7 +413,7 @@ else:
 
 def _lock(descriptor: int) -> None:
     deadline, pause = time.monotonic() + LOCK_SECONDS, 0.0005
-    while not _try_lock(descriptor):
+    while not try_lock(descriptor):
         if time.monotonic() > deadline:
             raise JournalError(f"busy: another process has held the lock for {LOCK_SECONDS:.0f} seconds")
         time.sleep(pause)

@@ -127,4 +127,9 @@ class Privacy(Value):
 class Hooks(Value):
     """What a program that calls us may ask for."""
 
+    user: str = knob("me", "whose memory a host's conversations go to")
+    top_k: int = knob(6, "at most so many memories for a prompt", lo=0, hi=100)
+    floor: float = knob(0.25, "least certainty of what is told unasked", lo=0.0, hi=1.0)
+    brief: int = knob(10, "at most so many protected memories when a session starts", lo=0, hi=50)
+    brief_tokens: int = knob(600, "at most so many tokens when a session starts", lo=0, hi=10**5)
     before_tool: bool = knob(False, "be called before every tool as well; `nagori init` writes it")

@@ -83,6 +83,11 @@ def _formed(event: Event, look: Look) -> Iterator[Change]:
     yield newborn if known is None else _said_again(known, event.at)
 
 
+def _heard(event: Event, look: Look) -> Iterator[Change]:
+    """Words, not yet a memory: whoever forms one writes that down himself."""
+    yield from ()
+
+
 def _mentioned(event: Event, look: Look) -> Iterator[Change]:
     if memory := _named(event, look):
         yield _said_again(memory, event.at)
@@ -167,6 +172,7 @@ def _named(event: Event, look: Look) -> Memory | None:
 
 
 EFFECTS: dict[str, Effect] = {
+    "heard": _heard,
     "formed": _formed,
     "mentioned": _mentioned,
     "recalled": _recalled,

@@ -18,7 +18,7 @@ from rich.console import Console
 from nagori import __version__
 from nagori.config import load
 from nagori.core.model import Scope
-from nagori.edges.commands import change, find, install, keep, move, upkeep
+from nagori.edges.commands import change, find, host, install, keep, move, upkeep
 from nagori.edges.session import Session, print_json
 from nagori.edges.words import Voice, language
 from nagori.errors import LimitReached, NagoriError
@@ -47,6 +47,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "doctor": upkeep.doctor,
     "config": upkeep.config,
     "init": install.init,
+    "hook": host.hook,
+    "work": host.work,
     "uninstall": install.uninstall,
 }
 

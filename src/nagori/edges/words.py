@@ -13,6 +13,16 @@ from collections.abc import Mapping
 from nagori.errors import InvalidInput, NagoriError
 
 SAID: dict[str, tuple[str, str]] = {
+    "hook_late": (
+        "nagori: took too long this time and was left out; nothing is lost (`nagori doctor` looks into it)",
+        "nagori: 時間がかかりすぎたため今回は省きました。記憶は失われていません（nagori doctor）",
+    ),
+    "hook_trouble": (
+        "nagori: cannot use its memory: {reason} (`nagori doctor` looks into it; the session goes on)",
+        "nagori: 記憶を使えません: {reason}（nagori doctor で調べられます。作業はこのまま続けられます）",
+    ),
+    "worked": ("{n} turns taken in", "{n} 件の発言を取り込みました"),
+    "worker_busy": ("a worker is at it already", "すでに作業中です"),
     "kept": ("kept {id}", "覚えました {id}"),
     "mentioned": ("known already, now mentioned {n} times: {id}", "すでに覚えています（{n}回目）: {id}"),
     "nothing": ("nothing comes to mind", "思い当たる記憶がありません"),
@@ -146,6 +156,7 @@ SAID: dict[str, tuple[str, str]] = {
 }
 
 EVENTS_JA = {
+    "heard": "聞き取り",
     "formed": "誕生",
     "mentioned": "再言及",
     "recalled": "想起",

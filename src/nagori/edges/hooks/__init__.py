@@ -1,0 +1,146 @@
+"""`nagori hook`: a host says on standard input what happened, and is answered on standard output.
+
+    stdin JSON → hosts (what does it mean?) → acts (one verb) → hosts (how is it said?) → stdout
+
+A new process for every prompt, so every import counts: nothing here needs more than the standard library
+until a memory has to be found. Whatever happens it ends with 0 and within its time, and what went wrong is
+told through the host's own channel, once in a session: a broken memory never stops the agent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from nagori.edges.hooks.hosts import HOSTS, guess, moment, reply
+from nagori.edges.hooks.moment import Answer, At, Moment
+
+LONGEST_INPUT = 64 * 1024 * 1024
+SECONDS = {At.SESSION_START: 8.0, At.PROMPT: 6.0, At.BEFORE_TOOL: 3.0, At.SESSION_END: 1.0}
+USUALLY = 5.0
+OFF = "NAGORI_HOOKS_OFF"  # set for programs that we start ourselves, so that they do not call us back
+
+
+class Late(BaseException):
+    """The time is up. Not an Exception: nothing on the way may swallow it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read, act, answer. Never raises, never ends with anything but 0."""
+    try:
+        said = answer(list(sys.argv[1:] if arguments is None else arguments), sys.stdin.buffer)
+        if said:
+            sys.stdout.write(said + "\n")
+        sys.stdout.flush()
+    except BaseException:  # a closed pipe, a machine without memory: there is nobody left to tell
+        with suppress(BaseException):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def answer(arguments: list[str], source: object) -> str:
+    """What to print for what a host says."""
+    if os.environ.get(OFF):
+        return ""
+    payload = _read(source)
+    if payload is None:
+        return ""
+    name = _option(arguments, "--host") or guess(payload)
+    if name not in HOSTS:
+        name = "raw"
+    heard = moment(name, payload, _option(arguments, "--event"))
+    return reply(name, heard, _careful(heard)) if heard else ""
+
+
+def _option(arguments: list[str], name: str) -> str | None:
+    at = arguments.index(name) + 1 if name in arguments else len(arguments)
+    return arguments[at] if at < len(arguments) else None
+
+
+def _read(source: object) -> dict[str, object] | None:
+    """The object on standard input, or None: any bytes may come."""
+    data = source.read(LONGEST_INPUT + 1)  # type: ignore[attr-defined]
+    if len(data) > LONGEST_INPUT:
+        return None
+    try:
+        payload = json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return payload if isinstance(payload, dict) else None
+
+
+def _careful(heard: Moment) -> Answer:
+    """The answer, or in trouble a notice, or at the worst silence."""
+    folder = None
+    try:
+        with _in_time(SECONDS.get(heard.at, USUALLY)):
+            from nagori.config import load
+            from nagori.edges.hooks.acts import act
+            from nagori.paths import data_dir
+
+            config = load().config
+            folder = data_dir(os.environ, config.general.data_dir).absolute()
+            done = act(heard, config, folder)
+        _mark(folder, heard, None)
+        return done
+    except BaseException as trouble:
+        with suppress(BaseException):
+            return _trouble(heard, folder, trouble)
+        return Answer()
+
+
+def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answer:
+    """What the user is told, once in a session for each kind of trouble."""
+    from nagori.edges.hooks.trouble import notice
+
+    said = notice(trouble)
+    if folder is None:
+        return Answer(notice=said)
+    with suppress(OSError):
+        _mark(folder, heard, said)
+    from nagori.edges.hooks.notes import Notes
+
+    notes = Notes.of(folder, heard.session)
+    if not notes.first_time(said):
+        return Answer()
+    with suppress(OSError):
+        notes.save(heard.session)
+    return Answer(notice=said)
+
+
+def _mark(folder: Path, heard: Moment, failure: str | None) -> None:
+    """For `nagori doctor`: what fired last, and what failed."""
+    with suppress(OSError):
+        place = folder / "hosts"
+        name = f"{'failed' if failure else 'fired'}-{heard.at.value.replace(' ', '-')}"
+        if failure or not place.is_dir():
+            from nagori.paths import private_dir
+
+            private_dir(place)
+        descriptor = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.write(descriptor, f"{heard.host}\n{failure or ''}\n".encode())
+        os.close(descriptor)
+
+
+@contextmanager
+def _in_time(seconds: float) -> Iterator[None]:
+    """Raise Late when the time is up; on systems without timers the host's own limit has to do."""
+    import signal
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def late(number: int, frame: object) -> None:
+        raise Late
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

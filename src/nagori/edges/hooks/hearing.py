@@ -1,0 +1,130 @@
+"""What a hook writes down: raw turns, into the journal, before anything else is done.
+
+A hook makes no memories. It appends what it heard, scrubbed of private passages and secrets, and leaves; the
+worker forms memories of it later. If the journal cannot be written (somebody holds it, it is damaged), the
+words go into a file of their own in `spool/`, which the worker takes from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from nagori.config import Config
+from nagori.core.bookkeeping import Space
+from nagori.core.fold import Event
+from nagori.core.privacy import redact_secrets, strip_private
+from nagori.core.text import clean
+from nagori.edges.hooks.moment import At, Moment
+from nagori.edges.project import project_of
+from nagori.errors import JournalError
+from nagori.journal import FileJournal, decode, encode
+from nagori.paths import open_private, private_dir
+
+ROLES = {
+    At.PROMPT: "user",
+    At.TURN_END: "assistant",
+    At.SUBAGENT_END: "assistant",
+    At.COMPACTED: "summary",
+    At.TOOL_FAILED: "tool",
+}
+LONGEST = 200_000  # characters of one turn: nobody says more, programs do
+_OWN_BLOCK = re.compile(r"<memories\b[^>]*>.*?(?:</memories>|\Z)", re.DOTALL)
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
+
+
+def heard(moment: Moment, config: Config, now: object) -> Event | None:
+    """The event of a moment in which something was said; None when nothing is left of it."""
+    role = ROLES.get(moment.at)
+    text = _said(moment, config) if role else ""
+    if not role or not text:
+        return None
+    data = {
+        "host": moment.host,
+        "session": moment.session,
+        "role": role,
+        "text": text,
+        "project": project_of(moment.folder),
+        "ref": moment.ref,
+        "speaker": moment.speaker if moment.at is At.SUBAGENT_END else None,
+        "transcript": moment.transcript,
+    }
+    said = {name: value for name, value in data.items() if value is not None}
+    return Event("heard", now, said, by="host")  # type: ignore[arg-type]
+
+
+def _said(moment: Moment, config: Config) -> str:
+    text = moment.text
+    if moment.at is At.TOOL_FAILED:
+        text = _failure(moment)
+    elif moment.at is At.COMPACTED and (found := _SUMMARY.search(text)):
+        text = found[1]
+    elif moment.at is At.SUBAGENT_END and not moment.speaker:
+        return ""  # a compaction's own helper: its recap comes as such
+    if "<memories" in text or "<system-reminder" in text:
+        text = _REMINDER.sub("", _OWN_BLOCK.sub("", text))
+    return scrubbed(text, config)
+
+
+def _failure(moment: Moment) -> str:
+    error = " ".join(moment.error.split())[:1000]
+    return f"{moment.tool or 'tool'} {moment.target}: {error}" if error else ""
+
+
+def scrubbed(text: str, config: Config) -> str:
+    """`text` as it may be written down [ruling 27]."""
+    text = clean(text[:LONGEST])
+    if config.privacy.strip_private:
+        text = strip_private(text)
+    if config.privacy.redact_secrets:
+        text, _ = redact_secrets(text)
+    return text.strip()
+
+
+# --- writing down ---------------------------------------------------------------------------------
+
+
+def write_down(folder: Path, space: Space, events: Sequence[Event]) -> None:
+    """Keep `events`: in the journal, or else beside it. OSError when neither can be written."""
+    if not events:
+        return
+    journal = FileJournal(folder / "journal")
+    try:
+        private_dir(folder)
+        with journal.locked(space):
+            journal.append(space, events)
+    except (JournalError, OSError):
+        spool(folder, space, events)
+
+
+def spool(folder: Path, space: Space, events: Sequence[Event]) -> Path:
+    """A file of its own, in the journal's words."""
+    place = private_dir(folder / "spool")
+    name = f"{time.time_ns():020d}-{os.getpid()}"
+    block, _ = encode(events, 0)
+    body = json.dumps(list(space)).encode() + b"\n" + block
+    descriptor = open_private(place / f"{name}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        os.write(descriptor, body)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    final = place / f"{name}.jsonl"
+    (place / f"{name}.new").rename(final)
+    return final
+
+
+def spooled(folder: Path) -> Iterator[tuple[Path, Space, list[Event]]]:
+    """What waits beside the journal, oldest first; what cannot be read is left where it is."""
+    for path in sorted((folder / "spool").glob("*.jsonl")):
+        try:
+            head, _, rest = path.read_bytes().partition(b"\n")
+            tenant, user = json.loads(head)
+            yield path, (str(tenant), str(user)), decode(rest)
+        except (OSError, ValueError, JournalError):
+            path.rename(path.with_suffix(".unreadable"))
