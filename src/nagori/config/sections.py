@@ -127,6 +127,8 @@ class Privacy(Value):
 class Hooks(Value):
     """What a program that calls us may ask for."""
 
+    enabled: bool = knob(True, "listen to hosts at all; programs that nagori starts itself turn it off")
+    worker: bool = knob(True, "start a worker in the background when there is work for it")
     user: str = knob("me", "whose memory a host's conversations go to")
     top_k: int = knob(6, "at most so many memories for a prompt", lo=0, hi=100)
     floor: float = knob(0.25, "least certainty of what is told unasked", lo=0.0, hi=1.0)

@@ -157,9 +157,40 @@ def findings(session: Session) -> list[Finding]:
         return []
     wanted = launcher.texts(session.folder, session.voice("launcher_lost"), _environment(session))
     if launcher.is_current(session.folder, wanted):
-        return [Finding("hooks", "ok", ", ".join(calling))]
+        return [Finding("hooks", "ok", ", ".join(calling)), _rehearsed(session), *_fired(session)]
     detail = f"{', '.join(calling)}: the launcher is missing or calls another environment"
     return [Finding("hooks", "warn", detail, "nagori init")]
+
+
+def _rehearsed(session: Session) -> Finding:
+    """Whether a fact told to the installed hook in one session comes back in the next."""
+    from nagori.edges.hooks.rehearsal import rehearse
+
+    fault = rehearse(launcher.hook_command("claude-code", session.folder))
+    if fault:
+        return Finding("rehearsal", "fail", fault, "nagori init; nagori verify")
+    return Finding("rehearsal", "ok", "a fact told in one session came back in the next")
+
+
+def _fired(session: Session) -> list[Finding]:
+    """What hosts called last, what went wrong then, and what the worker could not do."""
+    from nagori.edges.hooks.rehearsal import fired
+    from nagori.edges.worker import LOG
+
+    last = list(fired(session.folder))
+    found = [
+        Finding("last call", "warn", f"{f.moment} ({f.host}) {f.at:%Y-%m-%d %H:%M}: {f.failure}")
+        for f in last
+        if f.failure
+    ]
+    calls = [f"{f.moment} ({f.host}) {f.at:%Y-%m-%d %H:%M}" for f in last if not f.failure][:3]
+    if calls:
+        found.insert(0, Finding("last call", "ok", ", ".join(calls)))
+    log = session.folder / LOG
+    if log.exists():
+        trouble = log.read_text(encoding="utf-8", errors="replace").strip()
+        found.append(Finding("worker", "warn", trouble, "nagori work"))
+    return found
 
 
 # ── showing, asking, doing ───────────────────────────────────────────────────────────────────────

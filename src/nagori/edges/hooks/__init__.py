@@ -22,7 +22,6 @@ from nagori.edges.hooks.moment import Answer, At, Moment
 LONGEST_INPUT = 64 * 1024 * 1024
 SECONDS = {At.SESSION_START: 8.0, At.PROMPT: 6.0, At.BEFORE_TOOL: 3.0, At.SESSION_END: 1.0}
 USUALLY = 5.0
-OFF = "NAGORI_HOOKS_OFF"  # set for programs that we start ourselves, so that they do not call us back
 
 
 class Late(BaseException):
@@ -43,8 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def answer(arguments: list[str], source: object) -> str:
     """What to print for what a host says."""
-    if os.environ.get(OFF):
-        return ""
     payload = _read(source)
     if payload is None:
         return ""

@@ -8,6 +8,7 @@ the others      nothing to say: the worker is started if there is work for it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -30,16 +31,28 @@ WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTI
 
 def act(moment: Moment, config: Config, folder: Path) -> Answer:
     """Do what the moment asks for."""
-    scope = Scope(user=config.hooks.user, project=project_of(moment.folder))
-    event = heard(moment, config, SystemClock().now())
+    if not config.hooks.enabled:
+        return SILENCE
+    scope = _whose(moment, config)
+    event = heard(moment, scope.project, config, SystemClock().now())
     if event is not None:
         write_down(folder, scope.space, [event])
-    if moment.at in WORK:
+    if moment.at in WORK and config.hooks.worker:
         from nagori.edges.worker.start import start
 
         start(folder)
     say = SAYINGS.get(moment.at)
     return say(moment, config, folder, scope) if say else SILENCE
+
+
+def _whose(moment: Moment, config: Config) -> Scope:
+    """The memory of whoever works there; the command line's own variables say otherwise if they are set."""
+    said = os.environ.get
+    return Scope(
+        user=said("NAGORI_USER") or config.hooks.user,
+        tenant=said("NAGORI_TENANT") or Scope().tenant,
+        project=said("NAGORI_PROJECT") or project_of(moment.folder),
+    )
 
 
 def _open(config: Config, folder: Path, scope: Scope) -> Nagori:
@@ -68,7 +81,8 @@ def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
         last = "" if moment.source == "resume" else _last_session(memory, moment.session, config)
     notes.show(each.id for each in shown)
     notes.save(moment.session)
-    start(folder)  # what a killed session left behind
+    if config.hooks.worker:
+        start(folder)  # what a killed session left behind
     story = f"<last-session>\n{plain_lines(last, plain)}\n</last-session>" if last else ""
     return Answer("\n".join(part for part in (text, story) if part))
 

@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from nagori.config import Config
@@ -20,7 +21,6 @@ from nagori.core.fold import Event
 from nagori.core.privacy import redact_secrets, strip_private
 from nagori.core.text import clean
 from nagori.edges.hooks.moment import At, Moment
-from nagori.edges.project import project_of
 from nagori.errors import JournalError
 from nagori.journal import FileJournal, decode, encode
 from nagori.paths import open_private, private_dir
@@ -38,7 +38,7 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
 
 
-def heard(moment: Moment, config: Config, now: object) -> Event | None:
+def heard(moment: Moment, project: str | None, config: Config, now: datetime) -> Event | None:
     """The event of a moment in which something was said; None when nothing is left of it."""
     role = ROLES.get(moment.at)
     text = _said(moment, config) if role else ""
@@ -49,13 +49,13 @@ def heard(moment: Moment, config: Config, now: object) -> Event | None:
         "session": moment.session,
         "role": role,
         "text": text,
-        "project": project_of(moment.folder),
+        "project": project,
         "ref": moment.ref,
         "speaker": moment.speaker if moment.at is At.SUBAGENT_END else None,
         "transcript": moment.transcript,
     }
     said = {name: value for name, value in data.items() if value is not None}
-    return Event("heard", now, said, by="host")  # type: ignore[arg-type]
+    return Event("heard", now, said, by="host")
 
 
 def _said(moment: Moment, config: Config) -> str:

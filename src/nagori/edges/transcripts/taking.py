@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from nagori.app import Nagori
-from nagori.core.model import Memory, Turn
+from nagori.core.model import Filter, Memory, Turn
 from nagori.core.values import replace
 from nagori.edges.project import project_of
 from nagori.edges.transcripts import claude_code, claude_mem, mem0, notes
@@ -15,6 +16,8 @@ from nagori.parts import Progress, no_progress
 from nagori.services.exchange import Imported
 from nagori.services.remember import AT_ONCE, Draft
 
+LIVE = "-live"  # how the worker marks the source of what hooks heard
+MOST_OF_A_SESSION = 100_000
 BUNDLE = 1_000_000  # characters of turns that are held at once
 
 # Every other memory that can be read: a function from a file to drafts, which names what it cannot take.
@@ -87,15 +90,25 @@ def take_transcripts(
 
 
 def _take_one(memory: Nagori, tally: Tally, path: Path, heard: set[int], report: Taken) -> None:
-    project = memory.scope.project or project_of(claude_code.about(path).cwd)
+    about = claude_code.about(path)
+    project = memory.scope.project or project_of(about.cwd)
     there = memory.within(replace(memory.scope, project=project))
     passed = claude_code.Passed()
-    for bundle in _bundles(_unheard(claude_code.read(path, passed=passed), heard)):
+    begun = _live_since(there, about.session)
+    turns = (turn for turn in claude_code.read(path, passed=passed) if begun is None or turn.at < begun)
+    for bundle in _bundles(_unheard(turns, heard)):
         before = tally.formed
         ids = {kept.id for kept in _form(there, bundle, report)}
         report.added += tally.formed - before
         report.known += len(ids) - (tally.formed - before)
     report.passed += passed.total
+
+
+def _live_since(memory: Nagori, session: str) -> datetime | None:
+    """From when on hooks told us themselves what was said: that is not read a second time from the file."""
+    known = memory.list(Filter(session=session, forgotten=True, archived=True), limit=MOST_OF_A_SESSION)
+    live = [each.created for each in known if LIVE in (each.source.uri or "").partition(":")[0]]
+    return min(live, default=None)
 
 
 def _unheard(turns: Iterable[Turn], heard: set[int]) -> Iterator[Turn]:

@@ -19,7 +19,7 @@ CODE = "import sys; sys.path[:] = {path!r}; from nagori.edges.worker import main
 
 def start(folder: Path) -> bool:
     """Whether a worker was started."""
-    if os.environ.get("NAGORI_WORKER") == "off" or is_working(folder):
+    if is_working(folder):
         return False
     command = [sys.executable, "-I", "-S", "-c", CODE.format(path=sys.path, folder=str(folder))]
     if not hasattr(os, "fork"):
