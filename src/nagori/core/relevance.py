@@ -98,7 +98,7 @@ def certainty(heard: float | None, cosine: float | None, unrelated: tuple[float,
     if cosine is None:
         return _odds(-2.2 + 5.7 * (heard or 0.0))
     nearness = (cosine - unrelated[0]) / unrelated[1]
-    return _odds(-2.4 + 1.6 * nearness if heard is None else -2.6 + 1.35 * nearness + 4.2 * heard)
+    return _odds(-2.0 + 1.6 * nearness if heard is None else -2.6 + 1.35 * nearness + 4.2 * heard)
 
 
 def _odds(logarithm: float) -> float:

@@ -109,7 +109,7 @@ def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer
     if not text:
         return SILENCE
     notes = Notes.of(folder, moment.session)
-    k = config.hooks.top_k
+    k = config.hooks.most
     with _open(config, folder, scope) as memory:
         floor = max(config.hooks.floor, config.retrieval.floor)
         found = memory.recall(text, 3 * k, session=moment.session, floor=floor, mark=False)
