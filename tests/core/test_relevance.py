@@ -221,3 +221,4 @@ def test_more_words_and_a_nearer_meaning_never_lower_the_certainty(
     assert certainty(min(1.0, heard + more), cosine, usual) >= sure
     assert certainty(heard, min(1.0, cosine + more), usual) >= sure
     assert certainty(min(1.0, heard + more), None, usual) >= certainty(heard, None, usual)
+    assert certainty(heard, cosine, usual, same_language=False) >= sure

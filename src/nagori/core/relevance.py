@@ -90,15 +90,18 @@ def weighed(terms: Mapping[str, float]) -> float:
     return sum([WEIGHTS[name] * value for name, value in terms.items() if name in WEIGHTS])
 
 
-def certainty(heard: float | None, cosine: float | None, unrelated: tuple[float, float]) -> float:
+def certainty(
+    heard: float, cosine: float | None, unrelated: tuple[float, float], *, same_language: bool = True
+) -> float:
     """How likely a memory is about the matter at all, 0 to 1. `heard` is the share of the question's words,
-    by their rarity, that stand in or around it, or None where they cannot: the memory speaks another
-    language. `unrelated` are mean and spread of the model's cosines between texts that have nothing to do
-    with each other."""
+    by their rarity, that stand in or around it. `unrelated` are mean and spread of the model's cosines
+    between texts that have nothing to do with each other."""
     if cosine is None:
-        return _odds(-2.2 + 5.7 * (heard or 0.0))
+        return _odds(-2.2 + 5.7 * heard)
     nearness = (cosine - unrelated[0]) / unrelated[1]
-    return _odds(-2.0 + 1.6 * nearness if heard is None else -2.6 + 1.35 * nearness + 4.2 * heard)
+    usual = -2.6 + 1.35 * nearness + 4.2 * heard
+    # Across languages no word need be shared, and texts lie farther apart than their meanings.
+    return _odds(usual if same_language else max(usual, -1.8 + nearness))
 
 
 def _odds(logarithm: float) -> float:

@@ -62,8 +62,8 @@ def fused(parts: Parts, scope: Scope, asked: Asked, evidence: Evidence, n: int) 
     for memory in finalists:
         id, strength = memory.id, retention(parts, memory)
         factors = _factors(parts, asked, memory, strength)
-        heard = terms[id]["heard"] if is_japanese(memory.searchable) is japanese else None
-        sure = certainty(heard, evidence.cosines.get(id, least), unrelated)
+        same = is_japanese(memory.searchable) is japanese
+        sure = certainty(terms[id]["heard"], evidence.cosines.get(id, least), unrelated, same_language=same)
         told = terms[id] | factors | {"newness": lifts.get(id, 0.0), "certainty": sure}
         total = odds[id] + told["newness"] + sum(log(factor) for factor in factors.values())
         found[id] = Recollection(memory, total, strength, told)
