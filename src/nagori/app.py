@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
     Made = TypeVar("Made")
 
+    from nagori.core.cycle import Plan
     from nagori.protocols import Clock, Embedder, Observer, Store
     from nagori.services.backup import Saved
+    from nagori.services.cycle import Night
     from nagori.services.exchange import Imported
     from nagori.services.explain import Explanation, Status
     from nagori.services.remember import Draft
@@ -186,6 +188,31 @@ class Nagori:
         from nagori.services import protect
 
         return protect.unprotect(self.parts, self.scope, self.show(id).id)
+
+    def archive(self, id: str) -> Memory:
+        """Put a memory away; it can still be found and brought back."""
+        from nagori.services import cycle
+
+        return cycle.archive(self.parts, self.scope, id)
+
+    def unarchive(self, id: str) -> Memory:
+        """Bring a memory back whole, while its full words are kept."""
+        from nagori.services import cycle
+
+        return cycle.unarchive(self.parts, self.scope, id)
+
+    def plan(self) -> Plan:
+        """What a cycle would do now, and why; nothing is done."""
+        from nagori.services import cycle
+
+        return cycle.plan(self.parts, self.scope.space)
+
+    def cycle(self, plan: Plan | None = None, progress: Progress = no_progress) -> Night:
+        """Strengthen what was recalled, let the rest fade, archive, revive: one night. Run twice, the
+        second time changes nothing."""
+        from nagori.services import cycle
+
+        return cycle.run(self.parts, self.scope.space, plan, progress)
 
     def forget(self, id: str) -> Memory:
         """Hide it from every recall; `undo` brings it back."""

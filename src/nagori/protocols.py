@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Placed, Space, Vector
+from nagori.core.cycle import Census, LifeRow, Rules
 from nagori.core.fold import Event
-from nagori.core.model import Filter, Hit, Memory, Relation, Scope
+from nagori.core.model import Filter, Hit, Level, Memory, Relation, Scope
 from nagori.core.relevance import Evidence
 
 
@@ -151,6 +152,19 @@ class Store(Protocol):
     ) -> Evidence:
         """Everything `core.relevance` wants to know about a question: the places of its words (but for
         words that nearly every memory has), the n nearest in meaning, and sketches of all of them."""
+        ...
+
+    def census(self, space: Space) -> Census:
+        """How many memories stand at each level, for the cycle; forgotten ones are not counted."""
+        ...
+
+    def due(self, space: Space, rules: Rules, now: datetime) -> list[LifeRow]:
+        """Every memory for which a night may have something to do by itself (see `core.cycle.plan_cycle`);
+        an engine may give more."""
+        ...
+
+    def weakest(self, space: Space, level: Level, n: int, rules: Rules, now: datetime) -> list[LifeRow]:
+        """The n weakest of a level that are not protected: by strength, then oldest, then least recalled."""
         ...
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:

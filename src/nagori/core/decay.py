@@ -138,18 +138,21 @@ def _weekly_curve(recalls: int, rule: Weekly) -> Curve:
 
 
 class Law(Value):
-    """The curve of a memory, and whether a recall makes it younger.
+    """The curve from intensity, coefficient and recalls, and whether a recall makes a memory younger.
 
     001 halves the age and slows the decay; 000 counts the recalls inside its formula and leaves age alone.
     """
 
-    curve: Callable[[Memory, Weekly], Curve]
+    of: Callable[[float, float, int, Weekly], Curve]
     rejuvenates: bool
+
+    def curve(self, memory: Memory, rule: Weekly) -> Curve:
+        return self.of(memory.emotion.intensity, memory.coefficient, memory.recalls, rule)
 
 
 LAWS: dict[str, Law] = {
-    "emotional": Law(lambda memory, _: Curve(memory.emotion.intensity, memory.coefficient), rejuvenates=True),
-    "weekly": Law(lambda memory, rule: _weekly_curve(memory.recalls, rule), rejuvenates=False),
+    "emotional": Law(lambda intensity, coefficient, *_: Curve(intensity, coefficient), rejuvenates=True),
+    "weekly": Law(lambda _, __, recalls, rule: _weekly_curve(recalls, rule), rejuvenates=False),
 }
 
 
@@ -189,18 +192,29 @@ def strengthen(memory: Memory, now: datetime, law: Retention, recall: Reinforcem
     Under a law that rejuvenates the age shrinks and the coefficient grows; under both the recall counts.
     """
     moment = utc(now, "now")
-    counted = {"recalls": memory.recalls + 1, "strengthened_at": moment}
-    if not LAWS[law.law].rejuvenates:
-        return memory.but(**counted)
-    age = memory_days(memory, moment)
-    younger = _before(moment, age * recall.memory_days_reduction)
-    raised = min(law.max_decay_coefficient, memory.coefficient + recall.decay_coefficient_boost)
+    frozen = memory.archived_at and utc(memory.archived_at, "memory.archived_at")
+    anchor, coefficient = younger(memory.anchor, memory.coefficient, moment, law, recall, frozen)
     return memory.but(
-        # an anchor in the future (a clock that ran ahead) or a coefficient above the limit stays
-        anchor=max(utc(memory.anchor, "memory.anchor"), younger),
-        coefficient=max(memory.coefficient, raised),
-        **counted,
+        anchor=anchor, coefficient=coefficient, recalls=memory.recalls + 1, strengthened_at=moment
     )
+
+
+def younger(
+    anchor: datetime,
+    coefficient: float,
+    now: datetime,
+    law: Retention,
+    recall: Reinforcement,
+    frozen: datetime | None = None,
+) -> tuple[datetime, float]:
+    """Anchor and coefficient after one earned recall; `frozen` is when its age stopped."""
+    anchor = utc(anchor, "memory.anchor")
+    if not LAWS[law.law].rejuvenates:
+        return anchor, coefficient
+    age = days_between(anchor, min(now, frozen) if frozen else now)
+    raised = min(law.max_decay_coefficient, coefficient + recall.decay_coefficient_boost)
+    # an anchor in the future (a clock that ran ahead) or a coefficient above the limit stays
+    return max(anchor, _before(now, age * recall.memory_days_reduction)), max(coefficient, raised)
 
 
 def revival_score(

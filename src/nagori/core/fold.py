@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
-from nagori.core.model import Category, Emotion, Kind, Level, Memory, Privacy, Relation, Text
+from nagori.core.model import Category, Emotion, Kind, Level, Memory, Privacy, Relation, Text, utc
 from nagori.core.record import from_record, relation_of
 from nagori.core.values import Value, fresh, replace
 from nagori.errors import JournalTooNew
@@ -150,6 +150,79 @@ def _superseded(event: Event, look: Look) -> Iterator[Change]:
         yield memory.but(superseded_by=event.data.get("by"))
 
 
+def _strengthened(event: Event, look: Look) -> Iterator[Change]:
+    """What a recall earned [E5]; the numbers stand in the event, so that a later law changes no past."""
+    if memory := _named(event, look):
+        yield memory.but(
+            anchor=_moment(event.data["anchor"]),
+            coefficient=float(event.data["coefficient"]),
+            recalls=memory.recalls + 1,
+            strengthened_at=event.at,
+        )
+
+
+def _faded(event: Event, look: Look) -> Iterator[Change]:
+    if memory := _named(event, look):
+        level = Level(event.data["level"])
+        texts = memory.texts | {level: Text(event.data["text"]["trigger"], event.data["text"]["content"])}
+        yield memory.but(level=level, texts=texts)
+
+
+def _archived(event: Event, look: Look) -> Iterator[Change]:
+    """Frozen at this moment, as a trace; its full words stay until the grace is over [rulings 8, L4]."""
+    if memory := _named(event, look):
+        text = event.data.get("text")
+        trace = {Level.TRACE: Text(text["trigger"], text["content"])} if text else {}
+        yield memory.but(
+            level=Level.ARCHIVED,
+            texts=memory.texts | trace,
+            archived_at=event.at,
+            archive_reason=event.data.get("reason"),
+            keep_until=None,
+            revival_at=None,
+        )
+
+
+def _revived(event: Event, look: Look) -> Iterator[Change]:
+    if memory := _named(event, look):
+        yield memory.but(**_out_of_archive(event, Level.TRACE), recalls=memory.recalls + 1)
+
+
+def _restored(event: Event, look: Look) -> Iterator[Change]:
+    """Whole again [L5]."""
+    if memory := _named(event, look):
+        texts = {Level.FULL: memory.texts[Level.FULL]} if Level.FULL in memory.texts else memory.texts
+        yield memory.but(**_out_of_archive(event, Level.FULL), texts=texts)
+
+
+def _out_of_archive(event: Event, level: Level) -> dict[str, Any]:
+    return {
+        "level": level,
+        "anchor": _moment(event.data["anchor"]),
+        "keep_until": _moment(event.data["keep_until"]),
+        "strengthened_at": event.at,
+        "archived_at": None,
+        "archive_reason": None,
+        "revival_at": None,
+    }
+
+
+def _postponed(event: Event, look: Look) -> Iterator[Change]:
+    if memory := _named(event, look):
+        yield memory.but(revival_at=_moment(event.data["until"]))
+
+
+def _purged(event: Event, look: Look) -> Iterator[Change]:
+    """Only the trace stays. A memory that has no other words keeps what it has."""
+    if memory := _named(event, look):
+        left = {level: text for level, text in memory.texts.items() if level is Level.TRACE}
+        yield memory.but(texts=left or memory.texts)
+
+
+def _moment(said: str) -> datetime:
+    return utc(datetime.fromisoformat(said))
+
+
 def _linked(event: Event, look: Look) -> Iterator[Change]:
     if event.memory:
         yield relation_of(event.memory, event.data), True
@@ -181,6 +254,13 @@ EFFECTS: dict[str, Effect] = {
     "unprotected": _unprotected,
     "forgotten": _forgotten,
     "superseded": _superseded,
+    "strengthened": _strengthened,
+    "faded": _faded,
+    "archived": _archived,
+    "revived": _revived,
+    "postponed": _postponed,
+    "restored": _restored,
+    "purged": _purged,
     "linked": _linked,
     "unlinked": _unlinked,
     "undone": _restated,

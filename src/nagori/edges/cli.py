@@ -18,7 +18,7 @@ from rich.console import Console
 from nagori import __version__
 from nagori.config import load
 from nagori.core.model import Scope
-from nagori.edges.commands import change, find, host, install, keep, move, upkeep
+from nagori.edges.commands import change, cycle, find, host, install, keep, move, upkeep
 from nagori.edges.session import Session, print_json
 from nagori.edges.words import Voice, language
 from nagori.errors import LimitReached, NagoriError
@@ -38,6 +38,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "unprotect": change.unprotect,
     "forget": change.forget,
     "undo": change.undo,
+    "archive": cycle.archive,
+    "unarchive": cycle.unarchive,
+    "cycle": cycle.cycle,
     "export": move.export,
     "import": move.import_,
     "verify": upkeep.verify,

@@ -19,7 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-UNDOABLE = frozenset({"edited", "protected", "unprotected", "forgotten", "superseded", "imported", "formed"})
+UNDOABLE = frozenset(
+    {"edited", "protected", "unprotected", "forgotten", "superseded", "imported", "formed"}
+    | {"faded", "archived", "revived", "restored"}
+)
 
 
 def edit(parts: Parts, scope: Scope, id: str, changes: Edit) -> Memory:
@@ -28,7 +31,7 @@ def edit(parts: Parts, scope: Scope, id: str, changes: Edit) -> Memory:
     data = _edited(parts, memory, changes)
     if not data:
         raise InvalidInput("edit", "nothing to change")
-    return _change(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
+    return change_seen(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
 
 
 def forget(parts: Parts, scope: Scope, id: str) -> Memory:
@@ -36,7 +39,7 @@ def forget(parts: Parts, scope: Scope, id: str) -> Memory:
     memory = see(parts, scope, id)
     if memory.forgotten:
         return memory
-    return _change(parts, scope, memory, Event("forgotten", parts.clock.now(), {}, memory.id))
+    return change_seen(parts, scope, memory, Event("forgotten", parts.clock.now(), {}, memory.id))
 
 
 def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
@@ -53,10 +56,10 @@ def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
     told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
     before = fold(told_again, {}).memories[memory.id]
     event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
-    return _change(parts, scope, memory, event), last.type
+    return change_seen(parts, scope, memory, event), last.type
 
 
-def _change(parts: Parts, scope: Scope, seen: Memory, event: Event) -> Memory:
+def change_seen(parts: Parts, scope: Scope, seen: Memory, event: Event) -> Memory:
     """Make one change to a memory as it was seen; Conflict if somebody was faster. The vector of the new
     words is computed before, so that row, words and vector change together."""
     after = fold([event], {seen.id: seen}).memories[seen.id]

@@ -15,7 +15,9 @@ from pathlib import Path
 from statistics import pstdev
 
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
-from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope, micros
+from nagori.core.cycle import Census, LifeRow, Rules, life_row
+from nagori.core.decay import retention
+from nagori.core.model import ALIVE, Filter, Hit, Level, Memory, Relation, Scope, micros
 from nagori.core.ranking import cosine
 from nagori.core.relevance import Evidence, Sketch
 from nagori.core.selection import index_words, passes, sees
@@ -161,6 +163,22 @@ class MemoryStore:
             usual=(sum(every) / len(every), pstdev(every) or 1.0),
             sketches={m.id: _sketch(m, bags[m.id].total()) for m in meant if m.id in found},
         )
+
+    def census(self, space: Space) -> Census:
+        alive = [m for m in self._room(space).memories.values() if not m.forgotten]
+        levels = Counter(m.level for m in alive if not m.protected)
+        return Census(dict(levels), sum(m.protected for m in alive))
+
+    def due(self, space: Space, rules: Rules, now: datetime) -> list[LifeRow]:
+        return [life_row(m) for m in self._room(space).memories.values() if not m.forgotten]
+
+    def weakest(self, space: Space, level: Level, n: int, rules: Rules, now: datetime) -> list[LifeRow]:
+        here = [m for m in self._room(space).memories.values() if m.level is level]
+        here = [m for m in here if not (m.forgotten or m.protected)]
+        here.sort(
+            key=lambda m: (retention(m, now, rules.retention, rules.weekly), m.created, m.recalls, m.id)
+        )
+        return [life_row(m) for m in here[:n]]
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         wanted, room = set(ids), self._room(scope.space)

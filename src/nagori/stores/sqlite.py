@@ -4,7 +4,8 @@ WAL with `BEGIN IMMEDIATE` for every write: readers never wait, writers take tur
 NORMAL because the journal, not this file, is what acknowledges: a power cut may take the last commits
 away, and the next open applies them again. Deleted text is overwritten (`secure_delete`).
 
-How things are found is in `_search.py` and `_evidence.py`, how they are kept in `_writing.py`.
+How things are found is in `_search.py` and `_evidence.py`, how they are kept in `_writing.py`, what the cycle
+asks in `_life.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ from nagori.stores.migrate import migrate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any
+
+    from nagori.core.cycle import Census, LifeRow, Rules
+    from nagori.core.model import Level
 
 BUSY_MS = 30_000
 PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
@@ -170,6 +175,24 @@ class SqliteStore:
             return evidence(
                 db, scope, self._number(db, scope.space), words, vector if known else None, known, n, filter
             )
+
+    def census(self, space: Space) -> Census:
+        from nagori.stores import _life as life  # of the night: a recall need not load it
+
+        with self._reading() as db:
+            return life.census(db, self._number(db, space))
+
+    def due(self, space: Space, rules: Rules, now: datetime) -> list[LifeRow]:
+        from nagori.stores import _life as life
+
+        with self._reading() as db:
+            return life.due(db, self._number(db, space), rules, now)
+
+    def weakest(self, space: Space, level: Level, n: int, rules: Rules, now: datetime) -> list[LifeRow]:
+        from nagori.stores import _life as life
+
+        with self._reading() as db:
+            return life.weakest(db, self._number(db, space), level, n, rules, now)
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         with self._reading() as db:

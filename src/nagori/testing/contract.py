@@ -13,10 +13,14 @@ import random
 from array import array
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
-from nagori.core.bookkeeping import Batch, Cursor, LogEntry, Vector
+from nagori.core.bookkeeping import Batch, Cursor, LogEntry, Space, Vector
+from nagori.core.cycle import Rules, plan_cycle
+from nagori.core.decay import Retention, Weekly
+from nagori.core.life import Archive, Capacity, Compression
 from nagori.core.model import (
     Category,
     Emotion,
@@ -437,7 +441,27 @@ class StoreContract:
             ids = [f"mem_{n}" for n in range(12)]
             assert store.relations(scope, ids) == oracle.relations(scope, ids)
             assert store.count(scope, "m3") == oracle.count(scope, "m3")
+            assert store.census(scope.space) == oracle.census(scope.space)
+            for rules in _RULES:
+                assert _plan(store, scope.space, rules) == _plan(oracle, scope.space, rules)
         assert store.check() == []
+
+
+_RULES = (
+    Rules(),
+    Rules(compression=Compression(min_population=3)),
+    Rules(retention=Retention(law="weekly"), capacity=Capacity(limit=5)),
+    Rules(weekly=Weekly(boost_mode="multiplicative"), retention=Retention(law="weekly")),
+    Rules(archive=Archive(auto_delete_enabled=True, retention_days=1, grace_days=0)),
+)
+
+
+def _plan(store: Store, space: Space, rules: Rules) -> list[tuple[str, str, str]]:
+    """What a night would do, as an engine tells it: the same, however little it shows."""
+    now = BIRTH + timedelta(days=9)
+    weakest = partial(store.weakest, space, rules=rules, now=now)
+    plan = plan_cycle(store.due(space, rules, now), store.census(space), rules, now, weakest)
+    return sorted((step.id, step.act, step.reason) for step in plan.steps)
 
 
 _WORDS = ("lantern", "river", "copper", "月", "京都")
@@ -457,20 +481,26 @@ def _random_changes(
 ) -> tuple[list[Memory], dict[Relation, bool], dict[str, bytes], Scope]:
     memories = {}
     for _ in range(dice.randint(0, 3)):
-        id = f"mem_{dice.randrange(12)}"
+        id, level = f"mem_{dice.randrange(12)}", dice.choice(list(Level))
         memories[id] = memory(
             id,
             " ".join(dice.choices(_WORDS, k=3)),
             version=dice.randrange(1, 99),
             created=BIRTH + timedelta(minutes=dice.randrange(1000)),
             kind=dice.choice(list(Kind)),
-            level=dice.choice(list(Level)),
+            level=level,
+            archived_at=BIRTH + timedelta(days=dice.randrange(5)) if level is Level.ARCHIVED else None,
             privacy=dice.choice(list(Privacy)),
             project=dice.choice([None, "p", "q"]),
             agent=dice.choice([None, "a1", "a2"]),
             role=dice.choice([None, "coder", "critic"]),
             protected=dice.random() < 0.2,
             forgotten_at=BIRTH if dice.random() < 0.2 else None,
+            recalled_at=BIRTH + timedelta(days=dice.randrange(9)) if dice.random() < 0.3 else None,
+            revival_at=BIRTH + timedelta(days=dice.randrange(15)) if dice.random() < 0.3 else None,
+            emotion=Emotion(dice.randrange(100)),
+            coefficient=dice.choice([0.7, 0.95, 1.0]),
+            recalls=dice.randrange(4),
         )
     ends = (f"mem_{dice.randrange(12)}", f"mem_{dice.randrange(12)}")
     links = {Relation(*ends, dice.choice(list(RelationType))): dice.random() < 0.8}

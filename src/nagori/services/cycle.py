@@ -1,0 +1,236 @@
+"""The cycle: what happens to memories while nobody asks for them. A plan first, then its steps.
+
+    lease → plan (core.cycle, pure) → for each handful of steps:
+        read the memories → make the shorter words and their vectors, outside any lock
+        → lock, look whether they are still the ones that were read → one write
+
+A memory that changed meanwhile is left for the next night. A cycle that is killed leaves what it has done;
+the next one plans the rest. The first thing that went wrong with a memory is told and the others go on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+
+from nagori.core.bookkeeping import Space
+from nagori.core.compress import summarised, traced
+from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Plan, Rules, Step, plan_cycle
+from nagori.core.fold import Event, fold
+from nagori.core.model import Level, Memory, Scope, Text
+from nagori.core.values import Value, batched, fresh
+from nagori.errors import Conflict, NotFound
+from nagori.journal import try_lock
+from nagori.parts import Parts, Progress, no_progress
+from nagori.paths import open_private, private_dir
+from nagori.services.change import change_seen, see
+from nagori.services.remember import embed
+
+AT_ONCE = 100  # steps of one write: short enough that nobody waits for it
+LEASE = "cycle.lock"
+LAST = "cycle.last"
+
+
+class Night(Value, frozen=False):
+    """What a cycle did."""
+
+    plan: Plan
+    done: int = 0
+    left: list[str] = fresh(list)  # changed meanwhile, or could not be done
+    steps_on: Counter[str] = fresh(Counter)  # a memory may be strengthened and fade in one night
+    bytes_before: int = 0  # of the words of what faded
+    bytes_after: int = 0
+
+
+def rules_of(parts: Parts) -> Rules:
+    config = parts.config
+    return Rules(
+        retention=config.retention,
+        weekly=config.weekly,
+        recall=config.recall,
+        levels=config.levels,
+        compression=config.compression,
+        archive=config.archive,
+        capacity=config.capacity,
+    )
+
+
+def plan(parts: Parts, space: Space) -> Plan:
+    """What a cycle would do now."""
+    parts.ledger.catch_up(space)
+    rules, now, store = rules_of(parts), parts.clock.now(), parts.store
+    due = store.due(space, rules, now)
+    census = store.census(space)
+    return plan_cycle(due, census, rules, now, lambda level, n: store.weakest(space, level, n, rules, now))
+
+
+def run(parts: Parts, space: Space, planned: Plan | None = None, progress: Progress = no_progress) -> Night:
+    """Plan and do it. Conflict when somebody else is at it."""
+    with lease(parts, space):
+        night = Night(planned or plan(parts, space))
+        steps = night.plan.steps
+        for bundle in batched(steps, AT_ONCE):
+            _do(parts, space, bundle, night)
+            progress(min(night.done + len(night.left), len(steps)), len(steps))
+        _note_time(parts, space, night.plan)
+    return night
+
+
+@contextmanager
+def lease(parts: Parts, space: Space) -> Iterator[None]:
+    """One cycle at a time for a space; the system takes the lease back from the dead."""
+    folder = private_dir(parts.journal.folder(space))
+    descriptor = open_private(folder / LEASE, os.O_RDWR | os.O_CREAT)
+    try:
+        if not try_lock(descriptor):
+            raise Conflict("another cycle is running")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def hours_since(parts: Parts, space: Space) -> float | None:
+    """How long ago the last cycle ended; None if never, or if its note lies in the future [ruling 6]."""
+    try:
+        last = (parts.journal.folder(space) / LAST).stat().st_mtime
+    except OSError:
+        return None
+    hours = (parts.clock.now().timestamp() - last) / 3600
+    return hours if hours >= 0 else None
+
+
+def _note_time(parts: Parts, space: Space, plan: Plan) -> None:
+    path = parts.journal.folder(space) / LAST
+    os.close(open_private(path, os.O_WRONLY | os.O_CREAT))
+    os.utime(path, (plan.now.timestamp(), plan.now.timestamp()))
+
+
+# --- doing ----------------------------------------------------------------------------------------
+
+
+def _do(parts: Parts, space: Space, steps: Sequence[Step], night: Night) -> None:
+    """One handful of steps: words and vectors first, then one write."""
+    seen = parts.store.look(space, [step.id for step in steps])
+    after = dict(seen)
+    events: list[Event] = []
+    for step in steps:
+        memory = after.get(step.id)
+        if memory is None or memory.version != step.version + night.steps_on[step.id]:
+            night.left.append(step.id)
+            continue
+        event = _event(memory, step, night)
+        after |= fold([event], after).memories
+        events.append(event)
+        night.steps_on[step.id] += 1
+    changed = [memory for id, memory in after.items() if memory.digest != seen[id].digest]
+    vectors = embed(parts, Scope(tenant=space[0], user=space[1]), changed)
+
+    def decide() -> list[Event]:
+        known = parts.store.look(space, list(seen))
+        moved = {id for id, memory in seen.items() if id not in known or known[id].version != memory.version}
+        night.left.extend(moved)
+        return [event for event in events if event.memory not in moved]
+
+    night.done += len(parts.ledger.write(space, decide, vectors))
+
+
+def _event(memory: Memory, step: Step, night: Night) -> Event:
+    data = ACTS[step.act](memory, step, night)
+    type = TYPES[step.act]
+    return Event(type, night.plan.now, {**data, "reason": step.reason}, memory.id, by="cycle")
+
+
+def _strengthen(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+    assert step.anchor is not None
+    return {"anchor": step.anchor.isoformat(), "coefficient": step.coefficient}
+
+
+def _fade(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+    assert step.level is not None
+    text = shorter(memory, step.level)
+    before, after = len(memory.text.whole.encode()), len(text.whole.encode())
+    night.bytes_before += before
+    night.bytes_after += after
+    sizes = {"score": round(step.score, 3), "before": before, "after": after}
+    return {"level": int(step.level), "text": {"trigger": text.trigger, "content": text.content}, **sizes}
+
+
+def _archive(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+    """A trace is made even of what goes from the top: it is what will be left [L4]."""
+    if Level.TRACE in memory.texts:
+        return {"score": round(step.score, 3)}
+    told = _fade(memory, Step(step.id, step.version, "fade", step.reason, step.score, Level.TRACE), night)
+    del told["level"]
+    return told
+
+
+def _revive(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+    assert step.anchor is not None
+    keep = night.plan.now + timedelta(microseconds=AGAIN_AFTER)
+    return {"anchor": step.anchor.isoformat(), "keep_until": keep.isoformat(), "score": round(step.score, 3)}
+
+
+def _postpone(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+    return {"until": (night.plan.now + timedelta(microseconds=POSTPONED)).isoformat()}
+
+
+def _nothing(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+    return {"score": round(step.score, 3)}
+
+
+ACTS: dict[str, Callable[[Memory, Step, Night], dict[str, object]]] = {
+    "strengthen": _strengthen,
+    "fade": _fade,
+    "archive": _archive,
+    "revive": _revive,
+    "postpone": _postpone,
+    "purge": _nothing,
+    "forget": _nothing,
+}
+TYPES = {
+    "strengthen": "strengthened",
+    "fade": "faded",
+    "archive": "archived",
+    "revive": "revived",
+    "postpone": "postponed",
+    "purge": "purged",
+    "forget": "forgotten",
+}
+
+
+def shorter(memory: Memory, level: Level) -> Text:
+    """What is left of a memory at `level`, made from the fullest words there are."""
+    fullest = memory.texts[min(memory.texts)]
+    if level is Level.SUMMARY:
+        return summarised(fullest, memory.emotion)
+    return traced(fullest, memory.emotion)
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+def archive(parts: Parts, scope: Scope, id: str) -> Memory:
+    """Put a memory away by hand [L4]; it can still be found, and brought back."""
+    parts.ledger.catch_up(scope.space)
+    memory = see(parts, scope, id)
+    if memory.archived:
+        return memory
+    night = Night(Plan(parts.clock.now(), parts.store.census(scope.space)))
+    step = Step(memory.id, memory.version, "archive", "manual", level=Level.ARCHIVED)
+    return change_seen(parts, scope, memory, _event(memory, step, night))
+
+
+def unarchive(parts: Parts, scope: Scope, id: str) -> Memory:
+    """Bring a memory back whole, while its full words are kept [L5]. It is as strong as when it was put
+    away, and is left alone for a week."""
+    parts.ledger.catch_up(scope.space)
+    memory, now = see(parts, scope, id), parts.clock.now()
+    if Level.FULL not in memory.texts:
+        raise NotFound(memory.id)
+    stood_still = now - memory.archived_at if memory.archived_at else timedelta()
+    keep = now + timedelta(microseconds=AGAIN_AFTER)
+    data = {"anchor": (memory.anchor + stood_still).isoformat(), "keep_until": keep.isoformat()}
+    return change_seen(parts, scope, memory, Event("restored", now, data, memory.id))
