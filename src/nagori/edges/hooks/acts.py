@@ -100,8 +100,10 @@ def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer
         floor = max(config.hooks.floor, config.retrieval.floor)
         found = memory.recall(text, 3 * k, session=moment.session, floor=floor, mark=False)
         zone = memory.parts.clock.zone
-    own = None if COMPACTED in notes.told else moment.session
-    new = [r.memory for r in found if r.memory.id not in notes.shown and (r.memory.source.session != own)]
+    before = {moment.session} if COMPACTED not in notes.told else set[str]()
+    new = [
+        r.memory for r in found if r.memory.id not in notes.shown and r.memory.source.session not in before
+    ]
     return _shown(new[:k], zone, config, folder, scope, notes, moment)
 
 

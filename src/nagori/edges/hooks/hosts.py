@@ -72,7 +72,7 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
         for key in host.fields[field]:
             value = payload.get(key)
             if isinstance(value, str) and value:
-                return value[:most]
+                return _whole(value[:most])
         return ""
 
     called = event or said("event", 100)
@@ -100,6 +100,11 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
         error=failed,
         source=said("source", 100) or None,
     )
+
+
+def _whole(text: str) -> str:
+    """`text` as it can be written down: JSON may hold half a character, a file cannot."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _target(tool_input: object) -> str:
