@@ -464,7 +464,7 @@ def test_a_turn_that_cannot_be_taken_is_named_and_the_others_are_taken(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nagori.errors import InvalidInput
-    from nagori.services import remember
+    from nagori.services import form, remember
 
     compose = remember.compose
 
@@ -473,7 +473,7 @@ def test_a_turn_that_cannot_be_taken_is_named_and_the_others_are_taken(
             raise InvalidInput("content", "missing")
         return compose(parts, scope, draft)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(remember, "compose", picky)
+    monkeypatch.setattr(form, "compose", picky)  # where it is used: others may have loaded it before
     path = written(tmp_path / "a.jsonl", *(line("user", word, word) for word in ("sweet", "sour", "salty")))
     answer = run("import", "--from", "claude-code", path)
     assert counts(answer) == (1, 1, 2, 0, 0)
