@@ -1,7 +1,6 @@
 """The real hook in a test's world: installed as a user would, its worker waited for, its memories read."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -111,6 +110,3 @@ def told(world: World) -> list[str]:
     lines = [json.loads(line) for path in world.transcripts for line in path.read_text("utf-8").splitlines()]
     notes = [line.get("attachment") or {} for line in lines if isinstance(line, Mapping)]
     return [str(note["content"]) for note in notes if note.get("type") == "hook_system_message"]
-
-
-AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
