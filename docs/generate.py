@@ -62,7 +62,7 @@ def settings() -> str:
         + ", ".join(f"`{name}` for `{key}`" for name, key in config.SHORT_NAMES.items())
         + ". "
         + ", ".join(f"`{name}`" for name in config.NOT_SETTINGS)
-        + " say which file and who is asking; they are not settings.\n",
+        + " say which file, who is asking and what stays off; they are not settings.\n",
         "An unknown or impossible setting is an error that names it, and all faults are told at once. "
         "[config.schema.json](config.schema.json) lets an editor check the file while you type.\n",
         "**Some settings are ahead of the code**: they belong to parts that are still to come, such as the "

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from .claude import Run
 from .messages_api import Question, plain
@@ -20,7 +21,7 @@ def injected(question: Question) -> list[tuple[str, str]]:
 
 def _marked(text: str) -> Iterator[tuple[str, str]]:
     begins = list(BEGINS.finditer(text))
-    for begin, following in zip(begins, [*begins[1:], None], strict=True):
+    for begin, following in zip_longest(begins, begins[1:]):
         rest = text[begin.end() : following.start() if following else None]
         yield begin[1], ENDS.split(rest, maxsplit=1)[0].strip()
 

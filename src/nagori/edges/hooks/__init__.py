@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def answer(arguments: list[str], source: object) -> str:
     """What to print for what a host says."""
-    payload = _read(source)
+    with _in_time(USUALLY):  # a host that never closes its end must not keep us
+        payload = _read(source)
     if payload is None:
         return ""
     name = _option(arguments, "--host") or guess(payload)

@@ -15,7 +15,7 @@ from pathlib import Path
 from nagori.adapters.clock import SystemClock
 from nagori.config import Config
 from nagori.core.fold import Event
-from nagori.core.model import Filter, Kind, Memory, Scope
+from nagori.core.model import Filter, Kind, Memory, Scope, Trust
 from nagori.edges.hooks.hearing import heard, write_down
 from nagori.edges.hooks.moment import SILENCE, Answer, At, Moment
 from nagori.edges.hooks.notes import Notes
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nagori.app import Nagori
 
 COMPACTED = "compacted"  # a note: this session's own beginning is no longer before the model
+SHORT_ANSWER = 30  # characters of an assistant's answer that says nothing by itself
 WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
 
 
@@ -114,9 +115,20 @@ def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer
         floor = max(config.hooks.floor, config.retrieval.floor)
         found = memory.recall(text, 3 * k, session=moment.session, floor=floor, mark=False)
         zone = memory.parts.clock.zone
-    own = None if COMPACTED in notes.told else moment.session
-    new = [r.memory for r in found if r.memory.id not in notes.shown and (r.memory.source.session != own)]
+    before = {moment.session} if COMPACTED not in notes.told else set[str]()
+    new = [
+        r.memory
+        for r in found
+        if r.memory.id not in notes.shown and r.memory.source.session not in before and _tells(r.memory)
+    ]
     return _shown(new[:k], zone, config, folder, scope, notes, moment)
+
+
+def _tells(memory: Memory) -> bool:
+    """ "Understood." and わかりました。 are answers that answer nothing any more."""
+    said = memory.text.content
+    short = len(said) < (SHORT_ANSWER if said.isascii() else SHORT_ANSWER // 2)
+    return not (memory.trust is Trust.ASSISTANT and short)
 
 
 def _question(prompt: str) -> str:

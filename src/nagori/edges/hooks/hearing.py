@@ -93,13 +93,17 @@ def write_down(folder: Path, space: Space, events: Sequence[Event]) -> None:
     """Keep `events`: in the journal, or else beside it. OSError when neither can be written."""
     if not events:
         return
-    journal = FileJournal(folder / "journal")
+    journal, kept = FileJournal(folder / "journal"), False
     try:
         private_dir(folder)
         with journal.locked(space):
             journal.append(space, events)
-    except (JournalError, OSError):
-        spool(folder, space, events)
+            kept = True
+    except BaseException as trouble:  # also when our time is up while somebody else holds the journal
+        if not kept:
+            spool(folder, space, events)
+        if not isinstance(trouble, (JournalError, OSError)):
+            raise
 
 
 def spool(folder: Path, space: Space, events: Sequence[Event]) -> Path:

@@ -33,7 +33,8 @@ TARGETS = (
 
 
 class Host(Value):
-    """How to read and answer one host. `fields` name where a payload says something, the first that does."""
+    """How to read and answer one host. `fields` name where a payload says something, the first that does;
+    a dot leads into an object."""
 
     events: Mapping[str, At]
     fields: Mapping[str, tuple[str, ...]]
@@ -56,6 +57,9 @@ USUAL = {
     "error": ("error", "error_message"),
     "source": ("source", "reason"),
 }
+GEMINI = USUAL | {"error": ("tool_response.error.message", "tool_response.error")}
+CURSOR = USUAL | {"answer": ("text", "summary")}  # of the agent, of a subagent
+COPILOT = USUAL | {"speaker": ("agentName",)}
 SAID = {
     At.PROMPT: "prompt",
     At.TURN_END: "answer",
@@ -69,10 +73,10 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
     host = HOSTS[name]
 
     def said(field: str, most: int = LONGEST) -> str:
-        for key in host.fields[field]:
-            value = payload.get(key)
+        for place in host.fields[field]:
+            value = _found(payload, place)
             if isinstance(value, str) and value:
-                return value[:most]
+                return _whole(value[:most])
         return ""
 
     called = event or said("event", 100)
@@ -80,6 +84,8 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
     session = said("session", 200)
     if at is None or not session:
         return None
+    if at is At.PROMPT and payload.get("agent_id"):
+        return None  # what a model told its helper: nobody's own words
     failed = said("error", 20_000)
     if at is At.TOOL_DONE and failed:  # hosts with one event for both
         at = At.TOOL_FAILED
@@ -102,14 +108,31 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
     )
 
 
+def _found(payload: object, place: str) -> object:
+    """What stands at a place such as `tool_response.error`."""
+    for name in place.split("."):
+        payload = payload.get(name) if isinstance(payload, dict) else None
+    return payload
+
+
+def _whole(text: str) -> str:
+    """`text` as it can be written down: JSON may hold half a character, a file cannot."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _target(tool_input: object) -> str:
     """What a tool is used on, in one line."""
+    if isinstance(tool_input, str) and tool_input.startswith("{"):  # Copilot: JSON in a string
+        try:
+            tool_input = json.loads(tool_input)
+        except (ValueError, RecursionError):
+            return ""
     if not isinstance(tool_input, dict):
         return ""
     for name in TARGETS:
         value = tool_input.get(name)
         if isinstance(value, str) and value.strip():
-            return " ".join(value[:2000].split())[:300]
+            return _whole(" ".join(value[:2000].split())[:300])
     return ""
 
 
@@ -211,8 +234,8 @@ COPILOT_EVENTS = {
 HOSTS: dict[str, Host] = {
     "claude-code": Host(CLAUDE_EVENTS, USUAL, _claude),
     "codex": Host(CLAUDE_EVENTS, USUAL, _claude),
-    "gemini": Host(GEMINI_EVENTS, USUAL, _gemini),
-    "cursor": Host(CURSOR_EVENTS, USUAL, _cursor),
-    "copilot": Host(COPILOT_EVENTS, USUAL, _copilot),
+    "gemini": Host(GEMINI_EVENTS, GEMINI, _gemini),
+    "cursor": Host(CURSOR_EVENTS, CURSOR, _cursor),
+    "copilot": Host(COPILOT_EVENTS, COPILOT, _copilot),
     "raw": Host({at.value: at for at in At} | CLAUDE_EVENTS, USUAL, _raw),
 }

@@ -18,6 +18,7 @@ from nagori.edges.hooks.notes import sweep
 from nagori.edges.worker.drain import drain, finish_killed, is_drained
 from nagori.edges.worker.start import take
 from nagori.errors import NagoriError
+from nagori.journal import FileJournal
 
 SECONDS = 600.0  # then it goes, and the next hook starts another
 LOG = "worker.log"
@@ -36,33 +37,41 @@ def work(folder: Path, until: float = float("inf")) -> int:
     formed = 0
     while (lock := take(folder)) is not None:
         try:
-            done, more = _work(folder, until)
+            done, well = _work(folder, until)
         finally:
             os.close(lock)
         formed += done
-        if not more:
+        # Only now: whoever wrote while we held the lock started no worker, whoever writes later will.
+        if not well or time.monotonic() > until or not _waits(folder):
             break
     return formed
 
 
 def _work(folder: Path, until: float) -> tuple[int, bool]:
-    """One round; whether there is reason for another: something came while nobody could take it."""
+    """One round; whether all went well."""
     formed = 0
     try:
         with Nagori.open(folder) as memory:
             _take_spool(memory, folder)
-            finish_killed(memory)
             for space in memory.parts.journal.spaces():
                 formed += drain(memory, space, until)
+            finish_killed(memory)  # after the answers that were heard; what it adds is another round's work
             sweep(folder)
             (folder / LOG).unlink(missing_ok=True)
-            waiting = time.monotonic() < until and not all(
-                is_drained(memory, space) for space in memory.parts.journal.spaces()
-            )
-            return formed, waiting
+            return formed, True
     except (NagoriError, OSError) as trouble:
         _complain(folder, trouble)
         return formed, False  # tried again when the next hook comes
+
+
+def _waits(folder: Path) -> bool:
+    """Whether there is something to do, in the journal or beside it."""
+    journal = FileJournal(folder / "journal")
+    try:
+        beside = next((folder / "spool").glob("*.jsonl"), None) is not None
+        return beside or not all(is_drained(journal, space) for space in journal.spaces())
+    except (NagoriError, OSError):
+        return False
 
 
 def _take_spool(memory: Nagori, folder: Path) -> None:

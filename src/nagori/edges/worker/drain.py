@@ -17,6 +17,7 @@ from nagori.edges.hooks.hearing import scrubbed
 from nagori.edges.transcripts import claude_code
 from nagori.edges.worker.drained import Drained
 from nagori.errors import InvalidInput
+from nagori.journal import FileJournal
 from nagori.services.remember import Draft
 
 TYPE_CHECKING = False
@@ -55,10 +56,10 @@ def drain(memory: Nagori, space: Space, until: float = float("inf")) -> int:
     return formed
 
 
-def is_drained(memory: Nagori, space: Space) -> bool:
-    journal = memory.parts.journal
+def is_drained(journal: FileJournal, space: Space) -> bool:
+    """Whether nothing can be read that was not read; a line that a killed writer left torn does not count."""
     cursor = Drained.of(journal.folder(space)).cursor
-    return (cursor.segment, cursor.offset) == journal.end(space)
+    return next(iter(journal.read(space, cursor)), None) is None
 
 
 def _numbered(run: Iterable[Placed], state: Drained) -> Iterator[_Heard]:
@@ -149,6 +150,8 @@ def _answers(memory: Nagori, session: str, waiting: Mapping[str, Any]) -> Iterat
     if read is None or path.suffix != ".jsonl" or not path.is_file():
         return
     since = _since(waiting)
+    if memory.parts.clock.now().timestamp() - path.stat().st_mtime < KILLED.total_seconds():
+        return  # a file that still grows belongs to a session that lives: its hook will tell the answer
     kept: dict[str, Any] = {
         name: waiting[name] for name in ("host", "session", "project", "ref") if name in waiting
     }
