@@ -102,9 +102,7 @@ def test_what_this_session_said_is_told_back_only_after_a_compaction(data: Path)
     assert "やかん" in call(**asked, prompt_id="3")["hookSpecificOutput"]["additionalContext"]
 
 
-def test_a_hook_that_is_turned_off_hears_and_says_nothing(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hook_that_is_off_hears_and_says_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_HOOKS__ENABLED", "false")
     assert call(prompt="The kettle is blue.") == {}
     assert working(data) == 0
