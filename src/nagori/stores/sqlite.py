@@ -34,7 +34,11 @@ from nagori.stores.migrate import migrate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any
+
+    from nagori.core.bookkeeping import Measures
+    from nagori.core.life import Tiers
 
 BUSY_MS = 30_000
 PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
@@ -231,6 +235,12 @@ class SqliteStore:
             superseded=sum(row[3] for row in rows),
             unembedded=sum(row[4] for row in rows),
         )
+
+    def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
+        from nagori.stores._measure import measure  # no hook ever asks
+
+        with self._reading() as db:
+            return measure(db, scope, self._number(db, scope.space), now, tiers)
 
     # --- upkeep ---------------------------------------------------------------------------------
 
