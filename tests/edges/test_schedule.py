@@ -205,6 +205,7 @@ def test_the_command_offers_every_kind() -> None:
 
 CRONTAB = """#!/bin/sh
 [ -e "$FAKE/forbidden" ] && { echo "You are not allowed to use this program" >&2; exit 1; }
+[ -e "$FAKE/slow" ] && [ "$1" = -l ] && exec sleep 5
 case "$1" in
   -l) cat "$FAKE/crontab" 2>/dev/null || { echo "no crontab for me" >&2; exit 1; } ;;
   -r) rm "$FAKE/crontab" ;;
@@ -335,6 +336,17 @@ def test_a_crontab_that_cannot_be_read_is_never_replaced(machine: Machine) -> No
     assert machine.crontab == "precious\n"
     assert machine.run("schedule", "install", "--kind", "systemd", "--yes")[0] == 0  # others do not care
     assert machine.run("schedule", "show")[0] == 0
+
+
+def test_a_crontab_that_does_not_answer_is_never_replaced(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine.fake / "crontab").write_text("precious\n")
+    (machine.fake / "slow").touch()
+    monkeypatch.setattr(timetable, "SECONDS", 0.2)
+    code, _, err = machine.run("schedule", "install", "--kind", "cron", "--yes")
+    assert (code, machine.crontab) == (2, "precious\n")
+    assert "no answer" in err
 
 
 def test_a_crontab_in_another_encoding_survives(machine: Machine) -> None:

@@ -229,12 +229,12 @@ def _home(env: Mapping[str, str]) -> Path:
 def _read_crontab() -> str | None:
     """The user's crontab. Only when cron says that there is none may we think so: the next thing that
     happens may be that it is replaced."""
-    done = _run(["crontab", "-l"])
-    if done is None:
+    if shutil.which("crontab") is None:
         return None
-    if done.returncode == 0:
+    done = _run(["crontab", "-l"])
+    if done is not None and done.returncode == 0:
         return done.stdout.decode("utf-8", "surrogateescape") or None
-    trouble = done.stderr.decode("utf-8", "replace").strip()
+    trouble = done.stderr.decode("utf-8", "replace").strip() if done else "no answer"
     if "no crontab" in trouble:
         return None
     raise InvalidInput("crontab", "{path}: {reason}", path="crontab -l", reason=trouble)
@@ -244,7 +244,7 @@ def _write_crontab(text: str | None) -> None:
     command = ["crontab", "-r"] if text is None else ["crontab", "-"]
     done = _run(command, (text or "").encode("utf-8", "surrogateescape"))
     if done is None or done.returncode != 0:
-        reason = done.stderr.decode("utf-8", "replace").strip() if done else "not found"
+        reason = done.stderr.decode("utf-8", "replace").strip() if done else "no answer"
         raise InvalidInput("crontab", "{path}: {reason}", path=" ".join(command), reason=reason)
 
 
