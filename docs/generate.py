@@ -169,7 +169,10 @@ def api() -> str:
 
 
 TAKEN = ("Question", "Edit")
-ANSWERED = ("Explanation", "Status", "Counts", "Proof", "Verdict", "Damage", "Finding", "Imported", "Saved")
+ANSWERED = (
+    *("Explanation", "Status", "Counts", "Measures", "Usage"),
+    *("Proof", "Verdict", "Damage", "Finding", "Imported", "Saved"),
+)
 
 
 def _answers() -> list[type]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     Made = TypeVar("Made")
 
+    from nagori.core.bookkeeping import Measures
+    from nagori.core.cost import Usage
     from nagori.core.cycle import Plan
     from nagori.protocols import Clock, Embedder, Observer, Store
     from nagori.services.backup import Saved
@@ -168,6 +170,18 @@ class Nagori:
 
         return explain.status(self.parts, self.scope)
 
+    def measure(self) -> Measures:
+        """How the memories divide over kinds and tiers, and how far they are compressed."""
+        from nagori.services import explain
+
+        return explain.measure(self.parts, self.scope)
+
+    def usage(self) -> Usage | None:
+        """How much is remembered a day, and how long it is, over the last month; None if nothing is."""
+        from nagori.services import usage
+
+        return usage.usage(self.parts, self.scope)
+
     # --- changing -------------------------------------------------------------------------------
 
     def edit(self, id: str, **changes: Any) -> Memory:
@@ -176,6 +190,13 @@ class Nagori:
 
         self.parts.ledger.catch_up(self.scope.space)
         return change.edit(self.parts, self.scope, id, _made(remember.Edit, **changes))
+
+    def feedback(self, id: str, good: bool) -> Memory:
+        """Say that a memory was useful, or was not: it grows stronger or weaker, once a day at most."""
+        from nagori.services import change
+
+        self.parts.ledger.catch_up(self.scope.space)
+        return change.feedback(self.parts, self.scope, id, good)
 
     def protect(self, id: str, release: Sequence[str] = ()) -> Memory:
         """Never let it fade; `release` lets others go to make room."""

@@ -13,9 +13,10 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Placed, Space, Vector
+from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Measures, Placed, Space, Vector
 from nagori.core.cycle import Census, LifeRow, Rules
 from nagori.core.fold import Event
+from nagori.core.life import Tiers
 from nagori.core.model import Filter, Hit, Level, Memory, Relation, Scope
 from nagori.core.relevance import Evidence
 
@@ -188,6 +189,10 @@ class Store(Protocol):
         ...
 
     def count(self, scope: Scope, model: str | None = None) -> Counts: ...
+
+    def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
+        """Kinds, tiers (of the age since the anchor, standing still in the archive) and characters."""
+        ...
 
     def check(self) -> list[str]:
         """Faults found by looking at everything; empty = sound."""

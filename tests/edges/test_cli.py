@@ -70,6 +70,7 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path) -> None:
         ["why", id, "--for", "tea"],
         ["status"],
         ["edit", id, "green tea"],
+        ["thumb", "up", id],
         ["protect", id],
         ["unprotect", id],
         ["forget", id],
@@ -82,10 +83,15 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path) -> None:
         ["restore", tmp_path / "b.tar", "--yes"],
         ["doctor"],
         ["config"],
+        ["cost"],
+        ["schedule", "show"],
         ["remember", "more"],
         ["init", "--yes"],
         ["uninstall", "--yes"],
         ["work"],
+        ["cycle"],
+        ["archive", id],
+        ["unarchive", id],
     ]
     for command in commands:
         answer = run(*command, "--json")

@@ -385,7 +385,7 @@ def test_two_who_edit_at_once_do_not_overwrite_each_other(memory: Nagori) -> Non
         "edited", memory.parts.clock.now(), {"text": {"trigger": "", "content": "2nd"}}, kept.id
     )
     with pytest.raises(Conflict):
-        change._change(memory.parts, memory.scope, seen, event)
+        change.change_seen(memory.parts, memory.scope, seen, event)
     assert memory.show(kept.id).text.content == "first"
 
 

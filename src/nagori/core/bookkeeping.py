@@ -74,5 +74,20 @@ class Counts(Value):
         return sum(self.levels.values())
 
 
+class Measures(Value):
+    """What is there, looked at closely: memories alive, the archive among them, by kind and by tier; and the
+    characters of those below level 1 whose full text is still kept, as shown now and in full."""
+
+    kinds: Mapping[str, int]
+    tiers: Mapping[str, int]
+    shown: int
+    whole: int
+
+    @property
+    def compression(self) -> float:
+        """The share of the characters that is no longer shown [L9]; 0 while nothing is compressed."""
+        return 1 - self.shown / self.whole if self.whole else 0.0
+
+
 def quiet(name: str, **fields: object) -> None:
     """The observer that keeps silent."""

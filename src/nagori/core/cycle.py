@@ -41,15 +41,11 @@ LifeRow = namedtuple(
 
 def life_row(memory: Memory) -> LifeRow:
     """A memory as the cycle sees it."""
-    plain = ("id", "version", "level"), ("coefficient", "recalls", "protected")
-    times = ("recalled_at", "strengthened_at", "archived_at", "keep_until", "revival_at")
-    return LifeRow(
-        *(getattr(memory, name) for name in plain[0]),
-        *(micros(memory.created), micros(memory.anchor), memory.emotion.intensity),
-        *(getattr(memory, name) for name in plain[1]),
-        *(micros(getattr(memory, name)) for name in times),
-        Level.FULL in memory.texts,
-    )
+    fields = {name: getattr(memory, name) for name in ("id", "version", "level", "coefficient", "recalls")}
+    times = ("created", "anchor", "recalled_at", "strengthened_at", "archived_at", "keep_until", "revival_at")
+    fields |= {name: micros(getattr(memory, name)) for name in times}
+    whole = Level.FULL in memory.texts
+    return LifeRow(**fields, intensity=memory.emotion.intensity, protected=memory.protected, full=whole)
 
 
 class Rules(Value):

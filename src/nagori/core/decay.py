@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from nagori.core.knobs import knob
-from nagori.core.model import Category, Kind, Level, Memory, days_between, utc
-from nagori.core.values import Value
+from nagori.core.model import Category, Emotion, Kind, Level, Memory, days_between, utc
+from nagori.core.values import Value, replace
 
 FULL_SCALE = 100.0
 DAYS_A_WEEK = 7.0
 EARLIEST = datetime.min.replace(tzinfo=UTC)
+THUMB = 10.0  # what one judgement of the user moves the intensity by, up or down
 
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
@@ -183,7 +184,7 @@ def retention(memory: Memory, now: datetime, law: Retention, rule: Weekly) -> fl
     return LAWS[law.law].curve(memory, rule).at(memory_days(memory, now))
 
 
-# ── recall, revival ──────────────────────────────────────────────────────────────────────────────
+# ── recall, judgement, revival ───────────────────────────────────────────────────────────────────
 
 
 def strengthen(memory: Memory, now: datetime, law: Retention, recall: Reinforcement) -> Memory:
@@ -215,6 +216,20 @@ def younger(
     raised = min(law.max_decay_coefficient, coefficient + recall.decay_coefficient_boost)
     # an anchor in the future (a clock that ran ahead) or a coefficient above the limit stays
     return max(anchor, _before(now, age * recall.memory_days_reduction)), max(coefficient, raised)
+
+
+def judged(memory: Memory, good: bool, law: Retention) -> tuple[Emotion, float]:
+    """Feeling and coefficient after the user said that a memory was useful, or was not [L11].
+
+    The coefficient moves as far as it would have differed at birth: what recalls have earned stays, and
+    praise never makes a memory fade faster.
+    """
+    before = memory.emotion.intensity
+    after = _clip(before + (THUMB if good else -THUMB), FULL_SCALE)
+    born, reborn = (coefficient_for(memory.category, value, memory.kind, law) for value in (before, after))
+    top = max(law.max_decay_coefficient, memory.coefficient)
+    coefficient = min(top, max(0.0, memory.coefficient + reborn - born))
+    return replace(memory.emotion, intensity=after), coefficient
 
 
 def revival_score(

@@ -18,7 +18,7 @@ from rich.console import Console
 from nagori import __version__
 from nagori.config import load
 from nagori.core.model import Scope
-from nagori.edges.commands import change, cycle, find, host, install, keep, move, upkeep
+from nagori.edges.commands import change, cost, cycle, find, host, install, keep, move, schedule, upkeep
 from nagori.edges.session import Session, print_json
 from nagori.edges.words import Voice, language
 from nagori.errors import LimitReached, NagoriError
@@ -34,6 +34,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "why": find.why,
     "status": find.status,
     "edit": change.edit,
+    "thumb": change.thumb,
     "protect": change.protect,
     "unprotect": change.unprotect,
     "forget": change.forget,
@@ -49,6 +50,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "restore": upkeep.restore,
     "doctor": upkeep.doctor,
     "config": upkeep.config,
+    "cost": cost.cost,
+    "schedule": schedule.schedule,
     "init": install.init,
     "hook": host.hook,
     "work": host.work,

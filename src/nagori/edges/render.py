@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text as Styled
 
+from nagori.core.cost import STAGES, Bill
 from nagori.core.fold import Event
 from nagori.core.model import Level, Memory, Recollection
 from nagori.core.record import relation_record, to_record
@@ -110,6 +111,12 @@ def event_json(event: Event) -> dict[str, Any]:
     return {"seq": event.seq, "type": event.type, "at": event.at.isoformat(), "by": event.by}
 
 
+def _event_name(event: Event) -> str:
+    """A judgement is kept as an edit, but nobody's words were corrected."""
+    judgement = event.data.get("feedback")
+    return f"thumb {judgement}" if judgement in ("up", "down") else event.type
+
+
 def explanation_view(why: Explanation, voice: Voice, zone: tzinfo, asked: bool) -> RenderableType:
     """Why a memory is as strong as it is, when it will fade, what happened to it."""
     memory = why.memory
@@ -129,7 +136,7 @@ def explanation_view(why: Explanation, voice: Voice, zone: tzinfo, asked: bool) 
         parts += _score_terms(why.recollection, voice)
     parts.append(Styled(f"\n{voice('history')}", style="dim"))
     parts += [
-        Styled(f"  {event.at.astimezone(zone):%Y-%m-%d %H:%M}  {voice.event(event.type)}")
+        Styled(f"  {event.at.astimezone(zone):%Y-%m-%d %H:%M}  {voice.event(_event_name(event))}")
         for event in why.history
     ]
     parts += [Styled(f"  {r.source} —{r.type}→ {r.target}", style="dim") for r in why.relations]
@@ -219,6 +226,52 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} GiB"
+
+
+def dollars(amount: float) -> str:
+    """US dollars, with as many places as it takes to see anything."""
+    if 0 < amount < 0.0001:
+        return "<$0.0001"
+    return cents(amount) if amount == 0 or amount >= 1 else f"${amount:.4f}"
+
+
+def cents(amount: float) -> str:
+    """US dollars for a narrow column."""
+    if amount == 0:
+        return "$0"
+    if amount < 0.005:
+        return "<1¢"
+    return f"${amount:,.2f}" if amount < 100 else f"${amount:,.0f}"
+
+
+def bill_json(bill: Bill) -> dict[str, Any]:
+    price = bill.price
+    return {
+        "model": price.model,
+        "does": price.does,
+        "input": price.input,
+        "output": price.output,
+        "priced": price.date,
+        "source": price.source,
+        "stages": {name: round(value, 6) for name, value in bill.stages.items()},
+        "memory": round(bill.memory, 9),
+        "month": round(bill.month, 6),
+        "year": round(bill.year, 6),
+    }
+
+
+def cost_table(bills: Iterable[Bill], chosen: Collection[str], voice: Voice) -> Table:
+    """A line for each model; what is configured stands out. Stages are dollars a year."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column(voice("cost_model"), no_wrap=True)
+    for name in ("month", "year", *STAGES):
+        table.add_column(voice(f"cost_{name}"), justify="right", no_wrap=True)
+    table.add_column(voice("cost_priced"), style="dim", no_wrap=True)
+    for bill in bills:
+        spent = [cents(bill.stages[name]) if name in bill.stages else "–" for name in STAGES]
+        cells = [bill.price.model, cents(bill.month), cents(bill.year), *spent, bill.price.date[:7]]
+        table.add_row(*cells, style="bold green" if bill.price.model in chosen else "")
+    return table
 
 
 def findings_view(findings: Iterable[Finding]) -> RenderableType:

@@ -57,6 +57,22 @@ SAID: dict[str, tuple[str, str]] = {
     "nothing": ("nothing comes to mind", "思い当たる記憶がありません"),
     "empty": ("no memories yet; try: nagori remember …", "まだ記憶がありません。nagori remember … をどうぞ"),
     "edited": ("corrected {id}", "直しました {id}"),
+    "thumb_up": (
+        "{id} is dearer now: intensity {before} → {now}",
+        "{id} を強めました（感情強度 {before} → {now}）",
+    ),
+    "thumb_down": (
+        "{id} matters less now: intensity {before} → {now}",
+        "{id} を弱めました（感情強度 {before} → {now}）",
+    ),
+    "thumb_today": (
+        "{id} stays at {now}: it was judged today already; `nagori undo {id}` takes that back",
+        "{id} は {now} のままです。今日はすでに評価済みです（nagori undo {id} で取り消せます）",
+    ),
+    "thumb_end": (
+        "{id} stays at {now}: it cannot go further",
+        "{id} は {now} のままです。これ以上は動きません",
+    ),
     "protected": ("{id} will not fade ({n} of {limit})", "{id} を保護しました（{n}/{limit}）"),
     "unprotected": ("{id} may fade again", "{id} の保護を解きました"),
     "forgotten": (
@@ -144,6 +160,66 @@ SAID: dict[str, tuple[str, str]] = {
     "n_memories": ("{n} memories", "記憶 {n} 件"),
     "n_protected": ("{n} protected", "保護 {n}"),
     "n_waiting": ("{n} waiting", "待ち {n}"),
+    "scheduled": (
+        "{kind} runs the cycle every night, next: {when}",
+        "{kind} が毎晩サイクルを実行します。次回: {when}",
+    ),
+    "scheduled_written": (
+        "{kind} was told about the cycle, but could not be switched on from here",
+        "{kind} にサイクルを書き込みましたが、ここからは有効にできませんでした",
+    ),
+    "scheduled_already": (
+        "nothing to do: {kind} runs the cycle every night, next: {when}",
+        "何もすることはありません: {kind} が毎晩サイクルを実行します。次回: {when}",
+    ),
+    "scheduled_at": ("{kind}: next {when}", "{kind}: 次回 {when}"),
+    "scheduled_idle": (
+        "{kind}: written down, but not switched on ({when} would be next)",
+        "{kind}: 書き込み済みですが、有効になっていません（次回は {when} の予定）",
+    ),
+    "scheduled_old": (
+        "  it differs from today's settings: `nagori schedule install` renews it",
+        "  今の設定と異なります。nagori schedule install で更新できます",
+    ),
+    "not_scheduled": (
+        "nothing is scheduled; hooks run the cycle when it is due",
+        "予約はありません。フックが必要なときにサイクルを実行します",
+    ),
+    "unscheduled": ("taken back from {kinds}", "{kinds} から外しました"),
+    "run_yourself": ("please run this yourself:", "次のコマンドを実行してください:"),
+    "cost_own": (
+        "{per_day} memories a day of {characters} characters, as in your last 30 days",
+        "1日 {per_day} 件、1件 {characters} 文字（直近30日の実績）",
+    ),
+    "cost_given": (
+        "{per_day} memories a day, as you say, of {characters} characters",
+        "1日 {per_day} 件（ご指定）、1件 {characters} 文字",
+    ),
+    "cost_assumed": (
+        "no memories of the last 30 days to go by; reckoned with {per_day} a day of {characters} characters",
+        "直近30日の記憶がないため、1日 {per_day} 件、1件 {characters} 文字として見積もります",
+    ),
+    "cost_nothing": (
+        "it costs nothing: no model is asked that wants money. What others would cost:",
+        "費用はかかりません（有料のモデルを使っていません）。ほかのモデルなら:",
+    ),
+    "cost_configured": (
+        "{models}: {month} a month, {year} a year, {memory} a memory",
+        "{models}: 月 {month}、年 {year}、記憶1件あたり {memory}",
+    ),
+    "cost_capped": (
+        "note: that is {day} a day, more than llm.daily_cap_usd allows ({cap})",
+        "注: 1日あたり {day} で、llm.daily_cap_usd の上限（{cap}）を超えます",
+    ),
+    "cost_unknown": ("no price is known here for {model}", "{model} の価格は分かりません"),
+    "cost_model": ("model", "モデル"),
+    "cost_month": ("month", "月額"),
+    "cost_year": ("year", "年額"),
+    "cost_formation": ("forming", "記憶生成"),
+    "cost_summary": ("1→2", "1→2"),
+    "cost_trace": ("2→3", "2→3"),
+    "cost_embedding": ("vectors", "埋め込み"),
+    "cost_priced": ("priced", "価格"),
     "no_hosts": (
         "none of these programs is here: {hosts}; name one with --host to prepare for it",
         "対応するプログラムが見つかりません: {hosts}（--host で名指しすれば準備できます）",
@@ -197,6 +273,8 @@ EVENTS_JA = {
     "mentioned": "再言及",
     "recalled": "想起",
     "edited": "訂正",
+    "thumb up": "高評価",
+    "thumb down": "低評価",
     "protected": "保護",
     "unprotected": "保護解除",
     "forgotten": "忘却",
@@ -239,6 +317,12 @@ ERRORS: dict[str, str] = {
     "nothing to undo": "取り消すことがありません",
     "nothing would be left; use forget": "何も残らなくなります。forget を使ってください",
     "not an id": "ID ではありません",
+    "{path} was not written by nagori; nothing was touched": (
+        "{path} は nagori が書いたものではありません。何も変えていません"
+    ),
+    "neither systemd nor cron is here; name one of {choices}": (
+        "systemd も cron も見つかりません。{choices} のどれかを指定してください"
+    ),
     "{path} exists already": "{path} はすでにあります",
     "{path} is not a file": "{path} というファイルはありません",
     "a time without a zone; give it one, e.g. datetime.now().astimezone()": "時刻にタイムゾーンがありません",
@@ -322,6 +406,8 @@ FIELDS_JA = {
     "ranking": "順位付け",
     "settings": "設定ファイル",
     "host": "組み込み先",
+    "kind": "種類",
+    "crontab": "crontab",
 }
 
 

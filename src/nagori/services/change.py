@@ -1,4 +1,4 @@
-"""Edit, forget, undo: every memory can be corrected, let go and brought back.
+"""Edit, judge, forget, undo: every memory can be corrected, let go and brought back.
 
 Nothing here destroys: an edit keeps the old words in the journal, forgetting hides, and undo tells the
 story again without the part that was undone.
@@ -6,7 +6,7 @@ story again without the part that was undone.
 
 from __future__ import annotations
 
-from nagori.core.decay import coefficient_for
+from nagori.core.decay import coefficient_for, judged
 from nagori.core.fold import Event, fold
 from nagori.core.model import Memory, Scope, Text
 from nagori.core.record import emotion_record, to_record
@@ -32,6 +32,33 @@ def edit(parts: Parts, scope: Scope, id: str, changes: Edit) -> Memory:
     if not data:
         raise InvalidInput("edit", "nothing to change")
     return change_seen(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
+
+
+def feedback(parts: Parts, scope: Scope, id: str, good: bool) -> Memory:
+    """The user found a memory useful, or not: it gets stronger or weaker, once a day at most [L11].
+
+    A second word on the same day changes nothing, so that no eager button can bury or gild a memory; `undo`
+    takes the first one back.
+    """
+    memory = see(parts, scope, id)
+    emotion, coefficient = judged(memory, good, parts.config.retention)
+    if emotion == memory.emotion or _judged_today(parts, scope, memory):
+        return memory
+    data = {
+        "emotion": emotion_record(emotion),
+        "coefficient": coefficient,
+        "feedback": "up" if good else "down",
+    }
+    return change_seen(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
+
+
+def _judged_today(parts: Parts, scope: Scope, memory: Memory) -> bool:
+    zone = parts.clock.zone
+    today = parts.clock.now().astimezone(zone).date()
+    story = tell(parts, scope, memory.id)
+    taken_back = {event.data["seq"] for event in story if event.type == "undone"}
+    judgements = (e for e in story if "feedback" in e.data and e.seq not in taken_back)
+    return any(event.at.astimezone(zone).date() == today for event in judgements)
 
 
 def forget(parts: Parts, scope: Scope, id: str) -> Memory:

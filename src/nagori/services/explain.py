@@ -1,4 +1,4 @@
-"""Why and status: a memory explains itself, and the store tells how it is."""
+"""Why, status and measures: a memory explains itself, and the store tells how it is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from nagori.core import decay
-from nagori.core.bookkeeping import Counts
+from nagori.core.bookkeeping import Counts, Measures
 from nagori.core.fold import Event
 from nagori.core.life import Tier, entered_at, tier_of
 from nagori.core.model import Level, Memory, Recollection, Relation, Scope
@@ -79,3 +79,9 @@ def status(parts: Parts, scope: Scope) -> Status:
         embedder=embedder.model if embedder else None,
         law=parts.config.retention.law,
     )
+
+
+def measure(parts: Parts, scope: Scope) -> Measures:
+    """The counts that take a look at every memory: for a monitor, not for a status bar."""
+    parts.ledger.catch_up(scope.space)
+    return parts.store.measure(scope, parts.clock.now(), parts.config.tiers)

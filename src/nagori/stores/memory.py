@@ -14,10 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from statistics import pstdev
 
-from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
+from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Measures, Space, Vector
 from nagori.core.cycle import Census, LifeRow, Rules, life_row
-from nagori.core.decay import retention
-from nagori.core.model import ALIVE, Filter, Hit, Level, Memory, Relation, Scope, micros
+from nagori.core.decay import memory_days, retention
+from nagori.core.life import Tiers, tier_of
+from nagori.core.model import ALIVE, Filter, Hit, Level, Memory, Relation, Scope, Text, micros
 from nagori.core.ranking import cosine
 from nagori.core.relevance import Evidence, Sketch
 from nagori.core.selection import index_words, passes, sees
@@ -217,6 +218,16 @@ class MemoryStore:
             unembedded=sum(not self._fresh(room, m, model) for m in alive) if model else 0,
         )
 
+    def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
+        alive = self._alive(scope, Filter(archived=True))
+        short = [m for m in alive if m.level > Level.FULL and Level.FULL in m.texts]
+        return Measures(
+            kinds=dict(sorted(Counter(str(m.kind) for m in alive).items())),
+            tiers=dict(sorted(Counter(str(tier_of(memory_days(m, now), tiers)) for m in alive).items())),
+            shown=sum(_length(m.text) for m in short),
+            whole=sum(_length(m.texts[Level.FULL]) for m in short),
+        )
+
     def check(self) -> list[str]:
         return [
             f"{id}: a vector without a memory"
@@ -263,6 +274,10 @@ def _sketch(memory: Memory, tokens: int) -> Sketch:
     source, text = memory.source, memory.searchable
     place = (source.session, source.turn, source.speaker)
     return Sketch(memory.id, *place, tokens, len(text), asks(text), memory.trust, micros(memory.created))
+
+
+def _length(text: Text) -> int:
+    return len(text.trigger) + len(text.content)
 
 
 def _age(memory: Memory) -> tuple[datetime, str]:

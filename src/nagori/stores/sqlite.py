@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from nagori.core.bookkeeping import Measures
     from nagori.core.cycle import Census, LifeRow, Rules
+    from nagori.core.life import Tiers
     from nagori.core.model import Level
 
 BUSY_MS = 30_000
@@ -254,6 +256,12 @@ class SqliteStore:
             superseded=sum(row[3] for row in rows),
             unembedded=sum(row[4] for row in rows),
         )
+
+    def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
+        from nagori.stores._measure import measure  # no hook ever asks
+
+        with self._reading() as db:
+            return measure(db, scope, self._number(db, scope.space), now, tiers)
 
     # --- upkeep ---------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ import pytest
 from nagori.core.bookkeeping import Batch, Cursor, LogEntry, Space, Vector
 from nagori.core.cycle import Rules, plan_cycle
 from nagori.core.decay import Retention, Weekly
-from nagori.core.life import Archive, Capacity, Compression
+from nagori.core.life import Archive, Capacity, Compression, Tiers
 from nagori.core.model import (
     Category,
     Emotion,
@@ -339,6 +339,27 @@ class StoreContract:
         assert (counts.total, counts.protected, counts.forgotten, counts.superseded) == (3, 1, 1, 1)
         assert counts.unembedded == 2
 
+    def test_measures_tell_kinds_tiers_and_how_far_it_is_compressed(self, store: Store) -> None:
+        full, short, trace = Text("雨", "The kettle whistles."), Text("", "kettle"), Text("", "k")
+        texts = {Level.FULL: full, Level.SUMMARY: short, Level.TRACE: trace}
+        long_ago = BIRTH - timedelta(days=60)
+        put(
+            store,
+            memory("mem_a", kind=Kind.FACT, texts=texts),  # whole: not counted
+            memory("mem_b", level=Level.SUMMARY, texts=texts, anchor=BIRTH - timedelta(days=7)),
+            memory("mem_c", level=Level.ARCHIVED, texts=texts, anchor=long_ago, archived_at=long_ago),
+            memory("mem_d", level=Level.TRACE, texts={Level.TRACE: trace}, anchor=long_ago),
+            memory("mem_e", level=Level.TRACE, texts=texts, forgotten_at=BIRTH),
+            memory("mem_f", level=Level.ARCHIVED, texts={Level.FULL: full}, anchor=BIRTH + timedelta(days=1)),
+        )
+        measures = store.measure(ME, BIRTH, Tiers())
+        assert dict(measures.kinds) == {"episode": 4, "fact": 1}
+        assert dict(measures.tiers) == {"hot": 3, "warm": 1, "cold": 1}
+        assert (measures.shown, measures.whole) == (6 + 1 + 21, 3 * 21)
+        assert measures.compression == pytest.approx(1 - 28 / 63)
+        nothing = store.measure(Scope(user="nobody"), BIRTH, Tiers())
+        assert (dict(nothing.kinds), nothing.compression) == ({}, 0.0)
+
     # nothing crosses a scope
 
     def test_nothing_of_one_user_is_seen_by_another(self, store: Store) -> None:
@@ -356,6 +377,7 @@ class StoreContract:
             assert store.history(stranger.space, "mem_a") == []
             assert store.unembedded(stranger.space, "m3", 5) == []
             assert store.count(stranger, "m3").total == 0
+            assert store.measure(stranger, BIRTH, Tiers()).kinds == {}
             assert (
                 store.add_vectors(stranger.space, {"mem_a": Vector("m3", secret.digest, vector(0, 1, 0))})
                 == 0
@@ -444,6 +466,9 @@ class StoreContract:
             assert store.census(scope.space) == oracle.census(scope.space)
             for rules in _RULES:
                 assert _plan(store, scope.space, rules) == _plan(oracle, scope.space, rules)
+            for day in (0, 7, 30):
+                then = BIRTH + timedelta(days=day)
+                assert store.measure(scope, then, Tiers()) == oracle.measure(scope, then, Tiers())
         assert store.check() == []
 
 

@@ -1,7 +1,8 @@
-"""Changing one's mind: `edit`, `protect`, `unprotect`, `forget`, `undo`."""
+"""Changing one's mind: `edit`, `thumb`, `protect`, `unprotect`, `forget`, `undo`."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -9,6 +10,11 @@ import typer
 from nagori.core.model import Category, Kind, Memory, Privacy
 from nagori.core.record import to_record
 from nagori.edges.session import Id, Json, Session, making_room, print_json, spoken
+
+
+class Thumb(StrEnum):
+    UP = "up"
+    DOWN = "down"
 
 
 def edit(
@@ -31,6 +37,23 @@ def edit(
             id, content=content, trigger=trigger, kind=kind, category=category, privacy=privacy
         )
     _told(session, changed, as_json, "edited")
+
+
+def thumb(
+    context: typer.Context,
+    judgement: Annotated[Thumb, typer.Argument(help="up: it was useful; down: it was not.")],
+    id: Id,
+    as_json: Json = False,
+) -> None:
+    """Say whether a memory was useful: it grows stronger or weaker, once a day at most."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        before = memory.show(id)
+        after = memory.feedback(before.id, good=judgement is Thumb.UP)
+    moved, now = after.version != before.version, after.emotion.intensity
+    at_end = now == (100 if judgement is Thumb.UP else 0)
+    sentence = f"thumb_{judgement}" if moved else "thumb_end" if at_end else "thumb_today"
+    _told(session, after, as_json, sentence, before=f"{before.emotion.intensity:.0f}", now=f"{now:.0f}")
 
 
 def protect(

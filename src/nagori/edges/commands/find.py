@@ -113,11 +113,17 @@ def why(
 def status(
     context: typer.Context,
     line: Annotated[bool, typer.Option("--line", help="One line, for status bars.")] = False,
+    prometheus: Annotated[
+        bool, typer.Option("--prometheus", help="As metrics, for a monitor: Prometheus text.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """How many memories there are, how large, how well."""
     session = Session.of(context)
     with session.memory() as memory:
+        if prometheus:
+            print(_metrics(memory), end="")
+            return
         told = memory.status()
         zone = memory.parts.clock.zone
     if as_json:
@@ -131,3 +137,12 @@ def status(
 def _strength(memory: Nagori, one: Memory) -> float:
     config = memory.parts.config
     return decay.retention(one, memory.parts.clock.now(), config.retention, config.weekly)
+
+
+def _metrics(memory: Nagori) -> str:
+    from nagori.edges import metrics
+    from nagori.edges.worker.drain import waiting  # brings the worker along; nobody else asks here
+
+    scope = memory.scope
+    turns = waiting(memory, scope.space)
+    return metrics.text(metrics.families(memory.status(), memory.measure(), turns), scope)

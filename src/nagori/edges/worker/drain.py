@@ -62,6 +62,13 @@ def is_drained(journal: FileJournal, space: Space) -> bool:
     return next(iter(journal.read(space, cursor)), None) is None
 
 
+def waiting(memory: Nagori, space: Space) -> int:
+    """How many turns were heard and are no memories yet."""
+    journal = memory.parts.journal
+    cursor = Drained.of(journal.folder(space)).cursor
+    return sum(placed.event.type == "heard" for placed in journal.read(space, cursor))
+
+
 def _numbered(run: Iterable[Placed], state: Drained) -> Iterator[_Heard]:
     """The turns among the events, each with its number; what was heard twice is passed over."""
     for placed in run:

@@ -1,0 +1,478 @@
+"""Every night by itself: the four texts word by word, and what the command does with them."""
+
+import json
+import os
+import plistlib
+import shlex
+import stat
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from nagori.edges import schedule, timetable
+from nagori.edges.cli import main
+from nagori.edges.commands import schedule as commands
+from nagori.edges.schedule import Job
+from nagori.errors import Conflict, InvalidInput
+
+JOB = Job(("/opt/py/bin/python", "-m", "nagori", "cycle"), 3)
+ODD = (
+    "/home/あき/my $HOME %h/bin/python",
+    "-m",
+    "nagori",
+    "--data-dir",
+    '/a b/"q"/it\'s/100%/$x/\\名残',
+    "cycle",
+)
+
+SERVICE = """\
+# Written by `nagori schedule install`, removed by `nagori schedule remove`.
+[Unit]
+Description=nagori: memories fade, and are summed up
+
+[Service]
+Type=oneshot
+Nice=10
+ExecStart="/opt/py/bin/python" "-m" "nagori" "cycle"
+"""
+TIMER = """\
+# Written by `nagori schedule install`, removed by `nagori schedule remove`.
+[Unit]
+Description=nagori: every night, or as soon as the machine is back
+
+[Timer]
+OnCalendar=*-*-* 03:00:00
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+PLIST = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- Written by `nagori schedule install`, removed by `nagori schedule remove`. -->
+<plist version="1.0">
+<dict>
+	<key>Label</key>
+	<string>nagori.cycle</string>
+	<key>ProgramArguments</key>
+	<array>
+		<string>/opt/py/bin/python</string>
+		<string>-m</string>
+		<string>nagori</string>
+		<string>cycle</string>
+	</array>
+	<key>StartCalendarInterval</key>
+	<dict>
+		<key>Hour</key>
+		<integer>3</integer>
+		<key>Minute</key>
+		<integer>0</integer>
+	</dict>
+	<key>ProcessType</key>
+	<string>Background</string>
+</dict>
+</plist>
+"""
+LINE = "0 3 * * * /opt/py/bin/python -m nagori cycle >/dev/null  # nagori schedule"
+
+
+# ── texts ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_texts_word_by_word() -> None:
+    assert schedule.service(JOB) == SERVICE
+    assert schedule.timer(JOB) == TIMER
+    assert schedule.plist(JOB) == PLIST
+    assert schedule.cron_line(JOB) == LINE
+    task = schedule.task(JOB)
+    assert "<StartBoundary>2026-01-01T03:00:00</StartBoundary>" in task
+    assert "<StartWhenAvailable>true</StartWhenAvailable>" in task
+    assert "<Command>/opt/py/bin/python</Command>" in task
+    assert "<Arguments>-m nagori cycle</Arguments>" in task
+
+
+def test_odd_names_reach_launchd_and_the_task_scheduler_whole() -> None:
+    assert plistlib.loads(schedule.plist(Job(ODD, 3)).encode())["ProgramArguments"] == list(ODD)
+    root = ET.fromstring(schedule.task(Job(ODD, 3)).encode("utf-16"))
+    space = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
+    assert root.findtext(f".//{space}Command") == ODD[0]
+    assert root.findtext(f".//{space}Arguments") == subprocess.list2cmdline(ODD[1:])
+
+
+def test_odd_names_reach_a_cron_job_whole(tmp_path: Path) -> None:
+    job = Job((sys.executable, "-c", "import sys; print(ascii(sys.argv[1:]), file=sys.stderr)", *ODD), 3)
+    line = schedule.cron_line(job).removeprefix("0 3 * * * ")
+    assert "%" not in line.replace(r"\%", "")
+    as_cron_reads_it = line.replace(r"\%", "%")
+    done = subprocess.run(["/bin/sh", "-c", as_cron_reads_it], capture_output=True, text=True)
+    assert (done.stdout, done.stderr.strip()) == ("", ascii(list(ODD)))
+
+
+def test_odd_names_are_quoted_for_systemd() -> None:
+    line = schedule.service(Job(ODD, 3)).splitlines()[-1]
+    assert line == (
+        'ExecStart="/home/あき/my $HOME %%h/bin/python" "-m" "nagori" "--data-dir" '
+        '"/a b/\\"q\\"/it\'s/100%%/$$x/\\\\名残" "cycle"'
+    )
+    quoted = schedule.service(Job(("/it's/python", "-m", "nagori"), 3)).splitlines()[-1]
+    assert quoted == 'ExecStart="/usr/bin/env" "/it\'s/python" "-m" "nagori"'
+
+
+@pytest.mark.skipif(not Path("/usr/bin/systemd-analyze").exists(), reason="systemd itself is not here")
+def test_systemd_reads_what_was_meant_for_it(tmp_path: Path) -> None:
+    for number, name in enumerate(
+        ["plain", "a b", "100%h", "$HOME", "it's", 'say "x"', "back\\slash", "名残"]
+    ):
+        program = tmp_path / name / "python"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        unit = tmp_path / f"nagori{number}.service"
+        unit.write_text(schedule.service(Job((str(program), *ODD[1:]), 3)))
+        done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
+        assert unit.name not in done.stderr, (name, done.stderr)
+
+
+@pytest.mark.parametrize("bad", ["a\nb", "a\x00b", "a\x7fb", "a\udc80b"])
+def test_what_no_format_can_carry_is_refused(bad: str) -> None:
+    with pytest.raises(InvalidInput):
+        Job(("/python", bad), 3)
+
+
+def test_a_crontab_keeps_the_lines_of_others() -> None:
+    others = "# mine\n@reboot echo 'nagori schedule'\n"
+    with_ours = schedule.with_cron_line(others, JOB)
+    assert with_ours == f"{others}{LINE}\n"
+    assert schedule.with_cron_line(with_ours, JOB) == with_ours
+    moved = schedule.with_cron_line(with_ours, Job(JOB.command, 5))
+    assert moved.count("cycle") == 1
+    assert schedule.without_cron_line(moved) == others
+    assert schedule.without_cron_line(schedule.with_cron_line(None, JOB)) is None
+    assert schedule.with_cron_line("no line end", JOB).startswith("no line end\n0 3 ")
+
+
+@pytest.mark.parametrize("hour", [0, 3, 17, 23])
+def test_the_hour_is_read_back_from_every_text(hour: int) -> None:
+    job = Job(JOB.command, hour)
+    texts = {
+        "systemd": [schedule.service(job), schedule.timer(job)],
+        "cron": [schedule.with_cron_line("5 4 * * * other\n", job)],
+        "launchd": [schedule.plist(job)],
+        "task-scheduler": [schedule.task(job)],
+    }
+    assert {schedule.hour_in(kind, told) for kind, told in texts.items()} == {hour}
+    assert schedule.hour_in("cron", ["nothing"]) is None
+
+
+def test_the_next_run_is_tonight_or_tomorrow() -> None:
+    zone = timezone(timedelta(hours=9))
+    at = lambda day, hour: datetime(2026, 3, day, hour, 0, tzinfo=zone)  # noqa: E731
+    assert schedule.next_run(3, at(1, 2)) == at(1, 3)
+    assert schedule.next_run(3, at(1, 3)) == at(2, 3)
+    assert schedule.next_run(3, at(1, 22)) == at(2, 3)
+    assert schedule.next_run(0, datetime(2026, 12, 31, 5, tzinfo=UTC)).isoformat().startswith("2027-01-01T00")
+
+
+@pytest.mark.parametrize(
+    ("platform", "tools", "manager", "kind"),
+    [
+        ("win32", "", False, "task-scheduler"),
+        ("darwin", "crontab", False, "launchd"),
+        ("linux", "systemctl crontab", True, "systemd"),
+        ("linux", "systemctl crontab", False, "cron"),
+        ("linux", "systemctl", False, "systemd"),
+        ("freebsd14", "crontab", False, "cron"),
+        ("linux", "", False, None),
+    ],
+)
+def test_each_machine_has_its_own_scheduler(
+    platform: str, tools: str, manager: bool, kind: str | None
+) -> None:
+    assert schedule.usual(platform, lambda tool: tool in tools.split(), manager) == kind
+
+
+def test_the_command_offers_every_kind() -> None:
+    assert [*commands.Kind] == [*timetable.KINDS] == [*schedule.HOURS]
+
+
+# ── doing it ─────────────────────────────────────────────────────────────────────────────────────
+
+CRONTAB = """#!/bin/sh
+[ -e "$FAKE/forbidden" ] && { echo "You are not allowed to use this program" >&2; exit 1; }
+[ -e "$FAKE/slow" ] && [ "$1" = -l ] && exec sleep 5
+case "$1" in
+  -l) cat "$FAKE/crontab" 2>/dev/null || { echo "no crontab for me" >&2; exit 1; } ;;
+  -r) rm "$FAKE/crontab" ;;
+  -)  cat > "$FAKE/crontab" ;;
+esac
+"""
+SYSTEMCTL = """#!/bin/sh
+echo "$@" >> "$FAKE/systemctl.log"
+[ -e "$FAKE/no-bus" ] && { echo "Failed to connect to bus" >&2; exit 1; }
+wants="$HOME/.config/systemd/user/timers.target.wants"
+case "$2" in
+  enable) mkdir -p "$wants" && ln -sf "$HOME/.config/systemd/user/$4" "$wants/$4" ;;
+esac
+exit 0
+"""
+LOGGED = """#!/bin/sh
+echo "$@" >> "$FAKE/{name}.log"
+"""
+
+
+class Machine:
+    """A home and the schedulers on it, all of them fakes."""
+
+    def __init__(self, home: Path, fake: Path, typed: Callable[..., tuple[int, str, str]]) -> None:
+        self.home, self.fake, self.run = home, fake, typed
+        self.units = home / ".config/systemd/user"
+
+    @property
+    def crontab(self) -> str | None:
+        file = self.fake / "crontab"
+        return file.read_text() if file.exists() else None
+
+    def files(self) -> set[str]:
+        return {str(path.relative_to(self.home)) for path in self.home.rglob("*") if not path.is_dir()}
+
+    def said(self, program: str) -> list[str]:
+        return (self.fake / f"{program}.log").read_text().splitlines()
+
+
+@pytest.fixture
+def machine(
+    tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Machine:
+    fake, tools = tmp_path / "fake", tmp_path / "bin"
+    fake.mkdir()
+    tools.mkdir()
+    programs = {"crontab": CRONTAB, "systemctl": SYSTEMCTL}
+    programs |= {name: LOGGED.format(name=name) for name in ("launchctl", "schtasks")}
+    for name, text in programs.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    monkeypatch.setenv("FAKE", str(fake))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    (tmp_path / "run/systemd").mkdir(parents=True)
+
+    def typed(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["nagori", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return int(stop.value.code or 0), *capsys.readouterr()
+
+    return Machine(own_home, fake, typed)
+
+
+def test_systemd_is_told_shown_and_left_as_it_was(machine: Machine) -> None:
+    before = machine.files()
+    code, out, _ = machine.run("schedule", "install", "--yes")
+    assert code == 0
+    assert "systemd runs the cycle every night" in out
+    service, timer = (machine.units / name for name in ("nagori.service", "nagori.timer"))
+    assert f'ExecStart="{sys.executable}" "-m" "nagori" "cycle"' in service.read_text()
+    assert timer.read_text() == TIMER
+    assert stat.S_IMODE(timer.stat().st_mode) == 0o644
+    assert machine.said("systemctl") == ["--user daemon-reload", "--user enable --now nagori.timer"]
+    assert " 03:00" in machine.run("schedule", "show")[1]
+    assert "nothing to do" in machine.run("schedule", "install", "--yes")[1]
+    code, out, _ = machine.run("schedule", "remove", "--yes")
+    assert "taken back from systemd" in out
+    assert machine.said("systemctl")[2:] == ["--user stop nagori.timer", "--user daemon-reload"]
+    assert machine.files() == before
+    assert "nothing is scheduled" in machine.run("schedule", "remove", "--yes")[1]
+
+
+def test_what_cannot_be_switched_on_is_told(machine: Machine) -> None:
+    (machine.fake / "no-bus").touch()
+    code, out, _ = machine.run("schedule", "install", "--yes")
+    assert code == 0
+    assert "could not be switched on" in out
+    assert "  systemctl --user enable --now nagori.timer\n" in out
+    shown = machine.run("schedule", "show")[1]
+    assert "not switched on" in shown
+    assert "systemctl --user enable --now nagori.timer" in shown
+    (machine.fake / "no-bus").unlink()
+    assert "runs the cycle every night" in machine.run("schedule", "install", "--yes")[1]
+
+
+def test_cron_keeps_the_lines_of_others(machine: Machine) -> None:
+    others = "MAILTO=me\n30 4 * * * backup --all # 100\\%\n"
+    (machine.fake / "crontab").write_text(others)
+    code, out, _ = machine.run("schedule", "install", "--kind", "cron", "--yes")
+    assert code == 0
+    assert "+0 3 * * * " in out
+    assert (
+        machine.crontab
+        == f"{others}0 3 * * * {shlex.quote(sys.executable)} -m nagori cycle >/dev/null  # nagori schedule\n"
+    )
+    assert "nothing to do" in machine.run("schedule", "install", "--kind", "cron", "--yes")[1]
+    assert "cron: next" in machine.run("schedule", "show")[1]
+    machine.run("schedule", "remove", "--yes")
+    assert machine.crontab == others
+
+
+def test_a_crontab_that_was_not_there_is_gone_again(machine: Machine) -> None:
+    machine.run("schedule", "install", "--kind", "cron", "--yes")
+    assert machine.crontab is not None
+    machine.run("schedule", "remove", "--yes")
+    assert machine.crontab is None
+
+
+def test_a_crontab_that_cannot_be_read_is_never_replaced(machine: Machine) -> None:
+    (machine.fake / "crontab").write_text("precious\n")
+    (machine.fake / "forbidden").touch()
+    code, _, err = machine.run("schedule", "install", "--kind", "cron", "--yes")
+    assert code == 2
+    assert "not allowed" in err
+    assert machine.crontab == "precious\n"
+    assert machine.run("schedule", "install", "--kind", "systemd", "--yes")[0] == 0  # others do not care
+    assert machine.run("schedule", "show")[0] == 0
+
+
+def test_a_crontab_that_does_not_answer_is_never_replaced(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine.fake / "crontab").write_text("precious\n")
+    (machine.fake / "slow").touch()
+    monkeypatch.setattr(timetable, "SECONDS", 0.2)
+    code, _, err = machine.run("schedule", "install", "--kind", "cron", "--yes")
+    assert (code, machine.crontab) == (2, "precious\n")
+    assert "no answer" in err
+
+
+def test_a_crontab_in_another_encoding_survives(machine: Machine) -> None:
+    (machine.fake / "crontab").write_bytes(b"# caf\xe9\n")
+    assert machine.run("schedule", "install", "--kind", "cron", "--yes")[0] == 0
+    machine.run("schedule", "remove", "--yes")
+    assert (machine.fake / "crontab").read_bytes() == b"# caf\xe9\n"
+
+
+def test_launchd_and_the_task_scheduler_are_told_too(machine: Machine) -> None:
+    machine.run("schedule", "install", "--kind", "launchd", "--yes")
+    path = machine.home / "Library/LaunchAgents/nagori.cycle.plist"
+    assert plistlib.loads(path.read_bytes())["ProgramArguments"][1:] == ["-m", "nagori", "cycle"]
+    assert machine.said("launchctl") == [f"bootstrap gui/{os.getuid()} {path}"]
+    machine.run("schedule", "install", "--kind", "task-scheduler", "--yes")
+    [file] = machine.home.rglob("schedule.xml")
+    assert "<Task " in file.read_text("utf-16")
+    assert machine.said("schtasks") == [f"/Create /TN nagori /XML {file} /F"]
+    told = json.loads(machine.run("schedule", "show", "--json")[1])["schedules"]
+    assert [(each["kind"], each["hour"], each["current"]) for each in told] == [
+        ("launchd", 3, True),
+        ("task-scheduler", 3, True),
+    ]
+    code, out, _ = machine.run("schedule", "remove", "--yes")
+    assert code == 0
+    assert "taken back from launchd, task-scheduler" in out
+    assert not path.exists()
+    assert not file.exists()
+    assert machine.said("schtasks")[-1] == "/Delete /TN nagori /F"
+
+
+def test_another_hour_and_another_folder_are_written_anew(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    machine.run("schedule", "install", "--yes")
+    monkeypatch.setenv("NAGORI_COMPRESSION__SCHEDULE_HOUR", "17")
+    assert "differs from today's settings" in machine.run("schedule", "show")[1]
+    folder = tmp_path / "私の 記憶"
+    (tmp_path / "c.toml").write_text("")
+    chosen = ("--data-dir", folder, "--config", tmp_path / "c.toml", "--user", "aki")
+    machine.run(*chosen, "schedule", "install", "--yes")
+    assert "17:00:00" in (machine.units / "nagori.timer").read_text()
+    command = (machine.units / "nagori.service").read_text().splitlines()[-1]
+    assert command.endswith(
+        f'"--data-dir" "{folder}" "--config" "{tmp_path / "c.toml"}" "--user" "aki" "cycle"'
+    )
+    assert "--user stop nagori.timer" in machine.said("systemctl")  # so that the new hour counts
+
+
+def test_nothing_is_written_unasked(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = machine.files()
+    code, out, _ = machine.run("schedule", "install")
+    assert code == 2
+    assert "+OnCalendar=*-*-* 03:00:00" in out
+    assert machine.run("schedule", "install", "--dry-run", "--yes")[0] == 0
+    told = json.loads(machine.run("schedule", "install", "--dry-run", "--json")[1])
+    assert (told["changed"], told["kinds"], len(told["files"])) == (False, ["systemd"], 2)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    assert machine.run("schedule", "install")[0] == 2
+    assert machine.files() == before
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: True)
+    assert machine.run("schedule", "install")[0] == 0
+    assert json.loads(machine.run("schedule", "remove", "--yes", "--json")[1])["changed"] is True
+    assert json.loads(machine.run("schedule", "remove", "--yes", "--json")[1])["changed"] is False
+
+
+def test_a_file_of_somebody_else_is_left_alone(machine: Machine) -> None:
+    machine.units.mkdir(parents=True)
+    (machine.units / "nagori.service").write_text("[Unit]\nDescription=mine\n")
+    code, _, err = machine.run("schedule", "install", "--yes")
+    assert code == 2
+    assert "was not written by nagori" in err
+    assert "nothing is scheduled" in machine.run("schedule", "remove", "--yes")[1]
+    assert (machine.units / "nagori.service").read_text() == "[Unit]\nDescription=mine\n"
+
+
+def test_a_machine_without_any_scheduler_says_so(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(machine.home))
+    code, _, err = machine.run("--lang", "ja", "schedule", "install", "--yes")
+    assert code == 2
+    assert "systemd も cron も見つかりません" in err
+
+
+def test_a_change_that_somebody_else_makes_meanwhile_is_not_lost(machine: Machine) -> None:
+    cron = timetable.cron(JOB, machine.home, os.environ)
+    changes = cron.addition()
+    (machine.fake / "crontab").write_text("just now\n")
+    with pytest.raises(Conflict):
+        timetable.install(cron, changes)
+    assert machine.crontab == "just now\n"
+
+
+def test_the_words_are_japanese_too(machine: Machine) -> None:
+    assert "毎晩サイクルを実行します" in machine.run("--lang", "ja", "schedule", "install", "--yes")[1]
+    assert "次回" in machine.run("--lang", "ja", "schedule", "show")[1]
+
+
+# ── costs and thumbs, as typed ───────────────────────────────────────────────────────────────────
+
+
+def test_costs_are_told_for_what_is_configured(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
+    out = machine.run("cost")[1]
+    assert "reckoned with 100.0 a day of 2,200 characters" in out
+    assert "it costs nothing" in out
+    assert "$322" in out
+    monkeypatch.setenv("NAGORI_LLM__PROVIDER", "anthropic")
+    assert "claude-haiku-4-5: $26.85 a month, $322 a year, $0.0088 a memory" in machine.run("cost")[1]
+    assert "daily_cap_usd" in machine.run("cost", "--per-day", 1000)[1]
+    monkeypatch.setenv("NAGORI_LLM__MODEL", "mystery-9")
+    out = machine.run("cost")[1]
+    assert "no price is known here for mystery-9" in out
+    assert "costs nothing" not in out
+    told = json.loads(machine.run("cost", "--per-day", 0, "--json")[1])
+    assert told["configured"] == {"models": [], "unknown": ["mystery-9"]}
+    assert {each["year"] for each in told["models"]} == {0}
+    assert told["usage"]["own"] is False
+
+
+def test_a_thumb_is_told_in_words(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
+    id = json.loads(machine.run("remember", "tea", "--json")[1])["memory"]["id"]
+    assert "60 → 70" in machine.run("thumb", "up", id)[1]
+    assert "judged today already" in machine.run("thumb", "down", id)[1]
+    assert "高評価" in machine.run("--lang", "ja", "why", id)[1]
+    dear = json.loads(machine.run("remember", "dear", "--intensity", "100", "--json")[1])["memory"]["id"]
+    assert "cannot go further" in machine.run("thumb", "up", dear)[1]
+    assert machine.run("thumb", "sideways", id)[0] == 2

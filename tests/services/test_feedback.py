@@ -1,0 +1,126 @@
+"""Thumbs, and what a user's own numbers are."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nagori import Emotion, Nagori
+from nagori.core.decay import judged, retention
+from nagori.core.model import Category, Kind, Level, Text
+from nagori.core.values import replace
+from nagori.errors import NotFound
+from nagori.testing import FrozenClock
+
+
+def test_praise_strengthens_and_blame_weakens(memory: Nagori) -> None:
+    id = memory.remember("tea", category="work", kind="episode", emotion=Emotion(50)).id
+    assert (memory.show(id).emotion.intensity, memory.show(id).coefficient) == (50, pytest.approx(0.885))
+    up = memory.feedback(id, good=True)
+    assert (up.emotion.intensity, up.coefficient) == (60, pytest.approx(0.892))
+    other = memory.remember("coffee", category="work", kind="episode", emotion=Emotion(50)).id
+    down = memory.feedback(other, good=False)
+    assert (down.emotion.intensity, down.coefficient) == (40, pytest.approx(0.878))
+
+
+def test_a_memory_is_judged_once_a_day(memory: Nagori, clock: FrozenClock) -> None:
+    id = memory.remember("tea", emotion=Emotion(50)).id
+    first = memory.feedback(id, good=True)
+    assert memory.feedback(id, good=True) == first
+    assert memory.feedback(id, good=False) == first
+    clock.forward(days=1)
+    assert memory.feedback(id, good=True).emotion.intensity == 70
+
+
+def test_a_judgement_can_be_taken_back_and_made_anew(memory: Nagori) -> None:
+    born = memory.remember("tea", emotion=Emotion(50))
+    memory.feedback(born.id, good=True)
+    back, what = memory.undo(born.id)
+    assert what == "edited"
+    assert (back.emotion, back.coefficient) == (born.emotion, born.coefficient)
+    assert memory.feedback(born.id, good=False).emotion.intensity == 40
+
+
+def test_a_judgement_stays_within_the_scale_and_writes_nothing_at_its_end(memory: Nagori) -> None:
+    for intensity, good, end in ((95, True, 100), (5, False, 0)):
+        id = memory.remember(f"tea {intensity}", emotion=Emotion(intensity)).id
+        assert memory.feedback(id, good).emotion.intensity == end
+        memory.parts.clock.forward(days=1)  # type: ignore[attr-defined]
+        told = memory.status().events
+        assert memory.feedback(id, good).emotion.intensity == end
+        assert memory.status().events == told
+
+
+def test_a_judgement_survives_the_store(memory: Nagori) -> None:
+    id = memory.remember("tea", emotion=Emotion(50)).id
+    judged_one = memory.feedback(id, good=True)
+    memory.rebuild()
+    assert memory.show(id) == judged_one
+    assert memory.verify().sound
+
+
+def test_praise_keeps_what_recalls_have_earned(memory: Nagori) -> None:
+    law = memory.parts.config.retention
+    born = memory.remember("tea", category=Category.WORK, kind=Kind.EPISODE, emotion=Emotion(50))
+    for coefficient in (born.coefficient, 0.95, law.max_decay_coefficient, 1.0):
+        earned = replace(born, coefficient=coefficient)
+        emotion, after = judged(earned, True, law)
+        assert coefficient <= after <= max(coefficient, law.max_decay_coefficient)
+        then = born.created + timedelta(days=30)
+        rule = memory.parts.config.weekly
+        stronger = replace(earned, emotion=emotion, coefficient=after)
+        assert retention(stronger, then, law, rule) >= retention(earned, then, law, rule)
+        assert judged(earned, False, law)[1] < coefficient
+
+
+def test_only_who_sees_a_memory_can_judge_it(memory: Nagori) -> None:
+    id = memory.remember("tea").id
+    with pytest.raises(NotFound):
+        memory.within(user="stranger").feedback(id, good=True)
+
+
+# ── usage ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_to_go_by_is_none(memory: Nagori, clock: FrozenClock) -> None:
+    assert memory.usage() is None
+    memory.remember("tea", created=clock.now() - timedelta(days=31))
+    assert memory.usage() is None
+
+
+def test_a_young_memory_is_counted_by_its_own_days(memory: Nagori, clock: FrozenClock) -> None:
+    for n in range(10):
+        memory.remember(f"tea number {n}", created=clock.now() - timedelta(days=n / 2))
+    usage = memory.usage()
+    assert usage is not None
+    assert usage.per_day == pytest.approx(10 / 4.5)
+    assert (usage.full, usage.summary, usage.trace) == (12, 12, 12)  # never more than the memory itself
+    assert usage.tokens_a_character == pytest.approx(0.25)
+
+
+def test_an_old_memory_is_counted_by_the_last_thirty_days(memory: Nagori, clock: FrozenClock) -> None:
+    memory.remember("long ago", created=clock.now() - timedelta(days=300))
+    forgotten = memory.remember("お茶が好き").id
+    memory.forget(forgotten)  # it was formed all the same
+    usage = memory.usage()
+    assert usage is not None
+    assert usage.per_day == pytest.approx(1 / 30)
+    assert usage.tokens_a_character == 1.0
+
+
+def test_sizes_of_what_has_faded_are_measured(tmp_path: Path, clock: FrozenClock) -> None:
+    with Nagori.open(tmp_path / "a", clock=clock, embedder=None) as memory:
+        born = memory.remember("x" * 400)
+        texts = {**born.texts, Level.SUMMARY: Text("", "y" * 40), Level.TRACE: Text("", "z" * 4)}
+        faded = replace(born, id="mem_faded", texts=texts, level=Level.TRACE)
+        from nagori.core.fold import Event
+        from nagori.core.record import to_record
+
+        event = Event("imported", clock.now(), {"memory": to_record(faded)}, faded.id)
+        memory.parts.ledger.write(memory.scope.space, lambda: [event])
+        usage = memory.usage()
+        assert usage is not None
+        assert (usage.full, usage.summary, usage.trace) == (400, 40, 4)
+        measures = memory.measure()
+        assert measures.compression == pytest.approx(0.99)
+        assert dict(measures.tiers) == {"hot": 2}
