@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from nagori.adapters.embed import open_embedder
 CACHE = ROOT / "out" / "bench-cache"
 PEERS = ("chroma", "mem0", "langgraph", "langgraph-sqlite")
 OVERALL = "overall"
+DURABLE = "durable facts"  # told as facts, so meant to last; counted apart
 
 
 @dataclass
@@ -138,7 +139,7 @@ def about(options: argparse.Namespace, talks: Sequence[Talk], embedder: str, wor
         "nagori": f"{__version__}, ranking {options.ranking or 'as configured'}",
         "embedder": embedder,
         "data": f"{options.format}, {len(talks)} talks, {said:,} texts, {asked:,} questions"
-        f" ({left_out} more have no known evidence)",
+        f" ({left_out} more have no known evidence), asked after {options.age} nights",
     }
 
 
@@ -147,7 +148,7 @@ def as_json(
 ) -> dict[str, Any]:
     """nagori's figures at the top, everybody else's below `others`, in the same shape."""
     ours = figures["nagori"]
-    names = ("format", "k", "ranking", "no_embedder", "limit", "peers")
+    names = ("format", "k", "ranking", "no_embedder", "limit", "peers", "age")
     return {
         "dataset": options.format,
         "n": ours[OVERALL]["n"],
@@ -169,6 +170,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-embedder", action="store_true", help="by words alone")
     parser.add_argument("--k", type=int, default=metrics.DEEPEST, help="how deep rankings are looked at")
     parser.add_argument("--peers", action="store_true", help=f"measure {', '.join(PEERS)} too")
+    parser.add_argument("--age", type=int, default=0, metavar="DAYS", help="ask after so many nights")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions of each talk")
     parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where vectors are kept")
     options = parser.parse_args(given)
@@ -177,6 +179,15 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     if options.peers and options.no_embedder:
         parser.error("the peers search by vectors: --peers needs the embedder")
     return options
+
+
+def durable(result: Result, talks: Sequence[Talk], facts: set[tuple[str, str]]) -> None:
+    """Questions whose whole evidence is facts, a second time, as a category of their own."""
+    asked = [(talk.name, question) for talk in talks for question in talk.questions]
+    for (talk, question), answer in list(zip(asked, result.answers, strict=True)):
+        if all((talk, uri) in facts for uri in question.gold):
+            result.asked.append(replace(question, category=DURABLE))
+            result.answers.append(answer)
 
 
 def measure(
@@ -191,12 +202,15 @@ def measure(
         embedding = query_cpu_seconds(real, queries) if real else 0.0
         if embedder:
             embedder.prime(queries)
-        ours = systems.OurMemory(work / "nagori", embedder, options.ranking, options.k)
+        ours = systems.OurMemory(work / "nagori", embedder, options.ranking, options.k, options.age)
         stack.callback(ours.close)
         peers = Subjects(work, options.pythons, options.network_cut)
         results = {name: run(name, each, talks) for name, each in chosen(ours, embedder, peers, options.k)}
         head = about(options, talks, real.model if real else "none", work) | peers.versions()
-    apart = FORMATS[options.format].apart
+        for result in results.values():
+            if not result.skipped:
+                durable(result, talks, ours.facts)
+    apart = FORMATS[options.format].apart | {DURABLE}
     # BM25 needs no vector of the question.
     costs = {name: 0.0 if name == "bm25" else embedding for name in results}
     return head, {name: each.figures(apart, costs[name]) for name, each in results.items()}
@@ -211,7 +225,7 @@ def main(given: Sequence[str] | None = None) -> None:
     options.pythons = dict.fromkeys(PEERS, peer_python()) if options.peers else {}
     options.network_cut = options.peers and cut_network()  # after the installation
     head, figures = measure(options, talks)
-    print(report(head, figures, form.apart))
+    print(report(head, figures, form.apart | {DURABLE}))
     if options.json:
         write_json(options.json, as_json(options, head, figures, sum(each.left_out for each in talks)))
 

@@ -19,7 +19,7 @@ from bench.measure import Subjects
 from bench.metrics import tokens
 from bench.peers import WARM_UP
 from bench.vectors import Remembered
-from nagori import Config, Draft, Memory, Nagori, Scope, Source, Turn
+from nagori import Config, Draft, Kind, Memory, Nagori, Scope, Source, Turn
 from nagori.testing import FrozenClock
 
 TOP_TEXTS = 10  # as many as are counted into a prompt
@@ -67,8 +67,11 @@ def timed(ask: Callable[[str], list[tuple[str, str]]], talk: Talk, k: int) -> li
 class OurMemory:
     """One store for all talks, each in its own scope, asked on the day after its last message."""
 
-    def __init__(self, folder: Path, embedder: Remembered | None, ranking: str | None, k: int) -> None:
-        self._clock, self._ranking, self._k = FrozenClock(), ranking, k
+    def __init__(
+        self, folder: Path, embedder: Remembered | None, ranking: str | None, k: int, age: int = 0
+    ) -> None:
+        self._clock, self._ranking, self._k, self._age = FrozenClock(), ranking, k, age
+        self.facts: set[tuple[str, str]] = set()  # talk and uri of what is meant to last
         self._memory = Nagori.open(folder, config=Config(), clock=self._clock, embedder=embedder)
 
     def __call__(self, talk: Talk) -> list[Answer]:
@@ -76,7 +79,12 @@ class OurMemory:
         moments = [said.at for said in talk.said if said.at]
         if moments:
             self._clock.set(max(moments) + timedelta(days=1))
-        keep(memory, talk.said)
+        for kept in keep(memory, talk.said):
+            if kept.kind is Kind.FACT:
+                self.facts.add((talk.name, kept.source.uri or ""))
+        for _ in range(self._age):  # a life: a night after every day, and nobody asks
+            self._clock.forward(days=1)
+            memory.cycle()
 
         def ask(question: str) -> list[tuple[str, str]]:
             # Unmarked: otherwise the order of the questions would be part of the result.

@@ -75,7 +75,7 @@ def run(parts: Parts, space: Space, planned: Plan | None = None, progress: Progr
         for bundle in batched(steps, AT_ONCE):
             _do(parts, space, bundle, night)
             progress(min(night.done + len(night.left), len(steps)), len(steps))
-        _note_time(parts, space, night.plan)
+        note_time(parts, space)
     return night
 
 
@@ -102,10 +102,11 @@ def hours_since(parts: Parts, space: Space) -> float | None:
     return hours if hours >= 0 else None
 
 
-def _note_time(parts: Parts, space: Space, plan: Plan) -> None:
-    path = parts.journal.folder(space) / LAST
+def note_time(parts: Parts, space: Space) -> None:
+    """The last night ended now."""
+    path, now = private_dir(parts.journal.folder(space)) / LAST, parts.clock.now().timestamp()
     os.close(open_private(path, os.O_WRONLY | os.O_CREAT))
-    os.utime(path, (plan.now.timestamp(), plan.now.timestamp()))
+    os.utime(path, (now, now))
 
 
 # --- doing ----------------------------------------------------------------------------------------

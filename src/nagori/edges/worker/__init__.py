@@ -13,11 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from nagori.app import Nagori
+from nagori.core.bookkeeping import Space
+from nagori.core.model import Scope
 from nagori.edges.hooks.hearing import spooled
 from nagori.edges.hooks.notes import sweep
 from nagori.edges.worker.drain import drain, finish_killed, is_drained
 from nagori.edges.worker.start import take
-from nagori.errors import NagoriError
+from nagori.errors import Conflict, NagoriError
 from nagori.journal import FileJournal
 
 SECONDS = 600.0  # then it goes, and the next hook starts another
@@ -56,12 +58,30 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
             for space in memory.parts.journal.spaces():
                 formed += drain(memory, space, until)
             finish_killed(memory)  # after the answers that were heard; what it adds is another round's work
+            for space in memory.parts.journal.spaces():
+                _night_if_due(memory, space)
             sweep(folder)
             (folder / LOG).unlink(missing_ok=True)
             return formed, True
     except (NagoriError, OSError) as trouble:
         _complain(folder, trouble)
         return formed, False  # tried again when the next hook comes
+
+
+def _night_if_due(memory: Nagori, space: Space) -> None:
+    """Where no schedule is installed, the first who works after a day lets the night pass [E13]. A plan that
+    would move most of a large store waits for somebody to look at it."""
+    from nagori.services import cycle
+
+    there = memory.within(Scope(tenant=space[0], user=space[1]))
+    hours = cycle.hours_since(there.parts, space)
+    if hours is None:
+        cycle.note_time(there.parts, space)  # a new store begins its first day
+    elif hours >= there.parts.config.compression.interval_hours:
+        plan = there.plan()
+        if not plan.asks:
+            with suppress(Conflict):  # somebody else's night
+                there.cycle(plan)
 
 
 def _waits(folder: Path) -> bool:
