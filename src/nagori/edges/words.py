@@ -301,6 +301,7 @@ CATEGORIES_JA = {
 }
 
 ERRORS: dict[str, str] = {
+    "another cycle is running": "ほかの夜の処理が動いています",
     "no memory {id!r} here": "記憶 {id} はここにありません",
     "{limit} memories are protected already; release one first": (
         "保護記憶が上限（{limit}件）です。先にどれかを解除してください"
