@@ -299,3 +299,36 @@ def test_a_store_that_fails_keeps_every_word(tmp_path: Path, clock: FrozenClock)
         memory.parts.ledger.store = store
         whole = [m.texts[Level.FULL].content for m in memory.list(limit=1000)]
         assert all(text.startswith(LONG[:40]) for text in whole)
+
+
+# --- ties
+
+
+def test_memories_of_one_topic_are_tied_the_newer_to_the_older(memory: Nagori, clock: FrozenClock) -> None:
+    old = memory.remember("the green kettle in the old kitchen whistles at noon")
+    clock.forward(hours=1)
+    new = memory.remember("the green kettle in the old kitchen whistles at noon daily")
+    other = memory.remember("quarterly taxes are due in Berlin")
+    assert memory.cycle().ties == 1
+    [tie] = memory.parts.store.relations(memory.scope, [old.id, new.id, other.id])
+    assert (tie.source, tie.target, tie.type) == (new.id, old.id, "same_topic")
+    assert memory.cycle().ties == 0
+
+
+def test_no_memory_has_more_ties_than_it_may(memory: Nagori) -> None:
+    memory.remember_many([f"the green kettle in the old kitchen whistles at noon {n}" for n in range(30)])
+    memory.cycle()
+    ids = [m.id for m in memory.list()]
+    ties = memory.parts.store.relations(memory.scope, ids)
+    ends = [end for tie in ties for end in (tie.source, tie.target)]
+    assert ties
+    assert max(ends.count(id) for id in ids) <= 10
+
+
+def test_a_lost_note_of_ties_makes_none_twice(memory: Nagori) -> None:
+    memory.remember_many(
+        ["the green kettle whistles at noon today", "the green kettle whistles at noon, today ok"]
+    )
+    assert memory.cycle().ties == 1
+    (memory.parts.journal.folder(memory.scope.space) / "linked.json").unlink()
+    assert memory.cycle().ties == 0

@@ -27,7 +27,9 @@ from nagori.journal import try_lock
 from nagori.parts import Parts, Progress, no_progress
 from nagori.paths import open_private, private_dir
 from nagori.services.change import change_seen, see
+from nagori.services.link import link_new
 from nagori.services.remember import embed
+from nagori.services.upkeep import embed_missing
 
 AT_ONCE = 100  # steps of one write: short enough that nobody waits for it
 LEASE = "cycle.lock"
@@ -41,6 +43,7 @@ class Night(Value, frozen=False):
     done: int = 0
     left: list[str] = fresh(list)  # changed meanwhile, or could not be done
     steps_on: Counter[str] = fresh(Counter)  # a memory may be strengthened and fade in one night
+    ties: int = 0  # made between memories of one topic
     bytes_before: int = 0  # of the words of what faded
     bytes_after: int = 0
 
@@ -75,6 +78,8 @@ def run(parts: Parts, space: Space, planned: Plan | None = None, progress: Progr
         for bundle in batched(steps, AT_ONCE):
             _do(parts, space, bundle, night)
             progress(min(night.done + len(night.left), len(steps)), len(steps))
+        embed_missing(parts, space)  # a kill between journal and store costs vectors, nothing else
+        night.ties = link_new(parts, space)
         note_time(parts, space)
     return night
 

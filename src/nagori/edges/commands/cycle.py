@@ -101,4 +101,4 @@ def _plan_json(plan: Plan) -> dict[str, object]:
 def _night_json(night: Night) -> dict[str, object]:
     counts = [{"act": a, "reason": r, "n": n} for (a, r), n in sorted(night.plan.counts().items())]
     sizes = {"bytes_before": night.bytes_before, "bytes_after": night.bytes_after}
-    return {"done": night.done, "left": night.left, "counts": counts, **sizes}
+    return {"done": night.done, "left": night.left, "ties": night.ties, "counts": counts, **sizes}

@@ -1,0 +1,102 @@
+"""Ties that nobody drew: memories of one topic find each other at night [E16].
+
+Only what is new or has new words since the last time is compared, with all others, through the store's own
+search. A cosine means different things to different models, so the threshold is taken between "nothing in
+common" (which the model tells) and "the same".
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from nagori.core.bookkeeping import START, Cursor, Space
+from nagori.core.fold import Event
+from nagori.core.model import Memory, Relation, RelationType, Scope
+from nagori.core.values import batched
+from nagori.parts import Parts
+
+FILE = "linked.json"
+NEW_WORDS = frozenset({"formed", "imported", "edited", "faded", "restored"})
+AT_ONCE = 100
+MOST = 5_000  # memories compared in one night; the others wait for the next
+
+
+def link_new(parts: Parts, space: Space) -> int:
+    """Tie what is new to what is like it; how many ties were made."""
+    rules, embedder = parts.config.relations, parts.embedder
+    if not rules.enable_auto_linking or embedder is None:
+        return 0
+    made = 0
+    ids, end = _changed(parts, space)
+    for bundle in batched(ids, AT_ONCE):
+        events = list(_ties(parts, space, bundle))
+        made += len(parts.ledger.write(space, lambda events=events: events))  # type: ignore[misc]
+    _save(parts, space, end)
+    return made
+
+
+def _ties(parts: Parts, space: Space, ids: Sequence[str]) -> Iterator[Event]:
+    """New ties of these memories, the newer one to the older; none has more than it may."""
+    scope, limit = Scope(tenant=space[0], user=space[1]), parts.config.relations.max_relations_per_memory
+    memories = [m for m in parts.store.get(scope, ids) if not (m.forgotten or m.archived)]
+    known = set(parts.store.relations(scope, [memory.id for memory in memories]))
+    ties = Counter(end for relation in known for end in (relation.source, relation.target))
+    for memory in memories:
+        for other in _like(parts, scope, memory):
+            new, old = (memory, other) if _age(memory) > _age(other) else (other, memory)
+            tie = Relation(new.id, old.id, RelationType.SAME_TOPIC)
+            if tie in known or max(ties[new.id], ties[old.id]) >= limit:
+                continue
+            known.add(tie)
+            ties.update((new.id, old.id))
+            data = {"target": old.id, "type": str(RelationType.SAME_TOPIC)}
+            yield Event("linked", parts.clock.now(), data, new.id, by="cycle")
+
+
+def _age(memory: Memory) -> tuple[object, str]:
+    return (memory.created, memory.id)
+
+
+def _like(parts: Parts, scope: Scope, memory: Memory) -> list[Memory]:
+    """The memories that speak of the same, most alike first."""
+    embedder, rules = parts.embedder, parts.config.relations
+    assert embedder is not None
+    vector = parts.store.vectors_of(scope.space, embedder.model, [memory.digest]).get(memory.digest)
+    if vector is None:
+        return []
+    nothing, _ = embedder.unrelated
+    least = nothing + rules.auto_link_similarity_threshold * (1 - nothing)
+    near = parts.store.nearest(scope, vector, embedder.model, rules.max_relations_per_memory + 1)
+    ids = [hit.id for hit in near if hit.score >= least and hit.id != memory.id]
+    return parts.store.get(scope, ids)
+
+
+# --- how far we are -------------------------------------------------------------------------------
+
+
+def _changed(parts: Parts, space: Space) -> tuple[list[str], Cursor]:
+    """Memories with new words since the last time, and where that ends."""
+    end, ids = _load(parts, space), dict[str, None]()
+    for placed in parts.journal.read(space, end):
+        if placed.event.type in NEW_WORDS and placed.event.memory:
+            if len(ids) == MOST and placed.event.memory not in ids:
+                break
+            ids[placed.event.memory] = None
+        end = placed.end
+    return sorted(ids), end  # the same order, whatever happened in which: the same ties after a kill
+
+
+def _load(parts: Parts, space: Space) -> Cursor:
+    """A note that is lost costs one comparison with everything: ties that exist are not made again."""
+    try:
+        return Cursor(*map(int, json.loads((parts.journal.folder(space) / FILE).read_bytes())))
+    except (OSError, ValueError, TypeError):
+        return START
+
+
+def _save(parts: Parts, space: Space, end: Cursor) -> None:
+    path = parts.journal.folder(space) / FILE
+    path.write_text(json.dumps([end.segment, end.offset, end.seq]), encoding="utf-8")
+    path.chmod(0o600)
