@@ -69,6 +69,8 @@ NOT_SETTINGS = (
     "NAGORI_TENANT",
     "NAGORI_AGENT",
     "NAGORI_ROLE",
+    "NAGORI_HOOKS_OFF",
+    "NAGORI_WORKER",
 )
 NOT_KEYS = ("version", "$schema")  # 001's file carries a version, editors add a schema: neither steers
 DEFAULT = "default"
