@@ -62,7 +62,11 @@ def _option(arguments: list[str], name: str) -> str | None:
 
 def _read(source: object) -> dict[str, object] | None:
     """The object on standard input, or None: any bytes may come."""
-    data = source.read(LONGEST_INPUT + 1)  # type: ignore[attr-defined]
+    try:
+        with _in_time(USUALLY):  # a host may forget to close our standard input
+            data = source.read(LONGEST_INPUT + 1)  # type: ignore[attr-defined]
+    except Late:
+        return None
     if len(data) > LONGEST_INPUT:
         return None
     try:

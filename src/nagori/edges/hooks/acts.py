@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nagori.adapters.clock import SystemClock
 from nagori.config import Config
+from nagori.core._clean import clean
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Kind, Memory, Scope
 from nagori.edges.hooks.hearing import heard, write_down
@@ -91,7 +92,7 @@ def _last_session(memory: Nagori, session: str, config: Config) -> str:
 
 def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
     """What the prompt reminds of. What was shown in this session, or said in it, is before the model."""
-    text = _question(moment.text)
+    text = _question(clean(moment.text))
     if not text:
         return SILENCE
     notes = Notes.of(folder, moment.session)
@@ -100,8 +101,9 @@ def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer
         floor = max(config.hooks.floor, config.retrieval.floor)
         found = memory.recall(text, 3 * k, session=moment.session, floor=floor, mark=False)
         zone = memory.parts.clock.zone
-    own = None if COMPACTED in notes.told else moment.session
-    new = [r.memory for r in found if r.memory.id not in notes.shown and (r.memory.source.session != own)]
+    new = [r.memory for r in found if r.memory.id not in notes.shown]
+    if COMPACTED not in notes.told:
+        new = [memory for memory in new if memory.source.session != moment.session]
     return _shown(new[:k], zone, config, folder, scope, notes, moment)
 
 
