@@ -3,80 +3,9 @@
 Started by a hook when there is work, at most one at a time, never with a port. It takes what waits beside the
 journal into it, forms the turns that nobody formed yet, finishes sessions that were killed, and looks once
 more before it goes: whoever wrote meanwhile saw a worker at work and started none.
+
+    start     start one and do not wait for it: all that a hook loads of this
+    work      its whole life, round by round
+    drain     from what was heard to memories
+    drained   how far it has come
 """
-
-from __future__ import annotations
-
-import os
-import time
-from contextlib import suppress
-from pathlib import Path
-
-from nagori.app import Nagori
-from nagori.edges.hooks.hearing import spooled
-from nagori.edges.hooks.notes import sweep
-from nagori.edges.worker.drain import drain, finish_killed, is_drained
-from nagori.edges.worker.start import take
-from nagori.errors import NagoriError
-
-SECONDS = 600.0  # then it goes, and the next hook starts another
-LOG = "worker.log"
-
-
-def main(folder: str) -> None:
-    """The whole life of a worker process."""
-    with suppress(OSError, AttributeError):
-        os.nice(10)
-    os.umask(0o077)
-    work(Path(folder), time.monotonic() + SECONDS)
-
-
-def work(folder: Path, until: float = float("inf")) -> int:
-    """Work until nothing waits; how many turns were formed. 0 at once if somebody else is at it."""
-    formed = 0
-    while (lock := take(folder)) is not None:
-        try:
-            done, more = _work(folder, until)
-        finally:
-            os.close(lock)
-        formed += done
-        if not more:
-            break
-    return formed
-
-
-def _work(folder: Path, until: float) -> tuple[int, bool]:
-    """One round; whether there is reason for another: something came while nobody could take it."""
-    formed = 0
-    try:
-        with Nagori.open(folder) as memory:
-            _take_spool(memory, folder)
-            finish_killed(memory)
-            for space in memory.parts.journal.spaces():
-                formed += drain(memory, space, until)
-            sweep(folder)
-            (folder / LOG).unlink(missing_ok=True)
-            waiting = time.monotonic() < until and not all(
-                is_drained(memory, space) for space in memory.parts.journal.spaces()
-            )
-            return formed, waiting
-    except (NagoriError, OSError) as trouble:
-        _complain(folder, trouble)
-        return formed, False  # tried again when the next hook comes
-
-
-def _take_spool(memory: Nagori, folder: Path) -> None:
-    """What could not be written into the journal goes there now. A crash between the two lines leaves a turn
-    twice in the journal, which `Talk.is_new` sees."""
-    journal = memory.parts.journal
-    for path, space, events in spooled(folder):
-        with journal.locked(space):
-            journal.append(space, events)
-        path.unlink()
-
-
-def _complain(folder: Path, trouble: Exception) -> None:
-    """For `nagori doctor`: the last thing that went wrong, without anybody's words."""
-    with suppress(OSError):
-        (folder / LOG).write_text(f"{type(trouble).__name__}: {trouble}\n", encoding="utf-8")
-        (folder / LOG).chmod(0o600)
