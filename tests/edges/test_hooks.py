@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from nagori import Draft, Kind, Level, Nagori, Source
 from nagori.adapters.clock import SystemClock
+from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Emotion, Memory, Text, Trust
 from nagori.core.pieces import about_tokens
 from nagori.edges import hooks
@@ -28,6 +29,7 @@ from nagori.edges.hooks.hosts import HOSTS
 from nagori.edges.install import launcher
 from nagori.edges.worker.work import work
 from nagori.journal import FileJournal
+from nagori.testing import WordEmbedder
 
 GOLDEN = Path(__file__).parent / "fixtures/hooks/claude-code"
 SPACE = ("local", "me")
@@ -303,6 +305,31 @@ def test_what_was_shown_is_marked_as_recalled(folder: Path) -> None:
     prompt("When is the tea ceremony?")
     with Nagori.open(folder) as memory:
         assert memory.show(kept.id).recalled_at is not None
+
+
+def test_a_question_is_embedded_once_while_the_store_is_being_opened(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = WordEmbedder()
+    monkeypatch.setitem(PROVIDERS, "local", lambda tell: words)
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "local")
+    remember(folder, "The tea ceremony is on Tuesday.")
+    before = words.calls
+    assert len(shown(prompt("When is the tea\u200b ceremony?"))) == 1
+    assert words.calls == before + 1
+
+
+def test_a_model_that_breaks_is_told_and_nothing_is_said_beside_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setitem(PROVIDERS, "local", broken)
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "local")
+    assert os.strerror(errno.EIO) in told_once(lambda: prompt("When is the tea ceremony?"))
+    assert len(heard(folder)) == 2
+    assert capfd.readouterr().err == ""
 
 
 def test_what_is_hardly_about_the_matter_is_not_told(folder: Path) -> None:

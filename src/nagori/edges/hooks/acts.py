@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nagori.app import Nagori
 
 COMPACTED = "compacted"  # a note: this session's own beginning is no longer before the model
+LONGEST_QUESTION = 2000  # characters; recall reads no more
 WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
 
 
@@ -92,14 +93,18 @@ def _last_session(memory: Nagori, session: str, config: Config) -> str:
 
 def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
     """What the prompt reminds of. What was shown in this session, or said in it, is before the model."""
+    from nagori.edges.hooks.ahead import Ahead
+
     text = _question(clean(moment.text))
     if not text:
         return SILENCE
+    ahead = Ahead(config.embedding.provider, text[:LONGEST_QUESTION])
     notes = Notes.of(folder, moment.session)
     k = config.hooks.top_k
     with _open(config, folder, scope) as memory:
+        memory.parts.open_embedder = ahead.embedder
         floor = max(config.hooks.floor, config.retrieval.floor)
-        found = memory.recall(text, 3 * k, session=moment.session, floor=floor, mark=False)
+        found = memory.recall(text[:LONGEST_QUESTION], 3 * k, session=moment.session, floor=floor, mark=False)
         zone = memory.parts.clock.zone
     new = [r.memory for r in found if r.memory.id not in notes.shown]
     if COMPACTED not in notes.told:
