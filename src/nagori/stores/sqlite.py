@@ -133,8 +133,8 @@ class SqliteStore:
             if older_than is not None:
                 where += " AND (m.created, m.id) < (?, ?)"
                 values = (*values, micros(older_than.created), older_than.id)
-            # With a session, its own index: SQLite would rather walk all memories in order, looking for it.
-            by = "+m.created" if filter.session else "m.created"
+            # Few of many by an index of their own: SQLite would rather walk all memories in order.
+            by = "+m.created" if filter.session or filter.protected else "m.created"
             sql = f"{SELECT} WHERE {where} ORDER BY {by} DESC, m.id DESC LIMIT ?"
             return [memory for _, memory in load(db, sql, (*values, limit))]
 
