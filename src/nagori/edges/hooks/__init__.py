@@ -9,6 +9,7 @@ told through the host's own channel, once in a session: a broken memory never st
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -31,6 +32,7 @@ class Late(BaseException):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read, act, answer. Never raises, never ends with anything but 0."""
+    gc.disable()  # nobody lives long enough here to become garbage
     try:
         said = answer(list(sys.argv[1:] if arguments is None else arguments), sys.stdin.buffer)
         if said:
