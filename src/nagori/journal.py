@@ -70,8 +70,11 @@ class Verdict(Value, frozen=False):
 class FileJournal:
     """The journal as files. Safe for many processes: they take turns at a lock per space."""
 
-    def __init__(self, root: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(
+        self, root: Path, *, segment_bytes: int = SEGMENT_BYTES, patience: float | None = None
+    ) -> None:
         self.root = root
+        self.patience = patience  # seconds to wait for the lock; None: LOCK_SECONDS
         self._segment_bytes = segment_bytes
         self._last_seq: dict[Space, tuple[tuple[int, int], int]] = {}
 
@@ -90,12 +93,12 @@ class FileJournal:
 
     @contextmanager
     def locked(self, space: Space) -> Iterator[None]:
-        """Hold the space's lock; whoever waits longer than LOCK_SECONDS gets a JournalError."""
+        """Hold the space's lock; whoever waits longer than `patience` gets a JournalError."""
         with _disk_trouble():
             folder = self._settle(space)
             descriptor = open_private(folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
-            _lock(descriptor)
+            _lock(descriptor, LOCK_SECONDS if self.patience is None else self.patience)
             yield
         finally:
             os.close(descriptor)  # closing releases the lock, also when the process dies
@@ -411,10 +414,10 @@ else:
         return True
 
 
-def _lock(descriptor: int) -> None:
-    deadline, pause = time.monotonic() + LOCK_SECONDS, 0.0005
+def _lock(descriptor: int, patience: float) -> None:
+    deadline, pause = time.monotonic() + patience, 0.0005
     while not try_lock(descriptor):
         if time.monotonic() > deadline:
-            raise JournalError(f"busy: another process has held the lock for {LOCK_SECONDS:.0f} seconds")
+            raise JournalError(f"busy: another process has held the lock for {patience:.0f} seconds")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.01)

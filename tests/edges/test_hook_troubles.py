@@ -16,9 +16,10 @@ import pytest
 from nagori import Nagori
 from nagori.core.fold import Event
 from nagori.core.model import Scope
-from nagori.edges import hooks, worker
+from nagori.edges import hooks
 from nagori.edges.hooks.hearing import spooled, write_down
 from nagori.edges.hooks.moment import At
+from nagori.edges.worker import work as worker
 from nagori.journal import FileJournal
 
 SPACE = ("local", "me")

@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterator
 
 SIZE = 800  # characters: about what a small embedder reads at its best
-# About one token each, by the rule of thumb; four characters of anything else make one.
-_WIDE = re.compile(
-    "[\u3000-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef]"
-)
+# About one token each, by the rule of thumb; four characters of anything else make one. Two ranges: a finer
+# set takes a hook 3 ms to compile.
+_WIDE = "[\u3000-\u9fff\uac00-\uffef]"
 
 
 def about_tokens(text: str) -> int:
     """About how many tokens a model would read, a little too many rather than too few."""
-    wide = 0 if text.isascii() else len(_WIDE.findall(text))
+    wide = 0 if text.isascii() else len(re.findall(_WIDE, text))
     return wide + (len(text) - wide + 3) // 4
 
 

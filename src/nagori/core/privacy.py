@@ -26,7 +26,7 @@ class Scrubbed(Value):
 def scrub(text: str) -> Scrubbed:
     """Without private passages, own blocks and secrets; doing it twice changes nothing more."""
     spoken = _without_private(text)
-    bare = _without_memories(spoken)
+    bare = without_memories(spoken)
     safe, kinds = redact_secrets(bare)
     blocks = [name for name, cut in (("private", spoken != text), ("memories", bare != spoken)) if cut]
     return Scrubbed(safe, (*blocks, *kinds))
@@ -68,7 +68,7 @@ def strip_private(text: str) -> str:
 
     An unclosed `<memories>` loses its tag and the memory lines right after it: what follows is the user's.
     """
-    return _without_memories(_without_private(text))
+    return without_memories(_without_private(text))
 
 
 def _without_private(text: str) -> str:
@@ -76,7 +76,8 @@ def _without_private(text: str) -> str:
     return _cut(text, _private_spans(text)) if marked else text
 
 
-def _without_memories(text: str) -> str:
+def without_memories(text: str) -> str:
+    """Text without our own blocks: a memory that was shown and then heard again would grow stronger."""
     return _cut(text, _memory_spans(text)) if "<" in text and "memories" in text.casefold() else text
 
 

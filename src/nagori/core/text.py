@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from unicodedata import category, normalize
 
+from nagori.core._clean import _PICTURE as _PICTURE
+from nagori.core._clean import _TONE
+from nagori.core._clean import clean as clean
 from nagori.core._stem import LONGEST, STOP_WORDS, weight_of, words
 
 # Marks belong to words in Indic and Thai; letters newer than SQLite's tables are "unassigned" to it.
@@ -26,11 +29,9 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af々〆〇ヶ
 _ROMAN = "0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3130-\u318f\uac00-\ud7a3"
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
-_PICTURE = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001faff"
-_TONE = "\ufe0f\U0001f3fb-\U0001f3ff"
 
 _FOLD = {code: code - 0x60 for code in (*range(0x30A1, 0x30F7), 0x30FD, 0x30FE)}
-_KANA_DASH = re.compile(
+_KANA_DASH = (
     f"[~〜ー](?<=[{_HIRA}{_KATA}].)[~〜ー]*"  # すご〜〜い
     f"|[-‐−](?<=[{_HIRA}{_KATA}].)(?=[{_HIRA}{_KATA}])"  # ラ-メン
 )
@@ -47,26 +48,6 @@ _QUESTION = (
 )
 
 
-def clean(text: str, *, field: str = "text") -> str:
-    """Text that is safe to store and show: no lone surrogates, controls or invisible direction tricks."""
-    if not isinstance(text, str):
-        raise TypeError(f"{field} must be str, not {type(text).__name__}")
-    if text.isascii() and text.isprintable():
-        return text
-    if re.search("[\ud800-\udfff]", text):  # a pair kept apart is joined again, a lone half becomes U+FFFD
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _unwanted().sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
-
-
-@cache
-def _unwanted() -> re.Pattern[str]:
-    """Controls, bidi marks, zero-width characters; a joiner stays only between two emoji."""
-    return re.compile(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
-        f"|(?<![{_PICTURE}{_TONE}])\u200d|\u200d(?![{_PICTURE}])"
-    )
-
-
 def normalise(text: str) -> str:
     """One spelling for what readers take as the same: width, case, kana script, long marks, whitespace."""
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
@@ -74,7 +55,7 @@ def normalise(text: str) -> str:
 
 
 def _long_marks(text: str) -> str:
-    return text if text.isascii() else _KANA_DASH.sub("ー", text)
+    return text if text.isascii() else re.sub(_KANA_DASH, "ー", text)
 
 
 class _Scripts(dict[int, str]):
@@ -236,9 +217,11 @@ def fts_query(tokens: Iterable[str]) -> str:
 
 def is_japanese(text: str) -> bool:
     """Do kana and kanji carry the text? One of them weighs as much as four Latin letters."""
-    sample = normalize("NFKC", text[:4000])
-    native = len(re.findall(f"[{_HIRA}{_KATA}{_HAN}]", sample))
-    return native > 0 and native * 4 >= len(re.findall(f"[{_ROMAN}]", sample))
+    if text.isascii():
+        return False
+    scripts = normalize("NFKC", text[:4000]).translate(_SCRIPTS)
+    native = sum(map(scripts.count, "KkTH"))
+    return native > 0 and native * 4 >= scripts.count("a") + scripts.count("0")
 
 
 @cache
@@ -250,7 +233,7 @@ def _sentence_end() -> re.Pattern[str]:
     )
 
 
-_ABBREVIATION = re.compile(
+_ABBREVIATION = (
     r"(?:^|[\s(])(?:[A-HJ-Za-z]|[0-9]{1,3}|(?:[A-Za-z]\.)+[A-Za-z]|Mrs?|Ms|Drs?|Prof|St|Jr|Sr|vs|cf|ca|approx|etc|Inc"
     r"|Ltd|Co|Corp|No|Nos|Fig|Figs|Eq|Sec|Vol|pp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al)$"
 )
@@ -269,7 +252,7 @@ def sentences(text: str) -> list[str]:
 
 def _dot_inside(text: str, start: int, dot: int, end: int) -> bool:
     """Is this full stop part of `Mr.`, `e.g.` or the `1.` of a list? At the end of the text it never is."""
-    found = _ABBREVIATION.search(text[max(start, dot - 12) : dot])
+    found = re.search(_ABBREVIATION, text[max(start, dot - 12) : dot])
     if not found or not text[end : end + 20].strip():
         return False
     word = found[0].strip("\n\t (")

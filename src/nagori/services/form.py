@@ -14,7 +14,7 @@ from nagori.core.appraisal import appraise
 from nagori.core.bookkeeping import Vector
 from nagori.core.fold import Event
 from nagori.core.likeness import alike, shingles
-from nagori.core.model import Filter, Memory, RelationType, Scope, Source, Trust, Turn
+from nagori.core.model import Filter, Kind, Memory, RelationType, Scope, Source, Trust, Turn
 from nagori.core.pieces import pieces
 from nagori.core.relevance import relevance
 from nagori.core.text import tokens
@@ -23,6 +23,7 @@ from nagori.errors import LimitReached, StoreError
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.remember import AT_ONCE, Draft, compose, embed, keep, known_by, scrubbed
 
+LASTING = 45.0  # least intensity of a fact: a summary of it is left after half a year
 NEAREST = 2  # older memories that a new one is compared with
 # A correction knows its object by its meaning (spreads above the usual cosine) and some of its words (their
 # share by rarity), or by many of its words alone: among a handful of memories nothing is usual yet.
@@ -63,6 +64,9 @@ def _formed(parts: Parts, scope: Scope, turn: Turn) -> Iterator[_Formed]:
             trust=turn.role,
             protect=felt.protect,
         )
+        if felt.kind is Kind.FACT:  # said calmly, and yet meant to last [ruling 4]
+            lasting = replace(felt.emotion, intensity=max(felt.emotion.intensity, LASTING))
+            draft = replace(draft, emotion=lasting)
         yield _Formed(compose(parts, scope, draft), felt.correction and turn.role is Trust.USER)
 
 

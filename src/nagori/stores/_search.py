@@ -112,11 +112,12 @@ def _passes(filter: Filter) -> tuple[list[str], list[Any]]:
         ("m.created >= ?", micros(filter.since)),
         ("m.created < ?", micros(filter.until)),
         ("m.session = ?", filter.session),
-        ("m.protected = ?", filter.protected),
     ):
         if value is not None:
             parts.append(condition)
-            values.append(int(value) if isinstance(value, bool) else value)
+            values.append(value)
+    if filter.protected is not None:  # in the words of its index, which a bound value would not meet
+        parts.append("m.protected" if filter.protected else "NOT m.protected")
     return parts, values
 
 

@@ -60,8 +60,12 @@ def _read(text: str, moment: datetime, zone: tzinfo, lean: int) -> TimeWish | No
     plain = " ".join(normalize("NFKC", text[:LONGEST_READ]).split())[:LONGEST_READ]
     folded = plain.translate(_FOLD)
     local = moment.astimezone(zone).replace(tzinfo=None)
+    matches = _matches(folded)
+    if not matches:  # as in most questions, which need no more
+        return None
     asker = Asker(local, moment, _lean(folded, lean), plain)
-    found = _joined(_apart(_unquoted(_all(folded, asker, zone), folded)), folded, zone)
+    times = [one for rule, match in matches if (one := _found(rule, match, asker, zone))]
+    found = _joined(_apart(_unquoted(times, folded)), folded, zone)
     return _wish(found, plain) if found else None
 
 
@@ -93,13 +97,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)  # so that a Latin word ends where Japanese begins
 
 
-def _all(folded: str, asker: Asker, zone: tzinfo) -> list[_Found]:
+def _matches(folded: str) -> list[tuple[Rule, re.Match[str]]]:
+    """What the rules whose triggers occur have found."""
     rules = [rule for rule in _RULES if any(trigger in folded for trigger in rule.triggers.split())]
-    found = [_found(rule, match, asker, zone) for rule in rules for match in _matches(rule, folded)]
-    return [one for one in found if one]
+    return [(rule, match) for rule in rules for match in _matches_of(rule, folded)]
 
 
-def _matches(rule: Rule, folded: str) -> list[re.Match[str]]:
+def _matches_of(rule: Rule, folded: str) -> list[re.Match[str]]:
     found = (match for match in _compiled(rule.pattern).finditer(folded) if match[0])
     return list(islice(found, MOST_READ))
 

@@ -25,7 +25,7 @@ def hook(
 def work(context: typer.Context, as_json: Json = False) -> None:
     """Make memories now of what hosts said, instead of in the background."""
     from nagori.edges.worker import start
-    from nagori.edges.worker import work as work_now
+    from nagori.edges.worker.work import work as work_now
 
     session = Session.of(context)
     if start.is_working(session.folder):

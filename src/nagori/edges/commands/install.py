@@ -175,7 +175,7 @@ def _rehearsed(session: Session) -> Finding:
 def _fired(session: Session) -> list[Finding]:
     """What hosts called last, what went wrong then, and what the worker could not do."""
     from nagori.edges.hooks.rehearsal import fired
-    from nagori.edges.worker import LOG
+    from nagori.edges.worker.work import LOG
 
     last = list(fired(session.folder))
     found = [

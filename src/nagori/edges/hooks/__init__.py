@@ -9,6 +9,7 @@ told through the host's own channel, once in a session: a broken memory never st
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -30,6 +31,7 @@ class Late(BaseException):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read, act, answer. Never raises, never ends with anything but 0."""
+    gc.disable()  # nobody lives long enough here to become garbage
     try:
         said = answer(list(sys.argv[1:] if arguments is None else arguments), sys.stdin.buffer)
         if said:
@@ -60,7 +62,11 @@ def _option(arguments: list[str], name: str) -> str | None:
 
 def _read(source: object) -> dict[str, object] | None:
     """The object on standard input, or None: any bytes may come."""
-    data = source.read(LONGEST_INPUT + 1)  # type: ignore[attr-defined]
+    try:
+        with _in_time(USUALLY):  # a host may forget to close our standard input
+            data = source.read(LONGEST_INPUT + 1)  # type: ignore[attr-defined]
+    except Late:
+        return None
     if len(data) > LONGEST_INPUT:
         return None
     try:
@@ -80,6 +86,8 @@ def _careful(heard: Moment) -> Answer:
             from nagori.paths import data_dir
 
             config = load().config
+            if not config.hooks.enabled:
+                return Answer()
             folder = data_dir(os.environ, config.general.data_dir).absolute()
             done = act(heard, config, folder)
         _mark(folder, heard, None)

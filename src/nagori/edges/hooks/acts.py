@@ -14,6 +14,7 @@ from pathlib import Path
 
 from nagori.adapters.clock import SystemClock
 from nagori.config import Config
+from nagori.core._clean import clean
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust
 from nagori.edges.hooks.hearing import heard, write_down
@@ -27,13 +28,12 @@ if TYPE_CHECKING:
 
 COMPACTED = "compacted"  # a note: this session's own beginning is no longer before the model
 SHORT_ANSWER = 30  # characters of an assistant's answer that says nothing by itself
+LONGEST_QUESTION = 2000  # characters; recall reads no more
 WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
 
 
 def act(moment: Moment, config: Config, folder: Path) -> Answer:
     """Do what the moment asks for."""
-    if not config.hooks.enabled:
-        return SILENCE
     scope = _whose(moment, config)
     event = heard(moment, scope.project, config, SystemClock().now())
     if event is not None:
@@ -106,14 +106,18 @@ def _last_session(memory: Nagori, session: str, config: Config) -> str:
 
 def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
     """What the prompt reminds of. What was shown in this session, or said in it, is before the model."""
-    text = _question(moment.text)
+    from nagori.edges.hooks.ahead import Ahead
+
+    text = _question(clean(moment.text))
     if not text:
         return SILENCE
+    ahead = Ahead(config.embedding.provider, text[:LONGEST_QUESTION])
     notes = Notes.of(folder, moment.session)
     k = config.hooks.most
     with _open(config, folder, scope) as memory:
+        memory.parts.open_embedder = ahead.embedder
         floor = max(config.hooks.floor, config.retrieval.floor)
-        found = memory.recall(text, 3 * k, session=moment.session, floor=floor, mark=False)
+        found = memory.recall(text[:LONGEST_QUESTION], 3 * k, session=moment.session, floor=floor, mark=False)
         zone = memory.parts.clock.zone
     before = {moment.session} if COMPACTED not in notes.told else set[str]()
     new = [

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from errno import ENOSPC
 from pathlib import Path
 
 from nagori.config import Config
+from nagori.core._clean import clean
 from nagori.core.bookkeeping import Space
 from nagori.core.fold import Event
-from nagori.core.privacy import redact_secrets, strip_private
-from nagori.core.text import clean
+from nagori.core.privacy import redact_secrets, strip_private, without_memories
 from nagori.edges.hooks.moment import At, Moment
 from nagori.errors import JournalError
 from nagori.journal import FileJournal, decode, encode
@@ -33,9 +33,8 @@ ROLES = {
     At.TOOL_FAILED: "tool",
 }
 LONGEST = 200_000  # characters of one turn: nobody says more, programs do
-_OWN_BLOCK = re.compile(r"<memories\b[^>]*>.*?(?:</memories>|\Z)", re.DOTALL)
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
-_SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
+PATIENCE = 1.0  # seconds to wait for the journal: the host waits for us, and the words are safe beside it
+INSERTED = ("system-reminder", "last-session")  # by the host, by us (`<memories>` goes with what is private)
 
 
 def heard(moment: Moment, project: str | None, config: Config, now: datetime) -> Event | None:
@@ -62,13 +61,32 @@ def _said(moment: Moment, config: Config) -> str:
     text = moment.text
     if moment.at is At.TOOL_FAILED:
         text = _failure(moment)
-    elif moment.at is At.COMPACTED and (found := _SUMMARY.search(text)):
-        text = found[1]
+    elif moment.at is At.COMPACTED and "<summary>" in text:
+        text = text.partition("<summary>")[2].partition("</summary>")[0]
     elif moment.at is At.SUBAGENT_END and not moment.speaker:
         return ""  # a compaction's own helper: its recap comes as such
-    if "<memories" in text or "<system-reminder" in text:
-        text = _REMINDER.sub("", _OWN_BLOCK.sub("", text))
-    return scrubbed(text, config)
+    if moment.at is At.PROMPT and text.lstrip().startswith("/") and _is_built_in(text):
+        return ""
+    for tag in INSERTED:
+        text = _without(text, tag)
+    return scrubbed(without_memories(text), config)
+
+
+def _is_built_in(prompt: str) -> bool:
+    """Whether a prompt is a command of the host itself, which says nothing [ruling 26]."""
+    from nagori.edges.transcripts.claude_code import BUILT_IN
+
+    return prompt.split(None, 1)[0] in BUILT_IN
+
+
+def _without(text: str, tag: str) -> str:
+    """Without the blocks of this tag; one that is never closed is somebody's text."""
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    out, at = [], 0
+    while (begin := text.find(opening, at)) >= 0 and (end := text.find(closing, begin)) >= 0:
+        out.append(text[at:begin])
+        at = end + len(closing)
+    return "".join((*out, text[at:]))
 
 
 def _failure(moment: Moment) -> str:
@@ -93,7 +111,7 @@ def write_down(folder: Path, space: Space, events: Sequence[Event]) -> None:
     """Keep `events`: in the journal, or else beside it. OSError when neither can be written."""
     if not events:
         return
-    journal, kept = FileJournal(folder / "journal"), False
+    journal, kept = FileJournal(folder / "journal", patience=PATIENCE), False
     try:
         private_dir(folder)
         with journal.locked(space):
@@ -114,7 +132,8 @@ def spool(folder: Path, space: Space, events: Sequence[Event]) -> Path:
     body = json.dumps(list(space)).encode() + b"\n" + block
     descriptor = open_private(place / f"{name}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        os.write(descriptor, body)
+        if os.write(descriptor, body) != len(body):
+            raise OSError(ENOSPC, os.strerror(ENOSPC))  # half of it would be called kept, and be lost
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
+from nagori.core._clean import clean
 from nagori.core.values import Value
 from nagori.edges.hooks.moment import Answer, At, Moment
 
@@ -79,9 +80,13 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
                 return _whole(value[:most])
         return ""
 
+    def short(field: str, most: int = 200) -> str:
+        """Fit to be written down: a lone surrogate would keep the whole turn out of the journal."""
+        return " ".join(clean(said(field, most)).split())
+
     called = event or said("event", 100)
     at = host.events.get(called)
-    session = said("session", 200)
+    session = short("session")
     if at is None or not session:
         return None
     if at is At.PROMPT and payload.get("agent_id"):
@@ -98,10 +103,10 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
         session=session,
         folder=said("folder", 4096) or first,
         text=said(SAID[at]) if at in SAID else "",
-        ref=said("ref", 200) or None,
-        speaker=said("speaker", 100) or None,
-        transcript=said("transcript", 4096) or None,
-        tool=said("tool", 100) or None,
+        ref=short("ref") or None,
+        speaker=short("speaker", 100) or None,
+        transcript=clean(said("transcript", 4096)) or None,
+        tool=short("tool", 100) or None,
         target=_target(payload.get("tool_input") or payload.get("toolArgs")),
         error=failed,
         source=said("source", 100) or None,

@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from zlib import crc32
 
@@ -70,5 +71,6 @@ def sweep(folder: Path) -> None:
     """Sessions of a month ago are over."""
     old = time.time() - KEPT_SECONDS
     for path in (folder / "hosts").glob("*"):
-        if path.stat().st_mtime < old:
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # a hook has just put its notes in place
+            if path.stat().st_mtime < old:
+                path.unlink()

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from nagori.core.values import Value
-from nagori.edges.worker import work
+from nagori.edges.worker.work import work
 
 SECONDS = 30
 FACT = "The rehearsal's password hint is the blue heron; please remember this."

@@ -57,9 +57,9 @@ def drain(memory: Nagori, space: Space, until: float = float("inf")) -> int:
 
 
 def is_drained(journal: FileJournal, space: Space) -> bool:
-    """Whether nothing can be read that was not read; a line that a killed writer left torn does not count."""
+    """Whether nothing readable is left. A torn or damaged line at the end is nothing to wait for."""
     cursor = Drained.of(journal.folder(space)).cursor
-    return next(iter(journal.read(space, cursor)), None) is None
+    return next(journal.read(space, cursor), None) is None
 
 
 def waiting(memory: Nagori, space: Space) -> int:
@@ -78,7 +78,8 @@ def _numbered(run: Iterable[Placed], state: Drained) -> Iterator[_Heard]:
         data = event.data
         session, role, text = str(data["session"]), str(data["role"]), str(data["text"])
         talk = state.talk(session)
-        if not talk.is_new(data.get("ref"), role, text):
+        speaker = f"{role} {data.get('speaker', '')}"
+        if not talk.is_new(data.get("ref") or event.at.isoformat(), speaker, text):
             continue
         if role == "user":
             talk.unanswered = {**data, "text": "", "at": event.at.isoformat()}
@@ -100,16 +101,17 @@ def _numbered(run: Iterable[Placed], state: Drained) -> Iterator[_Heard]:
 def _form(memory: Nagori, heard: list[_Heard]) -> int:
     """Memories of consecutive turns of one project. A turn that cannot be kept must not hold up the rest."""
     said = [each.turn for each in heard if each.role in ("user", "assistant")]
+    others = [each for each in heard if each.role not in ("user", "assistant")]
     try:
-        memory.form(said)
+        if said:
+            memory.form(said)
+        if others:
+            memory.remember_many(map(_draft, others))
     except InvalidInput as fault:
         if len(heard) > 1:
             return sum(_form(memory, [each]) for each in heard)
         memory.parts.tell("worker.passed_over", reason=str(fault))
         return 0
-    others = [_draft(each) for each in heard if each.role not in ("user", "assistant")]
-    if others:
-        memory.remember_many(others)
     return len(heard)
 
 
@@ -138,13 +140,27 @@ def finish_killed(memory: Nagori) -> None:
             waiting = talk.unanswered
             if waiting is None or now - _since(waiting) < KILLED:
                 continue
-            events = [*_answers(memory, session, waiting)]
-            if events:
-                with journal.locked(space):
-                    journal.append(space, events)
-            if events or now - _since(waiting) > GIVEN_UP:
+            size = _final_size(waiting, now)
+            if size is not None and size != waiting.get("looked"):  # a long file is not read twice in vain
+                events = [*_answers(memory, session, waiting)]
+                if events:
+                    with journal.locked(space):
+                        journal.append(space, events)
+                talk.unanswered = None if events else {**waiting, "looked": size}
+                state.save()
+            if now - _since(waiting) > GIVEN_UP:
                 talk.unanswered = None
                 state.save()
+
+
+def _final_size(waiting: Mapping[str, Any], now: datetime) -> int | None:
+    """How long the host's file is; None if there is none, or if somebody is still writing it: an answer may
+    take longer than our patience, and then a hook will tell it."""
+    try:
+        file = Path(str(waiting.get("transcript") or "")).stat()
+    except (OSError, ValueError):
+        return None
+    return file.st_size if now.timestamp() - file.st_mtime >= KILLED.total_seconds() else None
 
 
 def _since(waiting: Mapping[str, Any]) -> datetime:

@@ -31,11 +31,10 @@ class Talk(Value, frozen=False):
     seen: list[int] = fresh(list)
     unanswered: dict[str, Any] | None = None  # the last prompt, until its answer is heard
 
-    def is_new(self, ref: str | None, role: str, text: str) -> bool:
-        """Whether this was not heard before: two hooks for one event say the same."""
-        if ref is None:
-            return True
-        mark = crc32(f"{ref}\x1f{role}\x1f{text}".encode("utf-8", "surrogatepass"))
+    def is_new(self, ref: str, speaker: str, text: str) -> bool:
+        """Whether this was not heard before: two hooks for one event say the same, and so does a line that
+        was taken in twice because a crash came in between. `ref` is the turn's name, or else its time."""
+        mark = crc32(f"{ref}\x1f{speaker}\x1f{text}".encode("utf-8", "surrogatepass"))
         if mark in self.seen:
             return False
         self.seen = [*self.seen, mark][-REMEMBERED:]
@@ -64,15 +63,16 @@ class Drained(Value, frozen=False):
         """The session, moved to the end: who spoke last is remembered longest."""
         talk = self.talks.pop(session, None) or Talk()
         self.talks[session] = talk
+        if len(self.talks) > MOST_SESSIONS:  # here, so that reading all again forgets the same ones
+            del self.talks[next(iter(self.talks))]
         return talk
 
     def save(self) -> None:
-        talks = dict(list(self.talks.items())[-MOST_SESSIONS:])
         said = {
             "cursor": [self.cursor.segment, self.cursor.offset, self.cursor.seq],
             "talks": {
                 name: {"turns": talk.turns, "seen": talk.seen, "unanswered": talk.unanswered}
-                for name, talk in talks.items()
+                for name, talk in self.talks.items()
             },
         }
         fresh_file = self.path.with_suffix(".new")

@@ -14,7 +14,7 @@ from pathlib import Path
 from nagori.paths import open_private, private_dir
 
 LOCK = "worker.lock"
-CODE = "import sys; sys.path[:] = {path!r}; from nagori.edges.worker import main; main({folder!r})"
+CODE = "import sys; sys.path[:] = {path!r}; from nagori.edges.worker.work import main; main({folder!r})"
 
 
 def start(folder: Path) -> bool:
