@@ -24,12 +24,12 @@ def block(memories: Iterable[Memory], zone: tzinfo, tokens: int, chars: int) -> 
     """The block and the memories in it; nothing when none fits."""
     head, tail = f'<memories note="{NOTE}">', "</memories>"
     chars -= len(head) + len(tail) + 2
-    tokens -= about_tokens(head) + about_tokens(tail)
+    tokens -= about_tokens(head + "\n") + about_tokens(tail)
     lines: list[str] = []
     shown: list[Memory] = []
     for memory in memories:
         line = told(memory, zone)
-        cost = about_tokens(line)
+        cost = about_tokens(line + "\n")
         if len(line) + 1 <= chars and cost <= tokens:
             lines.append(line)
             shown.append(memory)
