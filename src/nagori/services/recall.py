@@ -21,7 +21,7 @@ from nagori.errors import InvalidInput
 from nagori.parts import Parts
 from nagori.services.rank import RANKINGS, Asked, retention
 
-CANDIDATES = 400  # nearest in meaning that are looked at; every memory with a telling word is, too
+CANDIDATES = 250  # nearest in meaning that are looked at; every memory with a telling word is, too
 FINALISTS = 30  # at least so many whole memories are read; twice as many as are wanted
 LONGEST_QUERY = 2000
 STEPS, TIES, FADING = 2, 10, 0.1  # how far relations are followed, how many, and what a step costs

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Condition = tuple[str, tuple[Any, ...]]
 
 MANY = 4096  # from here on a shortlist pays
-SHORTLIST = 1000  # holds 99.8 % of the true ten of 8,000 real vectors, 97.9 % of the true fifty
+SHORTLIST = 600  # holds 99.9 % of the true ten of 8,000 real vectors, 98.5 % of the true fifty
 COMMON = 500  # a word in more memories than this, and in a tenth of all, tells nothing apart
 KEY_BITS = 40  # a space holds up to 2^40 memories; see 0001_memories.sql
 
