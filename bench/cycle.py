@@ -22,6 +22,7 @@ from typing import Any
 from bench.data import sentences
 from bench.report import header, machine, number, python, table, write_json
 from nagori import Category, Config, Draft, Emotion, Kind, Nagori, __version__
+from nagori.core.life import Capacity
 from nagori.testing import FrozenClock
 
 SIZES = (10_000, 100_000)
@@ -32,7 +33,7 @@ ROW_BY_ROW = 10_000  # the documents' way is measured on so many
 def filled(folder: Path, clock: FrozenClock, size: int) -> Nagori:
     """Memories of four months, as different as people's."""
     dice, born = random.Random(1), clock.now()
-    config = Config()
+    config = Config(capacity=Capacity(limit=10 * size))  # fading is measured, not a full store
     memory = Nagori.open(folder, config=config, clock=clock, embedder=None)
     kinds, categories = [Kind.EPISODE] * 6 + [Kind.FACT, Kind.DECISION, Kind.LESSON], list(Category)
     drafts = (

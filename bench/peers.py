@@ -244,6 +244,7 @@ class NagoriLookup:
 
     model = "bench-lookup"
     dimension = DIMENSION
+    unrelated = (0.1, 0.1)
 
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
