@@ -158,6 +158,12 @@ class Nagori:
         self.parts.ledger.catch_up(self.scope.space)
         return self.parts.store.find(self.scope, filter, limit=limit, older_than=older_than)
 
+    def as_of(self, moment: datetime, filter: Filter = ALIVE) -> Sequence[Memory]:
+        """The memories as they were at a past moment, newest first, read from the journal."""
+        from nagori.services import explain
+
+        return explain.as_of(self.parts, self.scope, moment, filter)
+
     def why(self, id: str, query: str | None = None) -> Explanation:
         """Why a memory is as strong as it is, what happened to it, and what will."""
         from nagori.services import explain

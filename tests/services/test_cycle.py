@@ -258,7 +258,7 @@ def faulty(memory: Nagori, method: str, at: int) -> None:
         parts.store = parts.ledger.store = Failing(parts.store, method, at, Killed)  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("method", FAULTS)
 def test_a_cycle_that_is_killed_anywhere_ends_like_one_that_was_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, seed: int
@@ -332,3 +332,19 @@ def test_a_lost_note_of_ties_makes_none_twice(memory: Nagori) -> None:
     assert memory.cycle().ties == 1
     (memory.parts.journal.folder(memory.scope.space) / "linked.json").unlink()
     assert memory.cycle().ties == 0
+
+
+# --- as it was
+
+
+def test_the_past_can_be_looked_at(memory: Nagori, clock: FrozenClock) -> None:
+    kept = memory.remember(LONG, kind=Kind.EPISODE, category=Category.WORK, emotion=Emotion(40))
+    then = clock.now()
+    nights(memory, clock, 40)
+    assert memory.show(kept.id).archived
+    [was] = memory.as_of(then)
+    assert (was.level, was.text.content) == (Level.FULL, LONG)
+    assert memory.as_of(then - timedelta(days=1)) == []
+    forgotten = memory.forget(kept.id)
+    assert memory.as_of(clock.now()) == []
+    assert forgotten.id == kept.id

@@ -7,13 +7,16 @@ from pathlib import Path
 
 from nagori.core import decay
 from nagori.core.bookkeeping import Counts, Measures
-from nagori.core.fold import Event
+from nagori.core.fold import Event, fold
 from nagori.core.life import Tier, entered_at, tier_of
-from nagori.core.model import Level, Memory, Recollection, Relation, Scope
-from nagori.core.values import Value
+from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
+from nagori.core.selection import passes, sees
+from nagori.core.values import Value, batched
 from nagori.parts import Parts
 from nagori.services.change import see, tell
 from nagori.services.recall import Question, recall
+
+FOLD_AT_ONCE = 1000  # events
 
 
 class Explanation(Value):
@@ -62,6 +65,18 @@ def why(parts: Parts, scope: Scope, id: str, query: str | None = None) -> Explan
         relations=parts.store.relations(scope, [memory.id]),
         recollection=recollection,
     )
+
+
+def as_of(parts: Parts, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:
+    """The memories as they were at a past moment, newest first: the journal, read up to there."""
+    then = utc(moment, "as_of")
+    known: dict[str, Memory] = {}
+    # Not "until the first later one": a clock that ran ahead for an hour must not hide what came after it.
+    past = (placed.event for placed in parts.journal.read(scope.space) if placed.event.at <= then)
+    for bundle in batched(past, FOLD_AT_ONCE):
+        known |= fold(bundle, known).memories
+    seen = [memory for memory in known.values() if sees(scope, memory) and passes(filter, memory)]
+    return sorted(seen, key=lambda memory: (memory.created, memory.id), reverse=True)
 
 
 def status(parts: Parts, scope: Scope) -> Status:

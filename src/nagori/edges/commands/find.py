@@ -70,6 +70,7 @@ def list_(
     protected: Annotated[bool, typer.Option("--protected", help="Only protected ones.")] = False,
     archived: Annotated[bool, typer.Option("--archived", help="The archive too.")] = False,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Forgotten ones too.")] = False,
+    as_of: Annotated[str | None, typer.Option(help="As they were at a past time (ISO 8601).")] = None,
     as_json: Json = False,
 ) -> None:
     """List memories, newest first."""
@@ -82,7 +83,8 @@ def list_(
         forgotten=forgotten,
     )
     with session.memory() as memory:
-        found = memory.list(filter, limit=limit)
+        then = moment(as_of)
+        found = memory.as_of(then, filter)[:limit] if then else memory.list(filter, limit=limit)
         zone = memory.parts.clock.zone
         lines = [(m, _strength(memory, m), None) for m in found]
     if as_json:
