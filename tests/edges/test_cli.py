@@ -90,6 +90,7 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path) -> None:
         ["uninstall", "--yes"],
         ["work"],
         ["cycle"],
+        ["chart"],
         ["archive", id],
         ["unarchive", id],
     ]

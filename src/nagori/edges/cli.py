@@ -18,7 +18,19 @@ from rich.console import Console
 from nagori import __version__
 from nagori.config import load
 from nagori.core.model import Scope
-from nagori.edges.commands import change, cost, cycle, find, host, install, keep, move, schedule, upkeep
+from nagori.edges.commands import (
+    change,
+    chart,
+    cost,
+    cycle,
+    find,
+    host,
+    install,
+    keep,
+    move,
+    schedule,
+    upkeep,
+)
 from nagori.edges.session import Session, print_json
 from nagori.edges.words import Voice, language
 from nagori.errors import LimitReached, NagoriError
@@ -42,6 +54,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "archive": cycle.archive,
     "unarchive": cycle.unarchive,
     "cycle": cycle.cycle,
+    "chart": chart.chart,
     "export": move.export,
     "import": move.import_,
     "verify": upkeep.verify,
