@@ -104,6 +104,58 @@ def test_an_event_changes_its_one_field_and_the_version(
     assert after.version == 2
 
 
+WHEN = LATER.isoformat()
+TRACE = {"trigger": "", "content": "trace"}
+
+
+def test_the_life_of_a_memory_event_by_event() -> None:
+    strong = told(Event("strengthened", LATER, {"anchor": WHEN, "coefficient": 0.999}, "m"), on=newborn())
+    assert (strong.anchor, strong.coefficient, strong.recalls, strong.strengthened_at) == (
+        LATER,
+        0.999,
+        1,
+        LATER,
+    )
+    faded = told(Event("faded", LATER, {"level": 3, "text": TRACE}, "m"), on=strong)
+    assert (faded.level, faded.text.content, Level.FULL in faded.texts) == (Level.TRACE, "trace", True)
+    away = told(Event("archived", LATER, {"reason": "score"}, "m"), on=faded)
+    assert (away.level, away.archived_at, away.archive_reason) == (Level.ARCHIVED, LATER, "score")
+    put_off = told(Event("postponed", LATER, {"until": WHEN}, "m"), on=away)
+    assert put_off.revival_at == LATER
+    data = {"anchor": WHEN, "keep_until": WHEN}
+    back = told(Event("revived", LATER, data, "m"), on=put_off)
+    assert (back.level, back.archived_at, back.revival_at, back.keep_until) == (
+        Level.TRACE,
+        None,
+        None,
+        LATER,
+    )
+    whole = told(Event("restored", LATER, data, "m"), on=away)
+    assert (whole.level, set(whole.texts)) == (Level.FULL, {Level.FULL})
+    left = told(Event("purged", LATER, {}, "m"), on=away)
+    assert set(left.texts) == {Level.TRACE}
+    assert told(Event("restored", LATER, data, "m"), on=left).texts == left.texts
+
+
+def test_what_is_archived_whole_gets_its_trace_and_what_has_no_trace_keeps_its_words() -> None:
+    away = told(Event("archived", LATER, {"text": TRACE}, "m"), on=newborn())
+    assert set(away.texts) == {Level.FULL, Level.TRACE}
+    assert told(Event("purged", LATER, {}, "m"), on=newborn()).texts == newborn().texts
+
+
+@pytest.mark.parametrize(
+    "type",
+    ["strengthened", "faded", "archived", "revived", "postponed", "restored", "purged", "heard", "protected"],
+)
+def test_an_event_about_nobody_changes_nothing(type: str) -> None:
+    assert fold([Event(type, LATER, {}, "unknown")], {}).memories == {}
+
+
+def test_a_turn_that_only_repeats_is_named_in_the_log() -> None:
+    outcome = fold([Event("mentioned", LATER, {"turn": "mem_turn"}, "m")], {"m": newborn()})
+    assert [touched for _, touched in outcome.touched] == [("m", "mem_turn")]
+
+
 def test_protection_can_be_taken_away() -> None:
     assert not told(Event("unprotected", LATER, {}, "m"), on=newborn(protected=True)).protected
 

@@ -233,6 +233,12 @@ def test_only_the_weakest_are_asked_for() -> None:
     assert asked[0] == (Level.FULL, 170)
 
 
+def test_rows_that_are_shown_twice_count_once() -> None:
+    rows = [row(f"m{n:02}", intensity=60.0 + n, coefficient=1.0) for n in range(20)]
+    plan = plan_cycle(rows, census(*rows), FEW, NOW, lambda level, n: [r for r in rows if r.level == level])
+    assert plan.steps == planned(*rows, rules=FEW).steps
+
+
 def test_a_row_is_a_memory_as_the_cycle_sees_it() -> None:
     memory = Memory("m", NOW, NOW - timedelta(days=1), {Level.TRACE: Text("", "x")}, level=Level.TRACE)
     seen = life_row(memory)

@@ -222,3 +222,11 @@ def test_more_words_and_a_nearer_meaning_never_lower_the_certainty(
     assert certainty(heard, min(1.0, cosine + more), usual) >= sure
     assert certainty(min(1.0, heard + more), None, usual) >= certainty(heard, None, usual)
     assert certainty(heard, cosine, usual, same_language=False) >= sure
+
+
+def test_of_very_many_only_the_likeliest_are_weighed_alone_or_in_talks() -> None:
+    alone = [sketch(f"a{n}") for n in range(150)]
+    talking = [sketch(f"t{n}", n) for n in range(150)]
+    found = relevance(evidence(*alone, *talking, places={"w": {"a7": 1, "t9": 1}}, asked=1))
+    assert len(found) == 200
+    assert {"a7", "t9"} <= set(found)
