@@ -66,7 +66,7 @@ def settings() -> str:
         "An unknown or impossible setting is an error that names it, and all faults are told at once. "
         "[config.schema.json](config.schema.json) lets an editor check the file while you type.\n",
         "**Some settings are ahead of the code**: they belong to parts that are still to come, such as the "
-        "nightly cycle, the session tier and the context window. The [README](../../README.md) says what "
+        "session tier and the context window. The [README](../../README.md) says what "
         "works today.\n",
         NUMBERS,
     ]
@@ -293,8 +293,8 @@ def life_page() -> str:
         "",
         "A protected memory keeps its level whatever its strength. Shares apply from "
         f"{shares.min_population} memories on.\n",
-        "**Today** every memory is born at level 1 and its future is forecast (`nagori why`); the nightly "
-        "cycle that makes these moves is the next thing to come.\n",
+        "Every memory is born at level 1 and its future is forecast (`nagori why`); `nagori cycle` makes the "
+        "moves, one night at a time.\n",
         "## Moves\n",
         "| from | move | to |",
         "|---|---|---|",

@@ -113,9 +113,10 @@ class Nagori:
 
     def remember(self, content: str, **more: Any) -> Memory:
         """Keep one thing; `more` are the other fields of `Draft`. When this returns, it is kept."""
-        from nagori.services import remember
+        from nagori.services import form, remember
 
-        return remember.remember(self.parts, self.scope, _draft(content, more))
+        kept = remember.remember(self.parts, self.scope, _draft(content, more))
+        return form.correct(self.parts, self.scope, kept)
 
     def remember_many(self, drafts: Iterable[str | Draft], progress: Progress = no_progress) -> list[Memory]:
         """Keep many things at once."""

@@ -10,7 +10,7 @@ import pytest
 
 from nagori import Category, Draft, Emotion, Kind, Level, Nagori
 from nagori.config import load
-from nagori.errors import Conflict, NotFound, StoreError
+from nagori.errors import Conflict, InvalidInput, StoreError
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import Failing, FrozenClock, WordEmbedder
 
@@ -158,7 +158,7 @@ def test_full_words_go_after_the_grace_and_then_nothing_brings_them_back(
     nights(memory, clock, 92)
     left = memory.show(kept.id)
     assert set(left.texts) == {Level.TRACE}
-    with pytest.raises(NotFound):
+    with pytest.raises(InvalidInput, match="gone"):
         memory.unarchive(kept.id)
 
 

@@ -146,3 +146,36 @@ def test_a_clock_that_jumped_back_changes_only_the_time_words(memory: Nagori, cl
     said(memory, "The kettle is green.")
     clock.forward(days=-400)
     assert contents(memory, "green kettle") == ["The kettle is green."]
+
+
+# --- what a new user tried
+
+
+def test_a_question_for_a_day_alone_is_answered_with_that_day(memory: Nagori) -> None:
+    said(memory, "Planted tulips in the garden.", at=NOW - timedelta(days=20))
+    said(memory, "新しい自転車を買った。", at=NOW - timedelta(days=10))
+    said(memory, "Deployed version 2.", at=NOW - timedelta(days=50))
+    for question in ("what did I do on 2026-03-12?", "3月12日に何をした？", "what did we do on March 12?"):
+        assert contents(memory, question) == ["Planted tulips in the garden."]
+
+
+def test_a_question_asked_before_is_no_answer_to_itself(memory: Nagori) -> None:
+    said(memory, "What is the database host?", "The database host is db9.")
+    assert contents(memory, "what is the database host?") == ["The database host is db9."]
+
+
+def test_a_correction_told_by_hand_takes_back_what_was_told(memory: Nagori, clock: FrozenClock) -> None:
+    old = memory.remember("The staging server moved to port 8443.", protect=True)
+    clock.forward(minutes=1)
+    new = memory.remember("Correction: the staging server moved to port 9443.")
+    assert memory.show(old.id).superseded_by == new.id
+    assert memory.show(new.id).protected
+    assert not memory.show(old.id).protected
+
+
+def test_what_was_put_away_by_hand_is_found_below_and_not_wished_back(memory: Nagori) -> None:
+    old = memory.remember("The staging server is at port 8443 in the old rack.")
+    said(memory, "The staging server is at port 9443 in the new rack.")
+    memory.archive(old.id)
+    assert contents(memory, "staging server port", k=2)[0].endswith("new rack.")
+    assert memory.show(old.id).revival_at is None

@@ -103,7 +103,9 @@ def _recalled(event: Event, look: Look) -> Iterator[Change]:
     that a summary being written meanwhile could make wrong."""
     for id in event.data.get("memories", ()):
         if memory := look(id):
-            wish = event.at if memory.archived else memory.revival_at
+            # What was put away by hand stays away, and what nobody asked for is nobody's wish.
+            wished = memory.archived and memory.archive_reason != "manual" and not event.data.get("unasked")
+            wish = event.at if wished else memory.revival_at
             yield replace(memory, recalled_at=event.at, revival_at=wish)
 
 

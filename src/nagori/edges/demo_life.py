@@ -192,9 +192,9 @@ SAID: dict[str, tuple[str, str]] = {
     "left": ("left", "残り"),
     "above": ("{level} > {n:g}", "{level} > {n:g}"),
     "not_yet": (
-        "Today these levels are computed beside the stored memories;\n"
-        "the nightly cycle of a later version will make them real.",
-        "いまは、保存された記憶の傍らで計算した段階です。\nのちの版の「夜の巡回」が、これを本物にします。",
+        "These levels are computed ahead of time, beside the stored memories;\n"
+        "`nagori cycle` makes them real, one night after the other.",
+        "これは先回りして計算した段階です。\n実際の記憶は nagori cycle が一晩ずつ動かします。",
     ),
     "chart": ("The same as a picture", "絵で見ると"),
     "unit": ("days", "日"),

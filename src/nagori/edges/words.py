@@ -82,6 +82,10 @@ SAID: dict[str, tuple[str, str]] = {
         "forgotten {id}; `nagori undo {id}` brings it back",
         "忘れました {id}（nagori undo {id} で戻せます）",
     ),
+    "undone_birth": (
+        "there is nothing older to go back to: {id} is forgotten; `nagori undo {id}` brings it back",
+        "これより前はないので {id} を忘れました（nagori undo {id} で戻せます）",
+    ),
     "undone": ("undone: {what}; {id} is as it was", "取り消しました: {what}（{id} は元どおりです）"),
     "exported": ("{n} lines written to {path}", "{path} に {n} 行書き出しました"),
     "imported": (
@@ -304,6 +308,7 @@ CATEGORIES_JA = {
 }
 
 ERRORS: dict[str, str] = {
+    "the full words of {id} are gone: its grace is over": "{id} の全文は保存期間が過ぎて失われました",
     "another cycle is running": "ほかの夜の処理が動いています",
     "no memory {id!r} here": "記憶 {id} はここにありません",
     "{limit} memories are protected already; release one first": (

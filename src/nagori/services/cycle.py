@@ -22,7 +22,7 @@ from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Plan, Rules, Step, plan_cy
 from nagori.core.fold import Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.values import Value, batched, fresh
-from nagori.errors import Conflict, NotFound
+from nagori.errors import Conflict, InvalidInput
 from nagori.journal import try_lock
 from nagori.parts import Parts, Progress, no_progress
 from nagori.paths import open_private, private_dir
@@ -234,8 +234,10 @@ def unarchive(parts: Parts, scope: Scope, id: str) -> Memory:
     away, and is left alone for a week."""
     parts.ledger.catch_up(scope.space)
     memory, now = see(parts, scope, id), parts.clock.now()
+    if memory.level is Level.FULL:
+        return memory
     if Level.FULL not in memory.texts:
-        raise NotFound(memory.id)
+        raise InvalidInput("id", "the full words of {id} are gone: its grace is over", id=memory.id)
     stood_still = now - memory.archived_at if memory.archived_at else timedelta()
     keep = now + timedelta(microseconds=AGAIN_AFTER)
     data = {"anchor": (memory.anchor + stood_still).isoformat(), "keep_until": keep.isoformat()}

@@ -13,6 +13,7 @@ from datetime import timedelta
 from nagori.core.appraisal import appraise
 from nagori.core.bookkeeping import Vector
 from nagori.core.fold import Event
+from nagori.core.lexicon.wishes import corrects
 from nagori.core.likeness import alike, shingles
 from nagori.core.model import Filter, Kind, Memory, RelationType, Scope, Source, Trust, Turn
 from nagori.core.pieces import pieces
@@ -151,6 +152,14 @@ def _mention(parts: Parts, scope: Scope, echoes: Mapping[str, Memory], wishes: C
 # --- taken back -----------------------------------------------------------------------------------
 
 
+def correct(parts: Parts, scope: Scope, memory: Memory) -> Memory:
+    """A memory that was told by hand may take something back, too."""
+    if not corrects(memory.text.content):
+        return memory
+    _supersede(parts, scope, [memory], embed(parts, scope, [memory]))
+    return known_by(parts, scope, [memory.id]).get(memory.id, memory)
+
+
 def _supersede(
     parts: Parts, scope: Scope, corrections: Sequence[Memory], vectors: Mapping[str, Vector]
 ) -> None:
@@ -165,6 +174,8 @@ def _supersede(
         link = {"target": old.id, "type": str(RelationType.CONTRADICTS)}
         now = parts.clock.now()
         events = [Event("superseded", now, {"by": memory.id}, old.id), Event("linked", now, link, memory.id)]
+        if old.protected:  # the wish was for the matter, not for the mistake
+            events += [Event("unprotected", now, {}, old.id), Event("protected", now, {}, memory.id)]
         parts.ledger.write(scope.space, lambda events=events: events)  # type: ignore[misc]
 
 

@@ -32,6 +32,7 @@ class Asked(Value):
     filter: Filter
     mood: Emotion | None
     wish: TimeWish | None
+    only_time: bool = False  # it names a time and no matter: whatever was said then is an answer
 
     @property
     def window(self) -> Window | None:
@@ -64,6 +65,8 @@ def fused(parts: Parts, scope: Scope, asked: Asked, evidence: Evidence, n: int) 
         factors = _factors(parts, asked, memory, strength)
         same = is_japanese(memory.searchable) is japanese
         sure = certainty(terms[id]["heard"], evidence.cosines.get(id, least), unrelated, same_language=same)
+        if asked.window and terms[id]["time"] == 1.0:  # said when it was asked for: that is a reason, too
+            sure = 1.0 if asked.only_time else max(sure, THEN)
         told = terms[id] | factors | {"newness": lifts.get(id, 0.0), "certainty": sure}
         total = odds[id] + told["newness"] + sum(log(factor) for factor in factors.values())
         found[id] = Recollection(memory, total, strength, told)
@@ -100,6 +103,8 @@ def _shares(found: Iterable[Recollection]) -> Iterator[Recollection]:
     return (replace(recollection, score=exp(recollection.score - best)) for recollection in found)
 
 
+THEN = 0.3  # least certainty of what was said in the time that is named
+ARCHIVED = 0.6  # a trace is dense and would win over the whole sentence
 VALIDITY = 0.7  # what was replaced stays findable, below what replaced it
 
 
@@ -109,6 +114,7 @@ def _factors(parts: Parts, asked: Asked, memory: Memory, strength: float) -> dic
         "strength": ranking.bounded(strength / 100, 0.9, 1.1),
         "recalls": ranking.bounded(min(memory.recalls, 10) / 10, 1.0, 1.1),
         "validity": VALIDITY if memory.superseded_by else 1.0,
+        "archived": ARCHIVED if memory.archived else 1.0,
         "resonance": ranking.bounded(felt, 1.0, 1.1),
     }
 

@@ -8,6 +8,7 @@ answers are marked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from nagori.core.fold import Event
@@ -15,7 +16,7 @@ from nagori.core.likeness import alike, shingles
 from nagori.core.model import ALIVE, Emotion, Filter, Recollection, RelationType, Scope
 from nagori.core.pieces import about_tokens
 from nagori.core.relevance import Evidence
-from nagori.core.text import clean, query_tokens
+from nagori.core.text import asks, clean, query_tokens
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput
 from nagori.parts import Parts
@@ -25,6 +26,32 @@ CANDIDATES = 250  # nearest in meaning that are looked at; every memory with a t
 FINALISTS = 30  # at least so many whole memories are read; twice as many as are wanted
 LONGEST_QUERY = 2000
 STEPS, TIES, FADING = 2, 10, 0.1  # how far relations are followed, how many, and what a step costs
+ASKING = frozenset(
+    [
+        "what",
+        "did",
+        "i",
+        "do",
+        "on",
+        "we",
+        "us",
+        "was",
+        "were",
+        "is",
+        "happen",
+        "talk",
+        "say",
+        "said",
+        "tell",
+        "at",
+        "in",
+        "the",
+        "話",
+        "したこと",
+        "何",
+    ]
+)
+_KANA = re.compile("[\u3041-\u3096ー]+")
 MOOD_OF = 5  # the newest memories of a session that make its mood
 
 
@@ -70,7 +97,16 @@ def _asked(parts: Parts, scope: Scope, question: Question, text: str) -> Asked:
     if parts.config.archive.enable_archive_recall:
         filter = replace(filter, archived=True)
     mood = question.mood or (_mood(parts, scope, question.session) if question.session else None)
-    return Asked(text, filter, mood, read_time(text, parts.clock.now(), parts.clock.zone))
+    wish = read_time(text, parts.clock.now(), parts.clock.zone)
+    only_time = bool(wish and wish.certain and _names_no_matter(text.replace(wish.phrase, " ")))
+    if wish and only_time and not (filter.since or filter.until):
+        filter = replace(filter, since=wish.since, until=wish.until)
+    return Asked(text, filter, mood, wish, only_time)
+
+
+def _names_no_matter(rest: str) -> bool:
+    """Whether nothing is left of a question but asking: "what did we do", に何をした."""
+    return all(word in ASKING or _KANA.fullmatch(word) for word in query_tokens(rest))
 
 
 def _mood(parts: Parts, scope: Scope, session: str) -> Emotion | None:
@@ -113,23 +149,26 @@ def _best(
     floor = question.floor if question.floor is not None else parts.config.retrieval.floor
     about = [r for r in found if r.terms.get("certainty", 1.0) >= floor]
     ordered = sorted(about, key=_order)
-    distinct = _distinct(ordered, k)
+    distinct = _distinct(question.text, ordered, k)
     ordered = sorted([*distinct, *_tied(parts, scope, distinct, question.filter)], key=_order)[:k]
     return _within(ordered, question.tokens)
 
 
-def _order(recollection: Recollection) -> tuple[float, str]:
-    return (-recollection.score, recollection.memory.id)
+def _order(recollection: Recollection) -> tuple[bool, float, str]:
+    """Best first; what somebody put away by hand comes last."""
+    memory = recollection.memory
+    return (memory.archived and memory.archive_reason == "manual", -recollection.score, memory.id)
 
 
-def _distinct(ordered: Sequence[Recollection], k: int) -> list[Recollection]:
-    """The first k that say different things. Of two that say the same, the better one stays."""
+def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recollection]:
+    """The first k that say different things: of two that say the same, the better one stays. A question that
+    was asked before is no answer to itself."""
     kept: list[Recollection] = []
-    seen: list[frozenset[str]] = []
+    seen: list[frozenset[str]] = [shingles(asked)] if asks(asked) else []
     for recollection in ordered:
         if len(kept) == k:
             break
-        said = shingles(recollection.memory.searchable)
+        said = shingles(recollection.memory.text.whole)
         if all(not alike(said, other) for other in seen):
             kept.append(recollection)
             seen.append(said)

@@ -90,7 +90,8 @@ def undo(context: typer.Context, id: Id, as_json: Json = False) -> None:
     session = Session.of(context)
     with session.memory() as memory:
         back, what = memory.undo(id)
-    _told(session, back, as_json, "undone", what=session.voice.event(what))
+    said = "undone_birth" if what in ("formed", "imported") else "undone"
+    _told(session, back, as_json, said, what=session.voice.event(what))
 
 
 def _told(session: Session, memory: Memory, as_json: bool, sentence: str, **values: object) -> None:

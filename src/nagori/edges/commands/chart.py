@@ -14,8 +14,7 @@ from nagori.core.model import Level, Memory
 from nagori.edges.chart import DAY, Axes, Series, series_of
 from nagori.edges.chart_svg import svg_chart
 from nagori.edges.chart_text import terminal_chart
-from nagori.edges.session import Json, Session, print_json
-from nagori.errors import InvalidInput
+from nagori.edges.session import Json, Session, print_json, written
 
 MOST = 8  # curves that can still be told apart
 USUALLY = 4
@@ -44,7 +43,8 @@ def chart(
     if as_json:
         print_json({"start": start.isoformat(), "series": [_json(one) for one in series]})
     elif svg is not None:
-        _write(svg, svg_chart(series, session.voice("chart_title"), axes))
+        with written(svg) as write:
+            write(svg_chart(series, session.voice("chart_title"), axes))
         session.say("chart_written", path=svg)
     else:
         width = min(session.out.width, 120)
@@ -64,10 +64,3 @@ def _json(one: Series) -> dict[str, object]:
     points = [[round(point.day, 3), round(point.score, 3)] for point in one.points]
     marks = [[round(point.day, 3), round(point.score, 3)] for point in one.marks]
     return {"label": one.label, "points": points, "recalls": marks, "protected": one.protected}
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as fault:
-        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault

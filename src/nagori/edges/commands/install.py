@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from nagori.edges.install import HOSTS, files, launcher
 from nagori.edges.install.files import Change
 from nagori.edges.install.host import Host
 from nagori.edges.session import Json, Session, print_json
+from nagori.edges.words import Voice
 from nagori.errors import InvalidInput
 from nagori.services.upkeep import Finding
 
@@ -155,11 +157,16 @@ def findings(session: Session) -> list[Finding]:
     ]
     if not calling:
         return []
-    wanted = launcher.texts(session.folder, session.voice("launcher_lost"), _environment(session))
-    if launcher.is_current(session.folder, wanted):
+    if any(launcher.is_current(session.folder, wanted) for wanted in _in_any_language(session)):
         return [Finding("hooks", "ok", ", ".join(calling)), _rehearsed(session), *_fired(session)]
     detail = f"{', '.join(calling)}: the launcher is missing or calls another environment"
     return [Finding("hooks", "warn", detail, "nagori init")]
+
+
+def _in_any_language(session: Session) -> Iterator[dict[str, str]]:
+    """The launcher as it would be written: who looks at it may speak another language than who wrote it."""
+    for tongue in ("en", "ja"):
+        yield launcher.texts(session.folder, Voice(tongue)("launcher_lost"), _environment(session))
 
 
 def _rehearsed(session: Session) -> Finding:

@@ -15,8 +15,10 @@ from pathlib import Path
 from nagori.adapters.clock import SystemClock
 from nagori.config import Config
 from nagori.core._clean import clean
+from nagori.core.chatter import is_chatter
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust
+from nagori.core.text import asks
 from nagori.edges.hooks.hearing import heard, write_down
 from nagori.edges.hooks.moment import SILENCE, Answer, At, Moment
 from nagori.edges.hooks.notes import Notes
@@ -75,7 +77,7 @@ def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
         notes.start_over()
         notes.first_time(COMPACTED)
     with _open(config, folder, scope) as memory:
-        kept = memory.list(Filter(protected=True), limit=config.hooks.brief)
+        kept = _valid(memory, memory.list(Filter(protected=True), limit=config.hooks.brief))
         zone = memory.parts.clock.zone
         fresh = [each for each in kept if each.id not in notes.shown]
         text, shown = block(fresh, zone, config.hooks.brief_tokens // 2, config.retrieval.char_budget // 2)
@@ -86,6 +88,12 @@ def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
         start(folder)  # what a killed session left behind
     story = f"<last-session>\n{plain_lines(last, plain)}\n</last-session>" if last else ""
     return Answer("\n".join(part for part in (text, story) if part))
+
+
+def _valid(memory: Nagori, kept: Iterable[Memory]) -> list[Memory]:
+    """What holds now: a memory that was corrected is told in its new words."""
+    heirs = {each.id: each.superseded_by or each.id for each in kept}
+    return memory.parts.store.get(memory.scope, list(dict.fromkeys(heirs.values())))
 
 
 def plain_lines(text: str, plain: Callable[[str], str]) -> str:
@@ -109,7 +117,7 @@ def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer
     from nagori.edges.hooks.ahead import Ahead
 
     text = _question(clean(moment.text))
-    if not text:
+    if is_chatter(text):
         return SILENCE
     ahead = Ahead(config.embedding.provider, text[:LONGEST_QUESTION])
     notes = Notes.of(folder, moment.session)
@@ -129,8 +137,12 @@ def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer
 
 
 def _tells(memory: Memory) -> bool:
-    """ "Understood." and わかりました。 are answers that answer nothing any more."""
+    """Chatter tells nothing, an old question asks again, and "Understood." answers nothing any more."""
     said = memory.text.content
+    if is_chatter(said) or said.startswith("/"):
+        return False
+    if memory.trust is Trust.USER:
+        return not asks(said)
     short = len(said) < (SHORT_ANSWER if said.isascii() else SHORT_ANSWER // 2)
     return not (memory.trust is Trust.ASSISTANT and short)
 
@@ -159,7 +171,8 @@ def _shown(
     text, shown = block(memories, zone, limits.token_budget, limits.char_budget)  # type: ignore[arg-type]
     if shown:
         ids = [each.id for each in shown]
-        write_down(folder, scope.space, [Event("recalled", SystemClock().now(), {"memories": ids})])
+        told = {"memories": ids, "unasked": True}
+        write_down(folder, scope.space, [Event("recalled", SystemClock().now(), told)])
         notes.show(ids)
         notes.save(moment.session)
     return Answer(text)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nagori.app import Nagori
 from nagori.core.bookkeeping import Placed, Space
+from nagori.core.chatter import is_chatter
 from nagori.core.fold import Event
 from nagori.core.model import Kind, Scope, Source, Trust, Turn
 from nagori.core.values import Value, batched
@@ -100,7 +101,9 @@ def _numbered(run: Iterable[Placed], state: Drained) -> Iterator[_Heard]:
 
 def _form(memory: Nagori, heard: list[_Heard]) -> int:
     """Memories of consecutive turns of one project. A turn that cannot be kept must not hold up the rest."""
-    said = [each.turn for each in heard if each.role in ("user", "assistant")]
+    said = [
+        each.turn for each in heard if each.role in ("user", "assistant") and not is_chatter(each.turn.text)
+    ]
     others = [each for each in heard if each.role not in ("user", "assistant")]
     try:
         if said:
