@@ -29,6 +29,7 @@ from nagori.core.values import Value
 
 K1, B = 1.2, 0.75
 NEAR, WIDE = 1, 3  # turns to each side
+ENOUGH = 50  # memories among which a word's rarity means something
 SPREAD, FEW = 0.03, 10  # the spread of cosines expected before so many memories were seen
 SOON = 14 * 86_400_000_000  # microseconds: so long after a time people still tell of it
 
@@ -223,7 +224,9 @@ def _bm25(evidence: Evidence, rarity: Mapping[str, float]) -> dict[str, float]:
 
 
 def _rarity(total: int, having: int) -> float:
-    return math.log(1 + (total - having + 0.5) / (having + 0.5))
+    """How much a word tells. Among a handful of memories every word seems common, so it is judged as if there
+    were more."""
+    return math.log(1 + (max(total, ENOUGH) - having + 0.5) / (having + 0.5))
 
 
 def _around(evidence: Evidence, reach: int) -> dict[str, dict[Place, int]]:

@@ -30,7 +30,6 @@ NEAREST = 2  # older memories that a new one is compared with
 # share by rarity), or by many of its words alone: among a handful of memories nothing is usual yet.
 SAME_MATTER, SOME_WORDS, MANY_WORDS = 2.2, 0.10, 0.40
 LOOKED_AT = 50
-ENOUGH = 50
 
 
 class _Formed(Value):
@@ -188,8 +187,7 @@ def _object(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None) -
     past = Filter(until=memory.created + timedelta(microseconds=1))
     evidence = parts.store.evidence(scope, words, vector.data, vector.model, LOOKED_AT, past)
     alone = {id: sketch._replace(session=None) for id, sketch in evidence.sketches.items()}
-    # Among a handful of memories every word seems common: rarity is judged as if there were more.
-    terms = relevance(replace(evidence, sketches=alone, total=max(evidence.total, ENOUGH)))
+    terms = relevance(replace(evidence, sketches=alone))
     likely = [id for id, these in terms.items() if _same_matter(these["meaning"], these["heard"])]
     likely.sort(key=lambda id: -(terms[id]["meaning"] + 10 * terms[id]["heard"]))
     for old in parts.store.get(scope, likely[:LOOKED_AT]):
