@@ -86,10 +86,11 @@ class SqliteStore:
             known = {m.id: (key, m) for key, m in writing.rows(db, number, [m.id for m in batch.memories])}
             newborn = [memory for memory in batch.memories if memory.id not in known]
             models = self._all_models(db) if known else []
-            tokens = writing.add(db, number, next_number, newborn)
-            for memory in batch.memories:
-                if memory.id in known:
-                    tokens += writing.change(db, models, *known[memory.id], memory)
+            # By key, the new ones last: the word index writes a piece to disk whenever a key is out of order.
+            changed = [memory for memory in batch.memories if memory.id in known]
+            changed.sort(key=lambda memory: known[memory.id][0])
+            tokens = sum(writing.change(db, models, *known[memory.id], memory) for memory in changed)
+            tokens += writing.add(db, number, next_number, newborn)
             next_number += len(newborn)
             writing.put_links(db, number, batch.links)
             writing.put_log(db, number, batch.log)
