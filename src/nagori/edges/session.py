@@ -99,14 +99,14 @@ def spoken(words: list[str]) -> str:
     return sys.stdin.read() if words == ["-"] else " ".join(words)
 
 
-def moment(text: str | None) -> datetime | None:
-    """An ISO 8601 time; without a zone it is the user's own."""
+def moment(text: str | None, field: str = "created") -> datetime | None:
+    """An ISO 8601 time; without a zone it is the user's own. `field` is what a complaint calls it."""
     if not text:
         return None
     try:
         return datetime.fromisoformat(text).astimezone()
     except ValueError:
-        raise InvalidInput("created", "{value!r} is not an ISO 8601 time", value=text) from None
+        raise InvalidInput(field, "{value!r} is not an ISO 8601 time", value=text) from None
 
 
 @contextmanager

@@ -37,6 +37,8 @@ def cycle(
         night = memory.cycle(plan, bar)
     if as_json:
         print_json(_night_json(night))
+    elif not plan.steps:
+        session.say("cycle_nothing")
     else:
         session.out.print(_table(session, plan))
         session.say("cycle_done", done=night.done, left=len(night.left))
@@ -70,7 +72,8 @@ def _show(session: Session, _: object, plan: Plan, as_json: bool) -> None:
     for act, reason in sorted(plan.counts()):
         for step in [s for s in plan.steps if (s.act, s.reason) == (act, reason)][:EXAMPLES]:
             said = session.voice(f"because_{step.reason}", score=f"{step.score:.1f}")
-            session.out.print(f"  {step.act} {step.id}: {said}", markup=False, highlight=False)
+            act_said = session.voice(f"act_{step.act}")
+            session.out.print(f"  {act_said} {step.id}: {said}", markup=False, highlight=False)
     session.say("cycle_shown")
 
 
@@ -79,7 +82,9 @@ def _table(session: Session, plan: Plan) -> Table:
     for title in ("act", "reason", "n"):
         table.add_column(session.voice(f"column_{title}"), justify="right" if title == "n" else "left")
     for (act, reason), count in sorted(plan.counts().items()):
-        table.add_row(act, session.voice(f"because_{reason}", score="…"), f"{count:,}")
+        table.add_row(
+            session.voice(f"act_{act}"), session.voice(f"because_{reason}", score="…"), f"{count:,}"
+        )
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -33,8 +34,8 @@ def recall(
     filter = Filter(
         kinds=frozenset(kind) if kind else None,
         levels=frozenset(map(Level, level)) if level else None,
-        since=moment(since),
-        until=moment(until),
+        since=moment(since, "since"),
+        until=moment(until, "until"),
     )
     with session.memory() as memory:
         how = {"filter": filter, "ranking": ranking, "tokens": tokens, "floor": floor, "mark": not look}
@@ -83,14 +84,14 @@ def list_(
         forgotten=forgotten,
     )
     with session.memory() as memory:
-        then = moment(as_of)
+        then = moment(as_of, "as-of")
         found = memory.as_of(then, filter)[:limit] if then else memory.list(filter, limit=limit)
         zone = memory.parts.clock.zone
-        lines = [(m, _strength(memory, m), None) for m in found]
+        lines = [(m, _strength(memory, m, then), None) for m in found]
     if as_json:
         print_json({"memories": [to_record(m) for m in found]})
     elif not found:
-        session.say("empty")
+        session.say("nothing_then" if then else "empty")
     else:
         session.out.print(render.memory_table(lines, session.voice, zone))
 
@@ -136,9 +137,9 @@ def status(
         session.out.print(render.status_view(told, session.voice, zone))
 
 
-def _strength(memory: Nagori, one: Memory) -> float:
+def _strength(memory: Nagori, one: Memory, then: datetime | None = None) -> float:
     config = memory.parts.config
-    return decay.retention(one, memory.parts.clock.now(), config.retention, config.weekly)
+    return decay.retention(one, then or memory.parts.clock.now(), config.retention, config.weekly)
 
 
 def _metrics(memory: Nagori) -> str:
