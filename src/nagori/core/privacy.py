@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
+from nagori.core._clean import clean
 from nagori.core.values import Value
 
 _LEVELS = ("public", "agent-only", "private")
@@ -30,6 +31,16 @@ def scrub(text: str) -> Scrubbed:
     safe, kinds = redact_secrets(bare)
     blocks = [name for name, cut in (("private", spoken != text), ("memories", bare != spoken)) if cut]
     return Scrubbed(safe, (*blocks, *kinds))
+
+
+def fit_to_keep(text: str, *, strip: bool = True, redact: bool = True) -> str:
+    """`text` as it may be written down: clean, and without what was private or secret [ruling 27]."""
+    text = clean(text)
+    if strip:
+        text = strip_private(text)
+    if redact:
+        text, _ = redact_secrets(text)
+    return text.strip()
 
 
 def visible(

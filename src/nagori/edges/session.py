@@ -69,6 +69,13 @@ class Session:
     def say(self, name: str, **values: object) -> None:
         self.out.print(self.voice(name, **values), highlight=False, markup=False)
 
+    def confirmed(self, changes: int) -> bool:
+        """Ask whether so many changes shall be made; a no ends the command."""
+        if not typer.confirm(self.voice("ask_change", n=changes), default=False):
+            self.say("stopped")
+            raise typer.Exit(2)
+        return True
+
     def listen(self, name: str, **fields: object) -> None:
         """What the user should know although nothing failed."""
         if name == "embedder.missing" and self._first_time("lexical-only"):

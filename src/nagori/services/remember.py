@@ -28,9 +28,8 @@ from nagori.core.model import (
     one_of,
     utc,
 )
-from nagori.core.privacy import redact_secrets, strip_private
+from nagori.core.privacy import fit_to_keep
 from nagori.core.record import to_record
-from nagori.core.text import clean
 from nagori.core.values import Value, batched, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.parts import Parts, Progress, no_progress
@@ -143,12 +142,8 @@ def safe_text(parts: Parts, text: str, name: str) -> str:
 
 def scrubbed(parts: Parts, text: str) -> str:
     """`text` without private passages, secrets and control characters, however long."""
-    text = clean(text)
-    if parts.config.privacy.strip_private:
-        text = strip_private(text)
-    if parts.config.privacy.redact_secrets:
-        text, _ = redact_secrets(text)
-    return text.strip()
+    rules = parts.config.privacy
+    return fit_to_keep(text, strip=rules.strip_private, redact=rules.redact_secrets)
 
 
 def identify(memory: Memory, again: int = 0) -> str:

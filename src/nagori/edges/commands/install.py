@@ -220,10 +220,7 @@ def _agreed(session: Session, changes: list[Change], yes: bool, dry_run: bool, a
     if not dry_run and (yes or not changes):
         return True
     if not dry_run and not as_json and sys.stdin.isatty():
-        if typer.confirm(session.voice("ask_change", n=len(changes)), default=False):
-            return True
-        session.say("stopped")
-        raise typer.Exit(2)
+        return session.confirmed(len(changes))
     if as_json:
         _print_result(changes, [None] * len(changes), changed=False)
     else:

@@ -174,10 +174,7 @@ def _agreed(
     if yes and not dry_run:
         return True
     if not dry_run and not as_json and sys.stdin.isatty():
-        if typer.confirm(session.voice("ask_change", n=len(changes)), default=False):
-            return True
-        session.say("stopped")
-        raise typer.Exit(2)
+        return session.confirmed(len(changes))
     if as_json:
         _print_result(kinds, changes, changed=False)
     else:

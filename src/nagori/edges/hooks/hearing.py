@@ -16,10 +16,9 @@ from errno import ENOSPC
 from pathlib import Path
 
 from nagori.config import Config
-from nagori.core._clean import clean
 from nagori.core.bookkeeping import Space
 from nagori.core.fold import Event
-from nagori.core.privacy import redact_secrets, strip_private, without_memories
+from nagori.core.privacy import fit_to_keep, without_memories
 from nagori.edges.hooks.moment import At, Moment
 from nagori.errors import JournalError
 from nagori.journal import FileJournal, decode, encode
@@ -96,12 +95,8 @@ def _failure(moment: Moment) -> str:
 
 def scrubbed(text: str, config: Config) -> str:
     """`text` as it may be written down [ruling 27]."""
-    text = clean(text[:LONGEST])
-    if config.privacy.strip_private:
-        text = strip_private(text)
-    if config.privacy.redact_secrets:
-        text, _ = redact_secrets(text)
-    return text.strip()
+    rules = config.privacy
+    return fit_to_keep(text[:LONGEST], strip=rules.strip_private, redact=rules.redact_secrets)
 
 
 # --- writing down ---------------------------------------------------------------------------------
