@@ -11,7 +11,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nagori.core.privacy import Scrubbed, redact_secrets, scrub, strictest, strip_private, visible
+from nagori.core.privacy import (
+    Scrubbed,
+    fit_to_keep,
+    redact_secrets,
+    scrub,
+    strictest,
+    strip_private,
+    visible,
+)
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -432,3 +440,13 @@ def test_a_password_of_letters_only_is_believed_where_it_is_surely_one() -> None
 
 def test_an_empty_tag_inside_a_private_passage_ends_nothing() -> None:
     assert strip_private("a <private>b <private/> c</private> d").split() == ["a", "d"]
+
+
+def test_what_may_be_written_down_is_chosen_rule_by_rule() -> None:
+    text = "a\x00 <private>diary</private> password: hunter2-Xk9!q "
+    assert fit_to_keep(text).startswith("a ")
+    assert "diary" not in fit_to_keep(text)
+    assert "diary" in fit_to_keep(text, strip=False)
+    assert "hunter2-Xk9!q" not in fit_to_keep(text)
+    assert "hunter2-Xk9!q" in fit_to_keep(text, redact=False)
+    assert "\x00" not in fit_to_keep(text, strip=False, redact=False)
