@@ -8,10 +8,12 @@
     ├── Conflict            somebody else changed it first; read again and decide        exit 5
     ├── StoreError          the disk's: the store cannot be read or written              exit 6
     │   └── SchemaTooNew    … because a newer nagori wrote it
-    └── JournalError        the disk's: the journal cannot be read or written            exit 7
-        └── JournalTooNew   … because a newer nagori wrote it
+    ├── JournalError        the disk's: the journal cannot be read or written            exit 7
+    │   └── JournalTooNew   … because a newer nagori wrote it
+    └── ModelError          a model's or its server's: no answer, or none to be used     exit 8
 
-A missing model or library is no error: the answer gets plainer and says so.
+A missing model or library is no error: the answer gets plainer and says so. A ModelError reaches a person
+only where the model itself was asked for; elsewhere there is another way, and what failed is told.
 """
 
 from __future__ import annotations
@@ -99,3 +101,19 @@ class JournalError(NagoriError):
 
 class JournalTooNew(JournalError):
     """The journal holds events this version does not know; nothing was touched."""
+
+
+class ModelError(NagoriError):
+    """A language model or an embedding server did not answer, or not with anything to be used.
+
+    `passing` says whether asking again later may help; `wait` is how long the server asked us to wait.
+    """
+
+    exit_code = 8
+
+    def __init__(
+        self, template: str, *, passing: bool = True, wait: float | None = None, **values: object
+    ) -> None:
+        super().__init__(template, **values)
+        self.passing = passing
+        self.wait = wait

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+from nagori.core.asking import Prompt, Reply
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Measures, Placed, Space, Vector
 from nagori.core.cycle import Census, LifeRow, Rules
 from nagori.core.fold import Event
@@ -56,6 +57,21 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> bytes:
         """Vector of a text to find with. Models that tell questions from passages do it here."""
+        ...
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """A language model. It makes things better and is never needed [ruling 37]: whoever asks one has
+    another way. It answers within its deadline or raises ModelError; it is never asked inside a lock."""
+
+    @property
+    def model(self) -> str: ...
+
+    def complete(
+        self, prompt: Prompt, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
+    ) -> Reply:
+        """A finished answer; with a JSON schema, the text of one JSON value that was asked to follow it."""
         ...
 
 

@@ -1,0 +1,25 @@
+"""What is said to a language model, and what comes back.
+
+The task and the data are apart from the beginning: a memory may hold any words, and none of them is an
+instruction.
+"""
+
+from __future__ import annotations
+
+from nagori.core.values import Value
+
+
+class Prompt(Value):
+    """`task` is ours, from a file beside `services/prompts`; `data` is somebody's words, and only that."""
+
+    task: str
+    data: str
+
+
+class Reply(Value):
+    """An answer as it came: nothing about it has been checked but that it is complete."""
+
+    text: str
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
