@@ -113,7 +113,9 @@ def raised(path: Path) -> Iterator[tuple[str, ast.expr]]:
                 yield f"{path.name}:{node.lineno}", node.args[at]
 
 
-SPEAKING = [*sorted((SOURCE / "services").glob("*.py")), *sorted((SOURCE / "edges").rglob("*.py"))]
+SPEAKING = [
+    path for room in ("services", "adapters", "edges") for path in sorted((SOURCE / room).rglob("*.py"))
+]
 MESSAGES = [found for path in (*SPEAKING, SOURCE / "app.py") for found in raised(path)]
 
 

@@ -403,6 +403,40 @@ ERRORS: dict[str, str] = {
     "this SQLite file belongs to another program; nothing was touched": (
         "この SQLite ファイルは別のプログラムのものです。何も触れていません"
     ),
+    "the request was cancelled": "問い合わせを取りやめました",
+    "{host} did not answer within {seconds:g} s": "{host} から {seconds:g} 秒以内に返事がありませんでした",
+    "{host} refuses the connection; is the server running?": (
+        "{host} に接続を拒まれました。サーバーは動いていますか？"
+    ),
+    "{host} broke off the connection": "{host} との接続が途中で切れました",
+    "{host} cannot be reached: {reason}": "{host} に届きません: {reason}",
+    "the name {host} cannot be resolved": "{host} という名前のサーバーが見つかりません",
+    "no safe connection to {host}: {reason}": "{host} と安全に接続できません: {reason}",
+    "what {host} answers is not HTTP": "{host} の返事は HTTP ではありません",
+    "{host} sends us elsewhere ({status}); redirects are not followed": (
+        "{host} に別の場所へ転送されました（{status}）。転送には従いません"
+    ),
+    "{host} answers {status}: {message}": "{host} の返事は {status} でした: {message}",
+    "{host} does not accept the key ({status}): {message}": (
+        "{host} にキーを受け付けてもらえません（{status}）: {message}"
+    ),
+    "{host} knows no such address or model ({status}): {message}": (
+        "{host} にその宛先かモデルがありません（{status}）: {message}"
+    ),
+    "{host} finds the question too long ({status}): {message}": (
+        "{host} には長すぎる問い合わせです（{status}）: {message}"
+    ),
+    "{host} asks us to wait ({status}): {message}": "{host} に待つよう求められました（{status}）: {message}",
+    "{host} is overloaded ({status}): {message}": "{host} は混み合っています（{status}）: {message}",
+    "the answer of {host} is longer than {most:,} bytes": (
+        "{host} の返事が {most:,} バイトの上限を超えています"
+    ),
+    "the answer of {host} is not a JSON object": "{host} の返事は JSON のオブジェクトではありません",
+    "the address of the server is not one: it begins with https://": (
+        "サーバーのアドレスが正しくありません。https:// で始めてください"
+    ),
+    "{host}: keys and texts travel by https only": "{host}: キーと文章は https でしか送りません",
+    "the key for {host} has characters that no key has": "{host} のキーに、キーにはない文字が含まれています",
     "the package sqlite-vec is not installed; pip install sqlite-vec": (
         "sqlite-vec がインストールされていません（pip install sqlite-vec）"
     ),
