@@ -6,7 +6,7 @@ A verb enters its workroom when it is first called, because a hook pays for ever
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from nagori.core.bookkeeping import Measures
     from nagori.core.cost import Usage
     from nagori.core.cycle import Plan
-    from nagori.protocols import Clock, Embedder, Observer, Store
+    from nagori.protocols import LLM, Clock, Embedder, Observer, Store
     from nagori.services.backup import Saved
     from nagori.services.cycle import Night
     from nagori.services.exchange import Imported
     from nagori.services.explain import Explanation, Status
+    from nagori.services.judge import Estimate, Judged
     from nagori.services.remember import Draft
     from nagori.services.upkeep import Finding, Proof
 
@@ -65,6 +66,7 @@ class Nagori:
         config: Config | None = None,
         clock: Clock | None = None,
         embedder: Embedder | None = AUTO,
+        llm: LLM | None = AUTO,
         store: Store | None = None,
         tell: Observer = quiet,
     ) -> Self:
@@ -86,6 +88,7 @@ class Nagori:
             open_embedder=lambda: _configured_embedder(config, tell) if embedder is AUTO else embedder,
             data_dir=folder,
             tell=tell,
+            open_llm=lambda: _configured_llm(config) if llm is AUTO else llm,
         )
         return cls(parts, scope or Scope())
 
@@ -139,11 +142,11 @@ class Nagori:
 
         return recall.recall(self.parts, self.scope, _made(recall.Question, text=query, k=k, **more))
 
-    def summary(self, session: str, tokens: int = 200) -> str:
-        """What a session was about, in a few of its own sentences."""
+    def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
+        """What a session was about, in a few of its own sentences; with `model`, in the model's."""
         from nagori.services import summary
 
-        return summary.summarise(self.parts, self.scope, session, tokens)
+        return summary.summarise(self.parts, self.scope, session, tokens, model)
 
     def show(self, id: str) -> Memory:
         """One memory, by id or by the beginning of it."""
@@ -242,6 +245,26 @@ class Nagori:
 
         return cycle.run(self.parts, self.scope.space, plan, progress)
 
+    def judge(
+        self,
+        since: datetime | None = None,
+        progress: Progress = no_progress,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Judged:
+        """Let the configured model judge what only rules have judged so far, since `since` or for the days of
+        `llm.judge_days`. Without a model nothing happens."""
+        from nagori.services import judge
+
+        self.parts.ledger.catch_up(self.scope.space)
+        return judge.judge(self.parts, self.scope.space, since, progress, stop)
+
+    def judge_estimate(self, since: datetime | None = None) -> Estimate:
+        """What `judge` would ask and cost at most."""
+        from nagori.services import judge
+
+        self.parts.ledger.catch_up(self.scope.space)
+        return judge.estimate(self.parts, self.scope.space, since)
+
     def forget(self, id: str) -> Memory:
         """Hide it from every recall; `undo` brings it back."""
         from nagori.services import change
@@ -330,6 +353,14 @@ def _configured_embedder(config: Config, tell: Observer) -> Embedder | None:
     from nagori.adapters.embed import open_embedder
 
     return open_embedder(config.embedding.provider, tell)
+
+
+def _configured_llm(config: Config) -> LLM | None:
+    if config.llm.provider == "none":
+        return None
+    from nagori.adapters.llm import open_llm
+
+    return open_llm(config.llm)
 
 
 def _no_such_format(format: str) -> InvalidInput:

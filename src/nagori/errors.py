@@ -10,7 +10,8 @@
     │   └── SchemaTooNew    … because a newer nagori wrote it
     ├── JournalError        the disk's: the journal cannot be read or written            exit 7
     │   └── JournalTooNew   … because a newer nagori wrote it
-    └── ModelError          a model's or its server's: no answer, or none to be used     exit 8
+    └── ModelError          a model's or its server's: no answer                         exit 8
+        └── Unusable        … an answer, but none to be used
 
 A missing model or library is no error: the answer gets plainer and says so. A ModelError reaches a person
 only where the model itself was asked for; elsewhere there is another way, and what failed is told.
@@ -104,7 +105,7 @@ class JournalTooNew(JournalError):
 
 
 class ModelError(NagoriError):
-    """A language model or an embedding server did not answer, or not with anything to be used.
+    """A language model or an embedding server did not answer.
 
     `passing` says whether asking again later may help; `wait` is how long the server asked us to wait.
     """
@@ -117,3 +118,7 @@ class ModelError(NagoriError):
         super().__init__(template, **values)
         self.passing = passing
         self.wait = wait
+
+
+class Unusable(ModelError):
+    """A model answered, but with nothing that could be used: a refusal, half an answer, another shape."""

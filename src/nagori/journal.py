@@ -98,7 +98,7 @@ class FileJournal:
             folder = self._settle(space)
             descriptor = open_private(folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
-            _lock(descriptor, LOCK_SECONDS if self.patience is None else self.patience)
+            wait_for_lock(descriptor, LOCK_SECONDS if self.patience is None else self.patience)
             yield
         finally:
             os.close(descriptor)  # closing releases the lock, also when the process dies
@@ -414,7 +414,7 @@ else:
         return True
 
 
-def _lock(descriptor: int, patience: float) -> None:
+def wait_for_lock(descriptor: int, patience: float) -> None:
     deadline, pause = time.monotonic() + patience, 0.0005
     while not try_lock(descriptor):
         if time.monotonic() > deadline:

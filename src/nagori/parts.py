@@ -13,7 +13,8 @@ from nagori.ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.protocols import Clock, Embedder, Observer, Store
+    from nagori.protocols import LLM, Clock, Embedder, Observer, Store
+    from nagori.spend import SpendBook
 
 Progress = Callable[[int, int], None]
 
@@ -23,7 +24,7 @@ def no_progress(done: int, total: int) -> None:
 
 
 class Parts(Value, frozen=False):
-    """Everything a service may use. The embedder is opened when first asked for: many verbs never do."""
+    """Everything a service may use. Models are opened when first asked for: many verbs never do."""
 
     config: Config
     clock: Clock
@@ -33,7 +34,19 @@ class Parts(Value, frozen=False):
     open_embedder: Callable[[], Embedder | None]
     data_dir: Path
     tell: Observer
+    open_llm: Callable[[], LLM | None] = lambda: None
 
     @cached_property
     def embedder(self) -> Embedder | None:
         return self.open_embedder()
+
+    @cached_property
+    def llm(self) -> LLM | None:
+        """The language model, where one is configured. It is never asked inside a lock, nor for a prompt."""
+        return self.open_llm()
+
+    @cached_property
+    def spend(self) -> SpendBook:
+        from nagori.spend import SpendBook
+
+        return SpendBook(self.data_dir)

@@ -192,6 +192,11 @@ class Store(Protocol):
         """Memories whose present text has no vector of `model` yet."""
         ...
 
+    def unjudged(self, space: Space, since: datetime, limit: int) -> list[Memory]:
+        """Turns of conversations since a moment that only rules have judged and that stand whole, oldest
+        first (created, then id)."""
+        ...
+
     def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         """Vectors already known for these texts: the content-hash cache."""
         ...

@@ -84,6 +84,7 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path) -> None:
         ["doctor"],
         ["config"],
         ["cost"],
+        ["spend"],
         ["schedule", "show"],
         ["remember", "more"],
         ["init", "--yes"],
@@ -98,7 +99,9 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path) -> None:
         answer = run(*command, "--json")
         assert answer.code == 0, (command, answer)
         assert isinstance(answer.json, dict), command
-    names = {command[0] for command in commands} | {"hook"}  # which speaks nothing else
+    refused = run("judge", "--json")
+    assert (refused.code, refused.json["error"]["field"]) == (2, "llm.provider")  # type: ignore[index]
+    names = {command[0] for command in commands} | {"judge", "hook"}  # a hook speaks nothing else
     assert names == {c.name or c.callback.__name__ for c in app.registered_commands}  # type: ignore[union-attr]
 
 

@@ -69,6 +69,7 @@ NOT_SETTINGS = (
     "NAGORI_TENANT",
     "NAGORI_AGENT",
     "NAGORI_ROLE",
+    "NAGORI_INSIDE",
 )
 NOT_KEYS = ("version", "$schema")  # 001's file carries a version, editors add a schema: neither steers
 DEFAULT = "default"

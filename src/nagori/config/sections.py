@@ -37,14 +37,33 @@ class Llm(Value):
     """001 `llm`, off until asked for [rulings 37, 38]."""
 
     provider: str = knob(
-        "none", "who writes summaries; none: rules do", choices=("none", "anthropic", "openai", "command")
+        "none",
+        "who helps the rules; none: nobody",
+        choices=("none", "anthropic", "openai", "claude-cli"),
     )
-    model: str = knob("claude-haiku-4-5", "name of the model")
+    model: str = knob("claude-haiku-5-5", "name of the model")
+    base_url: str = knob("", "address of the server; empty: the provider's own")
+    key_env: str = knob("", "variable that holds the key; empty: the provider's usual one")
+    command: str = knob("claude", "program that `claude-cli` starts")
     temperature: float = knob(0.0, "0: as repeatable as it gets", lo=0.0, hi=2.0)
-    max_tokens: int = knob(1024, "longest answer, in tokens", lo=1, hi=10**6)
+    max_tokens: int = knob(4096, "longest answer, in tokens", lo=1, hi=10**6)
+    timeout_seconds: float = knob(60.0, "longest wait for one answer, tries included", lo=0.1, hi=3600.0)
+    tries: int = knob(3, "so often an overloaded server is asked", lo=1, hi=10)
+    batch: int = knob(20, "at most so many memories in one question", lo=1, hi=100)
+    judge: bool = knob(True, "judge feelings, kinds and ties of what was said")
+    judge_days: float = knob(
+        7.0, "nothing older is judged, so that switching on costs little", lo=0.0, hi=36500.0
+    )
+    shorten: bool = knob(True, "write the shorter words of what fades")
+    patience: int = knob(3, "after so many nights without an answer the rules shorten", lo=0, hi=1000)
+    expand: bool = knob(False, "look for a question's other words when recalling; costs a second")
     daily_cap_usd: float = knob(
         1.0, "spend no more in a day; about 001's own yearly estimate", lo=0.0, hi=10**6
     )
+    price_in: float = knob(
+        -1.0, "dollars a million tokens read; below 0: as in `nagori cost`", lo=-1.0, hi=10**6
+    )
+    price_out: float = knob(-1.0, "dollars a million tokens written", lo=-1.0, hi=10**6)
 
 
 class Working(Value):

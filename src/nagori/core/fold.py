@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 Look = Callable[[str], Memory | None]
+JUDGEMENTS = {"kind", "category", "emotion"}
 
 
 class Event(Value):
@@ -129,7 +130,21 @@ def _edited(event: Event, look: Look) -> Iterator[Change]:
         "project": lambda value: value,
     }
     changes |= {name: make(data[name]) for name, make in makers.items() if name in data}
+    if JUDGEMENTS & data.keys():  # a person has the last word
+        changes["judged_by"] = "user"
     yield memory.but(**changes)
+
+
+def _judged(event: Event, look: Look) -> Iterator[Change]:
+    """A second look at feeling and kind, by whoever `by` names; without findings the rules' own stand."""
+    memory = _named(event, look)
+    if memory is not None:
+        data = event.data
+        makers = {"kind": Kind, "category": Category, "keywords": tuple, "coefficient": float}
+        changes = {name: make(data[name]) for name, make in makers.items() if name in data}
+        if "emotion" in data:
+            changes["emotion"] = Emotion(**data["emotion"])
+        yield memory.but(**changes, judged_by=data["by"])
 
 
 def _protected(event: Event, look: Look) -> Iterator[Change]:
@@ -252,6 +267,7 @@ EFFECTS: dict[str, Effect] = {
     "mentioned": _mentioned,
     "recalled": _recalled,
     "edited": _edited,
+    "judged": _judged,
     "protected": _protected,
     "unprotected": _unprotected,
     "forgotten": _forgotten,

@@ -229,6 +229,7 @@ class Memory(Value):
     recalled_at: datetime | None = None  # last recall; newer than `strengthened_at` = waiting for the cycle
     strengthened_at: datetime | None = None
     superseded_by: str | None = None
+    judged_by: str | None = None  # a model's name, or "user"; None: rules judged it
     archived_at: datetime | None = None
     archive_reason: str | None = None
     keep_until: datetime | None = None

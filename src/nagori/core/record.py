@@ -53,6 +53,7 @@ _PLAIN = (
     "mentions",
     "recalls",
     "superseded_by",
+    "judged_by",
     "archive_reason",
     "version",
 )

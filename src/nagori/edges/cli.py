@@ -1,7 +1,7 @@
 """The command line: the library's verbs, one command each. `--json` for machines, tables for people.
 
 Exit codes: 0 done · 1 a check found faults · 2 bad input · 3 not found · 4 limit reached · 5 conflict ·
-6 store · 7 journal · 70 a bug of ours · 130 interrupted.
+6 store · 7 journal · 8 model · 70 a bug of ours · 130 interrupted.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from nagori.edges.commands import (
     host,
     install,
     keep,
+    model,
     move,
     schedule,
     upkeep,
@@ -63,7 +64,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "restore": upkeep.restore,
     "doctor": upkeep.doctor,
     "config": upkeep.config,
+    "judge": model.judge,
     "cost": cost.cost,
+    "spend": model.spend,
     "schedule": schedule.schedule,
     "init": install.init,
     "hook": host.hook,

@@ -18,6 +18,7 @@ from nagori.core.record import relation_record, to_record
 from nagori.edges.words import Voice
 from nagori.services.explain import Explanation, Status
 from nagori.services.upkeep import Finding
+from nagori.spend import Day
 
 COLOURS = {Level.FULL: "bold", Level.SUMMARY: "cyan", Level.TRACE: "blue", Level.ARCHIVED: "bright_black"}
 MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "fail": "[red]✗[/]"}
@@ -169,6 +170,10 @@ def status_json(status: Status) -> dict[str, Any]:
         "journal_bytes": status.journal_bytes,
         "embedder": status.embedder,
         "law": status.law,
+        "llm": status.llm,
+        "unjudged": status.unjudged,
+        "spent_today_usd": status.spent,
+        "model_trouble": status.trouble or None,
     }
 
 
@@ -181,6 +186,8 @@ def status_line(status: Status, voice: Voice) -> str:
         ("n_waiting", counts.unembedded),
     ]
     told = [voice(name, n=f"{n:,}") for name, n in parts if n or name == "n_memories"]
+    if status.llm:
+        told.append(voice("llm_line", usd=dollars(status.spent), trouble=" !" if status.trouble else ""))
     return f"nagori {' · '.join(told)}"
 
 
@@ -205,7 +212,28 @@ def status_view(status: Status, voice: Voice, zone: tzinfo) -> RenderableType:
     table.add_row(voice("events"), f"{status.events:,}{last}")
     table.add_row(voice("sizes"), f"{size(status.store_bytes)} / {size(status.journal_bytes)}")
     table.add_row(voice("embedder"), status.embedder or voice("none"))
+    if status.llm:
+        told = voice("llm_today", model=status.llm, usd=dollars(status.spent), n=f"{status.unjudged:,}")
+        table.add_row(voice("llm"), escape(told))
+    if status.trouble:
+        table.add_row(voice("llm_trouble"), f"[red]{escape(status.trouble)}[/]")
     table.add_row(voice("folder"), escape(str(status.data_dir)))
+    return table
+
+
+def spend_table(days: Iterable[Day], voice: Voice) -> RenderableType:
+    """Each day's questions by stage and model, and what they cost."""
+    table = Table(box=None)
+    for name in ("day", "stage", "model", "questions", "faults", "tokens_in", "tokens_out", "usd"):
+        left = name in ("day", "stage", "model")
+        table.add_column(voice(f"column_{name}"), justify="left" if left else "right")
+    for day in days:
+        for (stage, model), each in sorted(day.sums.items()):
+            numbers = (each.questions, each.faults, each.input_tokens, each.output_tokens)
+            told = (f"{n:,}" for n in numbers)
+            table.add_row(
+                day.day.isoformat(), voice(f"stage_{stage}"), escape(model), *told, dollars(each.usd)
+            )
     return table
 
 

@@ -62,6 +62,47 @@ SAID: dict[str, tuple[str, str]] = {
     "act_archive": ("archive", "保管"),
     "act_purge": ("purge", "全文破棄"),
     "act_forget": ("forget", "忘却"),
+    "judge_done": (
+        "{judged:,} judged in {questions:,} questions, {waiting:,} waiting",
+        "{questions:,} 回の問い合わせで {judged:,} 件を評価しました（残り {waiting:,} 件）",
+    ),
+    "judge_by_rules": (
+        "{n:,} could not be judged by the model; the rules' judgement stands (`nagori why` tells it)",
+        "{n:,} 件はモデルが評価できなかったため、規則による評価のままです（nagori why で分かります）",
+    ),
+    "judge_trouble": (
+        "the model does not help: {reason}; {n:,} memories wait, nothing is lost",
+        "モデルを使えません: {reason}。{n:,} 件が待っています。記憶は失われていません",
+    ),
+    "judge_estimate": (
+        "{memories:,} memories in {questions:,} questions: at most {input_tokens:,} tokens read, "
+        "{output_tokens:,} written, {usd:.4f} dollars",
+        "{memories:,} 件を {questions:,} 回で問い合わせます。最大で入力 {input_tokens:,} トークン、"
+        "出力 {output_tokens:,} トークン、{usd:.4f} ドル",
+    ),
+    "spend_nothing": (
+        "no model was asked in {days} days",
+        "この {days} 日間、モデルへの問い合わせはありません",
+    ),
+    "spend_total": ("{usd} together; at most {cap} a day", "合計 {usd}（1日の上限 {cap}）"),
+    "column_day": ("day", "日付"),
+    "column_stage": ("stage", "用途"),
+    "column_model": ("model", "モデル"),
+    "column_questions": ("questions", "回数"),
+    "column_faults": ("faults", "失敗"),
+    "column_tokens_in": ("tokens in", "入力"),
+    "column_tokens_out": ("tokens out", "出力"),
+    "column_usd": ("cost", "費用"),
+    "stage_judge": ("judge", "評価"),
+    "stage_summary": ("summary", "要約"),
+    "stage_trace": ("trace", "痕跡"),
+    "stage_session": ("session", "会話の要約"),
+    "stage_gap": ("gap", "省略部分の要約"),
+    "stage_expand": ("expand", "言い換え"),
+    "llm": ("model", "モデル"),
+    "llm_today": ("{model}: {usd} today, {n} waiting", "{model}: 今日 {usd}、評価待ち {n} 件"),
+    "llm_line": ("{usd} today{trouble}", "今日 {usd}{trouble}"),
+    "llm_trouble": ("  its trouble", "  不調"),
     "worked": ("{n} turns taken in", "{n} 件の発言を取り込みました"),
     "worker_busy": ("a worker is at it already", "すでに作業中です"),
     "kept": ("kept {id}", "覚えました {id}"),
@@ -289,6 +330,7 @@ EVENTS_JA = {
     "mentioned": "再言及",
     "recalled": "想起",
     "edited": "訂正",
+    "judged": "評価",
     "thumb up": "高評価",
     "thumb down": "低評価",
     "protected": "保護",
@@ -317,8 +359,19 @@ CATEGORIES_JA = {
 }
 
 ERRORS: dict[str, str] = {
+    "no model is configured; the rules do its work": "モデルが設定されていません。規則だけで評価しています",
+    "no key: set {variable}, or store it with `keyring set nagori {variable}`": (
+        "キーがありません。{variable} を設定するか、keyring set nagori {variable} で保存してください"
+    ),
+    "there is no program {name}": "{name} というプログラムがありません",
+    "a model that nagori asked may not ask nagori": "nagori が呼んだモデルから nagori は使えません",
+    "{name} ends with exit code {code}": "{name} が終了コード {code} で終わりました",
+    "{model}: {why}": "{model}: {why}",
+    "the day's limit for models is reached: {spent:.4f} of {cap:g} dollars": (
+        "モデルの1日の上限に達しました（{cap:g} ドル中 {spent:.4f} ドル）"
+    ),
     "the full words of {id} are gone: its grace is over": "{id} の全文は保存期間が過ぎて失われました",
-    "another cycle is running": "ほかの夜の処理が動いています",
+    "another {work} is running": "ほかの {work} が動いています",
     "no memory {id!r} here": "記憶 {id} はここにありません",
     "{limit} memories are protected already; release one first": (
         "保護記憶が上限（{limit}件）です。先にどれかを解除してください"

@@ -11,6 +11,7 @@ from nagori.core.fold import Event, fold
 from nagori.core.model import Memory, Scope, Text
 from nagori.core.record import emotion_record, to_record
 from nagori.core.text import keywords
+from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.parts import Parts
 from nagori.services.remember import Edit, embed, safe_text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 UNDOABLE = frozenset(
     {"edited", "protected", "unprotected", "forgotten", "superseded", "imported", "formed"}
-    | {"faded", "archived", "revived", "restored"}
+    | {"judged", "faded", "archived", "revived", "restored"}
 )
 
 
@@ -82,6 +83,8 @@ def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
         return forget(parts, scope, memory.id), last.type
     told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
     before = fold(told_again, {}).memories[memory.id]
+    if last.type == "judged":  # whoever takes a judgement back does not want the next one
+        before = replace(before, judged_by="user")
     event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
     return change_seen(parts, scope, memory, event), last.type
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from nagori.core.bookkeeping import Space
@@ -22,17 +21,17 @@ from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Plan, Rules, Step, plan_cy
 from nagori.core.fold import Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.values import Value, batched, fresh
-from nagori.errors import Conflict, InvalidInput
-from nagori.journal import try_lock
+from nagori.errors import InvalidInput
 from nagori.parts import Parts, Progress, no_progress
 from nagori.paths import open_private, private_dir
 from nagori.services.change import change_seen, see
+from nagori.services.lease import lease
 from nagori.services.link import link_new
 from nagori.services.remember import embed
+from nagori.services.shorten import Shortener
 from nagori.services.upkeep import embed_missing
 
 AT_ONCE = 100  # steps of one write: short enough that nobody waits for it
-LEASE = "cycle.lock"
 LAST = "cycle.last"
 
 
@@ -46,6 +45,9 @@ class Night(Value, frozen=False):
     ties: int = 0  # made between memories of one topic
     bytes_before: int = 0  # of the words of what faded
     bytes_after: int = 0
+    waiting: dict[str, str] = fresh(dict)  # for a model's shorter words, and why they are not there
+    written: dict[str, Text] = fresh(dict)  # by the model, for the steps at hand
+    by_model: int = 0
 
 
 def rules_of(parts: Parts) -> Rules:
@@ -72,29 +74,19 @@ def plan(parts: Parts, space: Space) -> Plan:
 
 def run(parts: Parts, space: Space, planned: Plan | None = None, progress: Progress = no_progress) -> Night:
     """Plan and do it. Conflict when somebody else is at it."""
-    with lease(parts, space):
+    with lease(parts, space, "cycle"):
         night = Night(planned or plan(parts, space))
         steps = night.plan.steps
+        model = Shortener(parts, space) if parts.llm and parts.config.llm.shorten else None
         for bundle in batched(steps, AT_ONCE):
-            _do(parts, space, bundle, night)
+            _do(parts, space, bundle, night, model)
             progress(min(night.done + len(night.left), len(steps)), len(steps))
+        if model:
+            model.save()
         embed_missing(parts, space)  # a kill between journal and store costs vectors, nothing else
         night.ties = link_new(parts, space)
         note_time(parts, space)
     return night
-
-
-@contextmanager
-def lease(parts: Parts, space: Space) -> Iterator[None]:
-    """One cycle at a time for a space; the system takes the lease back from the dead."""
-    folder = private_dir(parts.journal.folder(space))
-    descriptor = open_private(folder / LEASE, os.O_RDWR | os.O_CREAT)
-    try:
-        if not try_lock(descriptor):
-            raise Conflict("another cycle is running")
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def hours_since(parts: Parts, space: Space) -> float | None:
@@ -117,14 +109,21 @@ def note_time(parts: Parts, space: Space) -> None:
 # --- doing ----------------------------------------------------------------------------------------
 
 
-def _do(parts: Parts, space: Space, steps: Sequence[Step], night: Night) -> None:
+def _do(
+    parts: Parts, space: Space, steps: Sequence[Step], night: Night, model: Shortener | None = None
+) -> None:
     """One handful of steps: words and vectors first, then one write."""
     seen = parts.store.look(space, [step.id for step in steps])
+    if model:
+        _write_shorter(model, steps, seen, night)
     after = dict(seen)
     events: list[Event] = []
     for step in steps:
         memory = after.get(step.id)
         if memory is None or memory.version != step.version + night.steps_on[step.id]:
+            night.left.append(step.id)
+            continue
+        if step.act == "fade" and step.id in night.waiting:
             night.left.append(step.id)
             continue
         event = _event(memory, step, night)
@@ -143,6 +142,15 @@ def _do(parts: Parts, space: Space, steps: Sequence[Step], night: Night) -> None
     night.done += len(parts.ledger.write(space, decide, vectors))
 
 
+def _write_shorter(model: Shortener, steps: Sequence[Step], seen: Mapping[str, Memory], night: Night) -> None:
+    """The model's words for what fades. What fades can wait for them; what is put away cannot."""
+    levels = {step.id: step.level or Level.TRACE for step in steps if step.act in ("fade", "archive")}
+    wanted = [(seen[id], min(level, Level.TRACE)) for id, level in levels.items() if id in seen]
+    made = model.shorten(wanted)
+    night.written = made.texts
+    night.waiting |= made.waiting
+
+
 def _event(memory: Memory, step: Step, night: Night) -> Event:
     data = ACTS[step.act](memory, step, night)
     type = TYPES[step.act]
@@ -156,7 +164,9 @@ def _strengthen(memory: Memory, step: Step, night: Night) -> dict[str, object]:
 
 def _fade(memory: Memory, step: Step, night: Night) -> dict[str, object]:
     assert step.level is not None
-    text = shorter(memory, step.level)
+    written = night.written.get(step.id)
+    text = written or shorter(memory, step.level)
+    night.by_model += written is not None
     before, after = len(memory.text.whole.encode()), len(text.whole.encode())
     night.bytes_before += before
     night.bytes_after += after

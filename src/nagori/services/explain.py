@@ -18,6 +18,10 @@ from nagori.services.recall import Question, recall
 
 FOLD_AT_ONCE = 1000  # events
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Explanation(Value):
     """Why a memory is as strong as it is, what happened to it, and what will."""
@@ -43,6 +47,10 @@ class Status(Value):
     last_event: datetime | None
     embedder: str | None
     law: str
+    llm: str | None = None  # the model that helps, if any
+    unjudged: int = 0  # waiting for it
+    spent: float = 0.0  # dollars, today
+    trouble: str = ""  # the model's last, while it lasts
 
 
 def why(parts: Parts, scope: Scope, id: str, query: str | None = None) -> Explanation:
@@ -93,7 +101,24 @@ def status(parts: Parts, scope: Scope) -> Status:
         last_event=newest[0].at if newest else None,
         embedder=embedder.model if embedder else None,
         law=parts.config.retention.law,
+        **_model(parts, scope),
     )
+
+
+def _model(parts: Parts, scope: Scope) -> dict[str, Any]:
+    """What there is to say of the language model; nothing where none is configured."""
+    if parts.llm is None:
+        return {}
+    from nagori.services.judge import estimate
+    from nagori.services.patience import Patience
+
+    today = parts.clock.now().astimezone(parts.clock.zone).date()
+    return {
+        "llm": parts.llm.model,
+        "unjudged": estimate(parts, scope.space).memories if parts.config.llm.judge else 0,
+        "spent": sum(asked.usd for asked in parts.spend.asked(today)),
+        "trouble": Patience.of(parts, scope.space).trouble,
+    }
 
 
 def measure(parts: Parts, scope: Scope) -> Measures:

@@ -15,7 +15,7 @@ from nagori.core.bookkeeping import Vector
 from nagori.core.fold import Event
 from nagori.core.lexicon.wishes import corrects
 from nagori.core.likeness import alike, shingles
-from nagori.core.model import Filter, Kind, Memory, RelationType, Scope, Source, Trust, Turn
+from nagori.core.model import Filter, Kind, Memory, Scope, Source, Trust, Turn
 from nagori.core.pieces import pieces
 from nagori.core.relevance import relevance
 from nagori.core.text import tokens
@@ -23,6 +23,7 @@ from nagori.core.values import Value, batched, replace
 from nagori.errors import LimitReached, StoreError
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.remember import AT_ONCE, Draft, compose, embed, keep, known_by, scrubbed
+from nagori.services.ties import superseding
 
 LASTING = 45.0  # least intensity of a fact: a summary of it is left after half a year
 NEAREST = 2  # older memories that a new one is compared with
@@ -170,11 +171,7 @@ def _supersede(
             return  # the words are kept; which ones they replace can wait
         if old is None:
             continue
-        link = {"target": old.id, "type": str(RelationType.CONTRADICTS)}
-        now = parts.clock.now()
-        events = [Event("superseded", now, {"by": memory.id}, old.id), Event("linked", now, link, memory.id)]
-        if old.protected:  # the wish was for the matter, not for the mistake
-            events += [Event("unprotected", now, {}, old.id), Event("protected", now, {}, memory.id)]
+        events = superseding(memory, old, parts.clock.now())
         parts.ledger.write(scope.space, lambda events=events: events)  # type: ignore[misc]
 
 

@@ -124,6 +124,10 @@ def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
     """What the store knows. A time that is named brings its own candidates: "what did we do last Friday?" has
     no other word to go by."""
     embedder, words = parts.embedder, query_tokens(asked.text)
+    if parts.config.llm.expand:
+        from nagori.services.expand import other_words  # rarely wanted, and a hook pays for every import
+
+        words = [*words, *other_words(parts, asked.text)]
     vector = embedder.embed_query(asked.text) if embedder else None
     model = embedder.model if embedder else None
     evidence = parts.store.evidence(scope, words, vector, model, CANDIDATES, asked.filter)

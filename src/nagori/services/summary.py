@@ -1,4 +1,4 @@
-"""What a session was about, in a few of its own sentences; no language model is asked.
+"""What a session was about, in a few of its own sentences; or, where somebody asks for it, in a model's.
 
 A sentence is worth telling when its words come up again and again in the session, when it decides or teaches
 something, or when it was felt; what a person said counts more than what an assistant answered. What is told
@@ -31,12 +31,23 @@ class _Sentence(Value):
     worth: float
 
 
-def summarise(parts: Parts, scope: Scope, session: str, tokens: int = 200) -> str:
-    """The session in at most about so many tokens; empty when nothing is known of it."""
+def summarise(parts: Parts, scope: Scope, session: str, tokens: int = 200, model: bool = False) -> str:
+    """The session in at most about so many tokens; empty when nothing is known of it. `model`: in the words
+    of the configured model, if it answers and stays with what was said."""
     parts.ledger.catch_up(scope.space)
     said = parts.store.find(scope, Filter(session=session), limit=MOST)
     said.sort(key=lambda memory: (memory.created, memory.source.turn or 0))
-    chosen = _choose(_sentences(said), tokens)
+    if model and parts.llm is not None and said:
+        from nagori.services.retell import retold  # a hook that asks for a summary never comes here
+
+        told = retold(parts, "session", [memory.text.content for memory in said], tokens)
+        if told:
+            return told
+    return _extract(_sentences(said), tokens)
+
+
+def _extract(found: Sequence[_Sentence], tokens: int) -> str:
+    chosen = _choose(found, tokens)
     return "\n".join(each.text for each in sorted(chosen, key=lambda each: each.place))
 
 

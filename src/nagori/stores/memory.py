@@ -195,6 +195,15 @@ class MemoryStore:
         missing = [m for m in room.memories.values() if not self._fresh(room, m, model)]
         return sorted(missing, key=lambda m: m.id)[:limit]
 
+    def unjudged(self, space: Space, since: datetime, limit: int) -> list[Memory]:
+        waiting = [
+            m
+            for m in self._room(space).memories.values()
+            if m.judged_by is None and m.source.turn is not None and m.created >= since
+            if m.level is Level.FULL and not m.forgotten and not m.superseded_by
+        ]
+        return sorted(waiting, key=lambda m: (m.created, m.id))[:limit]
+
     def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         wanted = set(digests)
         kept = self._room(space).vectors.items()

@@ -219,6 +219,15 @@ class SqliteStore:
             sql = f"{SELECT} WHERE m.space = ? AND {where} ORDER BY m.id LIMIT ?"
             return [memory for _, memory in load(db, sql, (number, limit))]
 
+    def unjudged(self, space: Space, since: datetime, limit: int) -> list[Memory]:
+        sql = (
+            f"{SELECT} WHERE m.space = ? AND m.created >= ? AND m.judged_by IS NULL AND m.turn IS NOT NULL"
+            " AND m.level = 1 AND m.forgotten_at IS NULL AND m.superseded_by IS NULL"
+            " ORDER BY m.created, m.id LIMIT ?"
+        )
+        with self._reading() as db:
+            return [m for _, m in load(db, sql, (self._number(db, space), micros(since), limit))]
+
     def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         with self._reading() as db:
             number, known = self._number(db, space), self._model(db, model)

@@ -229,6 +229,26 @@ class StoreContract:
         assert store.add_vectors(ME.space, {"mem_a": Vector("m3", new.digest, vector(1, 0, 0))}) == 1
         assert store.nearest(ME, vector(1, 0, 0), "m3", 5)[0].id == "mem_a"
 
+    def test_turns_that_nobody_but_rules_has_judged_wait_oldest_first(self, store: Store) -> None:
+        said, day = Source(session="s", turn=1), timedelta(days=1)
+        put(
+            store,
+            memory("mem_new", source=said, created=BIRTH + day),
+            memory("mem_a", source=said),
+            memory("mem_b", source=said),
+            memory("mem_old", source=said, created=BIRTH - day),
+            memory("mem_by_hand"),
+            memory("mem_judged", source=said, judged_by="a model"),
+            memory("mem_faded", source=said, level=Level.SUMMARY),
+            memory("mem_forgotten", source=said, forgotten_at=BIRTH),
+            memory("mem_corrected", source=said, superseded_by="mem_a"),
+        )
+        put(store, memory("mem_theirs", source=said), scope=OTHER)
+        waiting = [m.id for m in store.unjudged(ME.space, BIRTH, 10)]
+        assert waiting == ["mem_a", "mem_b", "mem_new"]
+        assert [m.id for m in store.unjudged(ME.space, BIRTH, 1)] == ["mem_a"]
+        assert store.look(ME.space, ["mem_judged"])["mem_judged"].judged_by == "a model"
+
     @pytest.mark.parametrize(
         ("bad", "problem"),
         [

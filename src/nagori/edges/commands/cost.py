@@ -59,7 +59,7 @@ def _configured(config: Config, usage: Usage) -> Configured:
         if section.provider in free:
             continue
         price = price_of(section.model)
-        if price is None or section.provider == "command":
+        if price is None or section.provider == "claude-cli":
             unknown.append(section.model if price is None else section.provider)
         else:
             found.append(price)

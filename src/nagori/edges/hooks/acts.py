@@ -61,7 +61,7 @@ def _whose(moment: Moment, config: Config) -> Scope:
 def _open(config: Config, folder: Path, scope: Scope) -> Nagori:
     from nagori.app import Nagori  # the store and all that: a turn's end needs none of it
 
-    return Nagori.open(folder, config=config, scope=scope)
+    return Nagori.open(folder, config=config, scope=scope, llm=None)  # no network for a prompt [ruling 24]
 
 
 # --- session start --------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
                 formed += drain(memory, space, until)
             finish_killed(memory)  # after the answers that were heard; what it adds is another round's work
             for space in memory.parts.journal.spaces():
+                _judge(memory, space, lambda: time.monotonic() > until or _is_waiting(folder))
                 _night_if_due(memory, space)
             sweep(folder)
             (folder / LOG).unlink(missing_ok=True)
@@ -70,6 +72,13 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
     except Exception as trouble:  # also what nobody thought of: without a terminal, a note is all there is
         _complain(folder, trouble)
         return formed, False  # tried again when the next hook comes
+
+
+def _judge(memory: Nagori, space: Space, stop: Callable[[], bool]) -> None:
+    """A model's look at what was formed, where one is configured. Whoever speaks meanwhile goes first."""
+    if memory.parts.llm is not None:
+        with suppress(Conflict):  # somebody else asks already
+            memory.within(Scope(tenant=space[0], user=space[1])).judge(stop=stop)
 
 
 def _night_if_due(memory: Nagori, space: Space) -> None:

@@ -1,0 +1,38 @@
+"""Keys of providers: from the environment, or from the system's keyring where `keyring` is installed.
+
+They are read when a question is asked and kept nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+
+from nagori.errors import ModelError
+
+
+def key_from(variable: str) -> str | None:
+    """The key called `variable`; None if there is none."""
+    return os.environ.get(variable, "").strip() or _from_keyring(variable)
+
+
+def needed_key(variable: str) -> str:
+    """The key called `variable`; ModelError says where it was looked for."""
+    key = key_from(variable)
+    if key is None:
+        raise ModelError(
+            "no key: set {variable}, or store it with `keyring set nagori {variable}`",
+            variable=variable,
+            passing=False,
+        )
+    return key
+
+
+def _from_keyring(variable: str) -> str | None:
+    try:
+        import keyring  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return None
+    try:
+        return keyring.get_password("nagori", variable) or None
+    except Exception:  # a keyring has a hundred ways to be locked, and none of them is our business
+        return None

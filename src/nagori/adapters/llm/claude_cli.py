@@ -1,0 +1,111 @@
+"""The host's own program as a model: `claude -p`, on its user's login. Only for those who ask for it, since
+it draws on their plan.
+
+It is started without tools, without hooks, without a session of its own, in an empty folder; and what it
+starts cannot start us again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from nagori.adapters.llm._forms import counted, unusable
+from nagori.config.sections import Llm
+from nagori.core.asking import Prompt, Reply
+from nagori.errors import ModelError
+
+INSIDE = "NAGORI_INSIDE"  # set for what we start, so that it never asks a model through us again
+HOOKS_OFF = '{"disableAllHooks":true}'
+
+
+class ClaudeCli:
+    """`claude`, asked once and gone."""
+
+    def __init__(self, config: Llm) -> None:
+        self._config = config
+
+    @property
+    def model(self) -> str:
+        return self._config.model
+
+    def complete(
+        self, prompt: Prompt, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
+    ) -> Reply:
+        if os.environ.get(INSIDE):
+            raise ModelError("a model that nagori asked may not ask nagori", passing=False)
+        program = shutil.which(self._config.command)
+        if program is None:
+            raise ModelError("there is no program {name}", name=self._config.command, passing=False)
+        said = self._run([program, *self._arguments(prompt, schema)], prompt.data, max_tokens)
+        return self._reply(said, schema is not None)
+
+    def _arguments(self, prompt: Prompt, schema: Mapping[str, Any] | None) -> list[str]:
+        plain = ["-p", "--output-format", "json", "--model", self.model, "--system-prompt", prompt.task]
+        plain += ["--tools", "", "--strict-mcp-config", "--settings", HOOKS_OFF, "--no-session-persistence"]
+        return [*plain, "--json-schema", json.dumps(schema)] if schema is not None else plain
+
+    def _run(self, command: list[str], data: str, max_tokens: int) -> str:
+        """What it prints. It has its own process group: when time is up, all of it goes."""
+        limits = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(max_tokens)}
+        environment = {**os.environ, INSIDE: "1", "NAGORI_HOOKS__ENABLED": "false", **limits}
+        with tempfile.TemporaryDirectory(prefix="nagori-") as folder:
+            process = subprocess.Popen(  # noqa: S603 - the user's own program, no shell
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+            try:
+                out, _ = process.communicate(data.encode("utf-8", "replace"), self._config.timeout_seconds)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                seconds = self._config.timeout_seconds
+                told = "{host} did not answer within {seconds:g} s"
+                raise ModelError(told, host=self._config.command, seconds=seconds) from None
+            except BaseException:
+                _end(process)
+                raise
+        if process.returncode != 0:
+            code = process.returncode
+            raise ModelError("{name} ends with exit code {code}", name=self._config.command, code=code)
+        return out.decode("utf-8", "replace")
+
+    def _reply(self, said: str, structured: bool) -> Reply:
+        try:
+            answer = json.loads(said)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise unusable(self.model, "the answer is not a JSON object")
+        if answer.get("is_error") or answer.get("subtype") != "success":
+            raise unusable(self.model, "the program could not finish")
+        text = answer.get("result")
+        if structured and answer.get("structured_output") is not None:
+            text = json.dumps(answer["structured_output"], ensure_ascii=False)
+        if not isinstance(text, str) or not text.strip():
+            raise unusable(self.model, "the answer is empty")
+        usage = answer.get("usage")
+        cached = counted(usage, "cache_read_input_tokens") + counted(usage, "cache_creation_input_tokens")
+        read = counted(usage, "input_tokens") + cached
+        return Reply(text.strip(), self.model, read, counted(usage, "output_tokens"))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The program and whatever it has started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:  # pragma: no cover - Windows
+        process.kill()
+    process.communicate()

@@ -1,0 +1,121 @@
+"""Ask a language model: the one way to it, for every stage.
+
+    hold what it may cost → ask, outside any lock → settle what it did cost → read the answer as data
+
+Whoever asks has another way [ruling 37]. ModelError: no answer (the server, the key, the day's limit);
+Unusable: an answer that is not what was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+from nagori.config.sections import Llm
+from nagori.core.answers import fits
+from nagori.core.asking import Prompt, Reply
+from nagori.core.cost import Price, Tokens, price_of, prices
+from nagori.core.pieces import about_tokens
+from nagori.core.text import is_japanese
+from nagori.errors import ModelError, Unusable
+from nagori.parts import Parts
+from nagori.spend import Asked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Schema = Mapping[str, Any]
+
+_LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
+
+
+def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int) -> Any:
+    """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`. `most` is the
+    longest answer in tokens."""
+    told = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    reply = _paid(
+        parts, stage, Prompt(task(stage, told), told), schema, min(most, parts.config.llm.max_tokens)
+    )
+    value = _read(reply)
+    fault = fits(value, schema)
+    if fault:
+        raise Unusable("{model}: {why}", model=reply.model, why=fault)
+    return value
+
+
+def task(stage: str, data: str) -> str:
+    """The prompt of a stage, in the language of the data."""
+    return _prompt(stage, "ja" if is_japanese(data) else "en")
+
+
+@cache
+def _prompt(stage: str, language: str) -> str:
+    return files("nagori.services").joinpath("prompts", f"{stage}.{language}.txt").read_text("utf-8")
+
+
+def ask_tokens(stage: str, schema: Schema) -> int:
+    """About how many tokens a question has before any data: the longer of its two languages."""
+    prompts = (_prompt(stage, language) for language in ("en", "ja"))
+    return max(map(about_tokens, prompts)) + about_tokens(json.dumps(schema))
+
+
+def price_for(config: Llm) -> Price:
+    """What the configured model costs. One that nobody knows is free on this machine, and elsewhere as dear
+    as the dearest we know: a limit that guesses low is none."""
+    if config.price_in >= 0:
+        return Price(config.model, "llm", config.price_in, max(0.0, config.price_out))
+    known = price_of(config.model)
+    if known:
+        return known
+    if config.base_url.startswith(_LOOPBACK):
+        return Price(config.model, "llm", 0.0, 0.0)
+    return max((price for price in prices() if price.does == "llm"), key=lambda price: price.output)
+
+
+def _paid(parts: Parts, stage: str, prompt: Prompt, schema: Schema, most: int) -> Reply:
+    llm, price = parts.llm, price_for(parts.config.llm)
+    assert llm is not None
+    asked = round((about_tokens(prompt.data) + ask_tokens(stage, schema)) * price.tokens)
+    dearest = cost_of(price, asked, most)
+    hold = parts.spend.hold(_now(parts), stage, llm.model, dearest, parts.config.llm.daily_cap_usd)
+    try:
+        reply = llm.complete(prompt, schema, most)
+    except ModelError as trouble:
+        # An answer that came was paid for, and so may be a question whose answer we did not wait for.
+        spent = cost_of(price, asked, 0) if _maycost_of(trouble) else 0.0
+        _settle(parts, hold, Asked(_now(parts), stage, llm.model, spent, fault=trouble.template))
+        parts.tell("model.failed", stage=stage, reason=str(trouble))
+        raise
+    read, written = reply.input_tokens or asked, reply.output_tokens or about_tokens(reply.text)
+    _settle(parts, hold, Asked(_now(parts), stage, llm.model, cost_of(price, read, written), read, written))
+    return reply
+
+
+def _settle(parts: Parts, hold: str, asked: Asked) -> None:
+    parts.spend.settle(asked.at, hold, asked)
+
+
+def _now(parts: Parts) -> Any:
+    """The user's own day is what a daily limit means."""
+    return parts.clock.now().astimezone(parts.clock.zone)
+
+
+def _maycost_of(trouble: ModelError) -> bool:
+    return isinstance(trouble, Unusable) or "seconds" in trouble.values
+
+
+def cost_of(price: Price, read: float, written: float) -> float:
+    """Dollars for tokens as the model itself counts them."""
+    return Price(price.model, "llm", price.input, price.output).of(Tokens(read, written))
+
+
+def _read(reply: Reply) -> Any:
+    """The answer's JSON value; a fence around it is forgiven, since many models draw one."""
+    text = reply.text.removeprefix("```json").removeprefix("```").removesuffix("```")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise Unusable("{model}: {why}", model=reply.model, why="not JSON") from None

@@ -1,0 +1,65 @@
+"""How often a model failed on which memory, and what its last trouble was: a note in a space's folder.
+
+Derived, like all but the journal: without it a memory waits a little longer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from nagori.core.bookkeeping import Space
+from nagori.core.values import Value, fresh
+from nagori.parts import Parts
+from nagori.paths import open_private, private_dir
+
+FILE = "model.json"
+MOST = 50_000  # memories remembered as waiting
+
+
+class Patience(Value, frozen=False):
+    """`failed` counts by stage and memory; `trouble` is the last one, in words."""
+
+    path: Path
+    failed: dict[str, int] = fresh(dict)
+    trouble: str = ""
+    since: str = ""
+
+    @classmethod
+    def of(cls, parts: Parts, space: Space) -> Patience:
+        path = private_dir(parts.journal.folder(space)) / FILE
+        try:
+            known = json.loads(path.read_bytes())
+            failed = {str(name): int(count) for name, count in known["failed"].items()}
+            return cls(path, failed, str(known["trouble"]), str(known["since"]))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return cls(path)
+
+    def count(self, stage: str, id: str) -> int:
+        return self.failed.get(f"{stage}:{id}", 0)
+
+    def fail(self, stage: str, ids: Iterable[str]) -> None:
+        for id in ids:
+            self.failed[f"{stage}:{id}"] = self.count(stage, id) + 1
+
+    def done(self, stage: str, ids: Iterable[str]) -> None:
+        for id in ids:
+            self.failed.pop(f"{stage}:{id}", None)
+
+    def note(self, trouble: str, now: datetime) -> None:
+        """A trouble with the model itself; empty: it answers again."""
+        if trouble != self.trouble:
+            self.trouble, self.since = trouble, now.isoformat() if trouble else ""
+
+    def save(self) -> None:
+        while len(self.failed) > MOST:
+            del self.failed[next(iter(self.failed))]
+        said = {"failed": self.failed, "trouble": self.trouble, "since": self.since}
+        fresh_file = self.path.with_suffix(".new")
+        descriptor = open_private(fresh_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(said, file, ensure_ascii=False)
+        fresh_file.replace(self.path)

@@ -1,0 +1,185 @@
+"""Shorten: the words of what fades, written by a language model where there is one [E6, ruling 9].
+
+What comes back is compared with what it was made from (`core.answers.strays`): a summary in another language,
+with a name or a number of its own, or longer than its source is none. What could not be shortened waits
+for the next night; after some nights the rules shorten it: a model that is gone for good holds up nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nagori.core.answers import strays
+from nagori.core.bookkeeping import Space
+from nagori.core.model import Level, Memory, Text
+from nagori.core.pieces import about_tokens
+from nagori.core.values import Value, fresh
+from nagori.errors import ModelError, Unusable
+from nagori.parts import Parts
+from nagori.services.ask import ask
+from nagori.services.patience import Patience
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+STAGES = {Level.SUMMARY: "summary", Level.TRACE: "trace"}
+WORTH_IT = 75  # tokens: the rules leave a shorter text as it is, or nearly so
+TERSE = 25  # a trigger so short may stay
+LONGEST = 8000  # characters of one memory that are shown
+READ = 6000  # tokens of one question
+MOST = 8  # memories in one
+ILL = 3
+
+_HALVES = {
+    "summary": ({"type": "string", "maxLength": 300}, {"type": "string", "maxLength": 700}),
+    "trace": (
+        {"type": "array", "maxItems": 6, "items": {"type": "string", "maxLength": 40}},
+        {"type": "array", "maxItems": 14, "items": {"type": "string", "maxLength": 40}},
+    ),
+}
+
+
+class Shortened(Value, frozen=False):
+    """`texts` by memory; `waiting`: why there is none yet; `rules`: waited so long that the rules do it."""
+
+    texts: dict[str, Text] = fresh(dict)
+    waiting: dict[str, str] = fresh(dict)
+    rules: set[str] = fresh(set)
+
+
+class Shortener:
+    """The model's words for one night. Once it is ill it is not asked again before the next."""
+
+    def __init__(self, parts: Parts, space: Space) -> None:
+        self._parts = parts
+        self.patience = Patience.of(parts, space)
+        self.trouble = ""
+        self._in_a_row = 0
+
+    def shorten(self, wanted: Sequence[tuple[Memory, Level]]) -> Shortened:
+        """Words for these memories at these levels. Only those whom a model can help are asked about."""
+        done = Shortened()
+        for level, stage in STAGES.items():
+            memories = [
+                memory
+                for memory, to in wanted
+                if to is level and about_tokens(_fullest(memory).whole) > WORTH_IT
+            ]
+            for batch in _batches(memories):
+                self._try(stage, batch, done)
+        for id in list(done.waiting):
+            if any(
+                self.patience.count(stage, id) > self._parts.config.llm.patience for stage in STAGES.values()
+            ):
+                del done.waiting[id]
+                done.rules.add(id)
+        return done
+
+    def save(self) -> None:
+        """The night is over."""
+        self.patience.note(self.trouble, self._parts.clock.now())
+        self.patience.save()
+
+    def _try(self, stage: str, batch: Sequence[Memory], done: Shortened) -> None:
+        if self.trouble:
+            self._leave(stage, batch, self.trouble, done)
+            return
+        try:
+            answer = self._ask(stage, batch)
+        except Unusable as fault:
+            self._in_a_row += 1
+            if self._in_a_row >= ILL:
+                self.trouble = str(fault)
+            if len(batch) == 1:
+                self._leave(stage, batch, str(fault), done)
+                return
+            middle = len(batch) // 2
+            self._try(stage, batch[:middle], done)
+            self._try(stage, batch[middle:], done)
+            return
+        except ModelError as trouble:
+            self.trouble = str(trouble)
+            self._leave(stage, batch, self.trouble, done)
+            return
+        self._in_a_row = 0
+        for place, memory in enumerate(batch):
+            self._take(stage, memory, answer.get(place), done)
+
+    def _ask(self, stage: str, batch: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
+        texts = [_fullest(memory) for memory in batch]
+        data = [
+            {"i": place, "trigger": text.trigger[:LONGEST], "content": text.content[:LONGEST]}
+            for place, text in enumerate(texts)
+        ]
+        read = sum(about_tokens(text.whole[:LONGEST]) for text in texts)
+        answer = ask(self._parts, stage, data, _schema(stage), 200 + 40 * len(batch) + read // 2)
+        return {item["i"]: item for item in answer["items"]}
+
+    def _take(self, stage: str, memory: Memory, item: Mapping[str, Any] | None, done: Shortened) -> None:
+        fault, text = "left out", None
+        if item is not None:
+            make = _summary if stage == "summary" else _trace
+            fault, text = make(item, _fullest(memory))
+        if text is None:
+            self._leave(stage, [memory], f"{self._parts.config.llm.model}: {fault}", done)
+        else:
+            done.texts[memory.id] = text
+            self.patience.done(stage, [memory.id])
+
+    def _leave(self, stage: str, batch: Sequence[Memory], why: str, done: Shortened) -> None:
+        self.patience.fail(stage, [memory.id for memory in batch])
+        done.waiting |= {memory.id: why for memory in batch}
+
+
+def _batches(memories: Sequence[Memory]) -> list[list[Memory]]:
+    batches: list[list[Memory]] = []
+    size = 0
+    for memory in memories:
+        length = about_tokens(_fullest(memory).whole[:LONGEST])
+        if batches and len(batches[-1]) < MOST and size + length <= READ:
+            batches[-1].append(memory)
+            size += length
+        else:
+            batches.append([memory])
+            size = length
+    return batches
+
+
+def _fullest(memory: Memory) -> Text:
+    return memory.texts[min(memory.texts)]
+
+
+def _schema(stage: str) -> dict[str, Any]:
+    trigger, content = _HALVES[stage]
+    fields = {"i": {"type": "integer", "minimum": 0, "maximum": MOST}, "trigger": trigger, "content": content}
+    item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    items = {"type": "array", "maxItems": MOST, "items": item}
+    top = {"type": "object", "properties": {"items": items}, "required": ["items"]}
+    return {**top, "additionalProperties": False}
+
+
+def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
+    """A summary that can stand for its source, or why not. A trigger that strays falls back to none of its
+    own: the content carries the memory."""
+    trigger, content = " ".join(item["trigger"].split()), " ".join(item["content"].split())
+    fault = strays(content, source.whole)
+    if fault or len(content) > len(source.content):
+        return fault or "longer", None
+    if source.trigger and (not trigger or strays(trigger, source.trigger)):
+        trigger = source.trigger if about_tokens(source.trigger) <= TERSE else ""
+    return "", Text(trigger if source.trigger else "", content)
+
+
+def _trace(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
+    """Only keywords that stand in the source are taken."""
+    trigger, content = (_standing(item[half], source.whole) for half in ("trigger", "content"))
+    if not content:
+        return "no keyword stands in the text", None
+    return "", Text(" ".join(trigger) if source.trigger else "", " ".join(content))
+
+
+def _standing(words: Sequence[str], text: str) -> list[str]:
+    known = text.casefold()
+    plain = (" ".join(word.split()) for word in words)
+    return list(dict.fromkeys(word for word in plain if word and word.casefold() in known))

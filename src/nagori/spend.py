@@ -1,0 +1,188 @@
+"""What models were asked and what it cost: a small file a day, for its owner alone, without anybody's words.
+
+    hold     before a question: the most it can cost, counted as spent from now on
+    settle   after it: what it did cost, or what went wrong
+
+The cap is hard: a question that could break it is not asked. A process that dies in between leaves its hold,
+so that the day's count is never too low. All processes of a machine share the files, under one lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+from nagori.core.values import Value, fresh
+from nagori.errors import ModelError
+from nagori.journal import wait_for_lock
+from nagori.paths import open_private, private_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FOLDER = "spend"
+LOCK_PATIENCE = 10.0
+KEPT_DAYS = 400  # a year can be looked at
+
+
+class Asked(Value):
+    """One question: settled, or still held (then `usd` is the most it can cost)."""
+
+    at: datetime
+    stage: str
+    model: str
+    usd: float
+    input_tokens: int = 0
+    output_tokens: int = 0
+    fault: str | None = None
+    settled: bool = True
+
+
+class Sum(Value, frozen=False):
+    """Questions of one kind, added up."""
+
+    questions: int = 0
+    faults: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+
+    def add(self, asked: Asked) -> None:
+        self.questions += 1
+        self.faults += asked.fault is not None
+        self.input_tokens += asked.input_tokens
+        self.output_tokens += asked.output_tokens
+        self.usd += asked.usd
+
+
+class Day(Value):
+    """A day's questions, by stage and model."""
+
+    day: date
+    sums: dict[tuple[str, str], Sum] = fresh(dict)
+
+    @property
+    def usd(self) -> float:
+        return sum(each.usd for each in self.sums.values())
+
+    @property
+    def questions(self) -> int:
+        return sum(each.questions for each in self.sums.values())
+
+
+class SpendBook:
+    """The files of one data folder."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = data_dir / FOLDER
+
+    def hold(self, now: datetime, stage: str, model: str, usd: float, cap: float) -> str:
+        """Count `usd` as spent before the question is asked; ModelError when the day's cap would break."""
+        with self._locked():
+            spent = sum(asked.usd for asked in self.asked(now.date()))
+            if usd > 0 and spent + usd > cap:
+                told = "the day's limit for models is reached: {spent:.4f} of {cap:g} dollars"
+                raise ModelError(told, spent=spent, cap=cap, wait=_until_tomorrow(now))
+            name = uuid4().hex[:12]
+            self._write(now, {"hold": name, "stage": stage, "model": model, "usd": usd})
+        return name
+
+    def settle(self, now: datetime, hold: str, asked: Asked) -> None:
+        """What a held question came to. It is written where the hold is, or past midnight beside it."""
+        told = {"in": asked.input_tokens, "out": asked.output_tokens, "usd": asked.usd, "fault": asked.fault}
+        line = {"settles": hold, "stage": asked.stage, "model": asked.model, **told}
+        with self._locked():
+            day = now.date()
+            if not self._has(day, hold) and self._has(day - timedelta(days=1), hold):
+                day -= timedelta(days=1)
+            self._write(now, line, day)
+
+    def asked(self, day: date) -> list[Asked]:
+        """Every question of a day, in order."""
+        held: dict[str, Asked] = {}
+        for line in self._lines(day):
+            try:
+                name = line.get("settles") or line["hold"]
+                held[name] = Asked(
+                    datetime.fromisoformat(line["at"]),
+                    str(line["stage"]),
+                    str(line["model"]),
+                    max(0.0, float(line["usd"])),
+                    int(line.get("in", 0)),
+                    int(line.get("out", 0)),
+                    line.get("fault"),
+                    "settles" in line,
+                )
+            except (KeyError, TypeError, ValueError):
+                continue  # a torn line; its hold, if there was one, still counts
+        return list(held.values())
+
+    def days(self, last: date, count: int) -> list[Day]:
+        """The days up to `last` on which anything was asked, oldest first."""
+        found = []
+        for back in range(count - 1, -1, -1):
+            day = Day(last - timedelta(days=back))
+            for asked in self.asked(day.day):
+                day.sums.setdefault((asked.stage, asked.model), Sum()).add(asked)
+            if day.sums:
+                found.append(day)
+        return found
+
+    # --- files ------------------------------------------------------------------------------------
+
+    def _path(self, day: date) -> Path:
+        return self._folder / f"{day.isoformat()}.jsonl"
+
+    def _has(self, day: date, hold: str) -> bool:
+        return any(line.get("hold") == hold for line in self._lines(day))
+
+    def _lines(self, day: date) -> Iterator[dict[str, Any]]:
+        try:
+            text = self._path(day).read_text("utf-8", "replace")
+        except OSError:
+            return
+        for line in text.splitlines():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                yield value
+
+    def _write(self, now: datetime, line: dict[str, Any], day: date | None = None) -> None:
+        path = self._path(day or now.date())
+        if not path.exists():
+            self._sweep(now.date())
+        descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            # A line torn by a crash must not swallow this one: an empty line costs nothing.
+            os.write(descriptor, b"\n" + json.dumps({"at": now.isoformat(), **line}).encode() + b"\n")
+        finally:
+            os.close(descriptor)
+
+    def _sweep(self, today: date) -> None:
+        oldest = (today - timedelta(days=KEPT_DAYS)).isoformat()
+        for path in self._folder.glob("????-??-??.jsonl"):
+            if path.stem < oldest:
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        private_dir(self._folder)
+        descriptor = open_private(self._folder / "lock", os.O_RDWR | os.O_CREAT)
+        try:
+            wait_for_lock(descriptor, LOCK_PATIENCE)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _until_tomorrow(now: datetime) -> float:
+    midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (midnight - now).total_seconds()

@@ -1,0 +1,171 @@
+"""The model at the command line and in the worker: what it did, what it cost, what is wrong with it."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from tests.models import judging
+from tests.scripted import Scripted
+from typer.testing import CliRunner
+
+from nagori import Nagori, Turn
+from nagori.edges import hooks
+from nagori.edges.cli import app
+from nagori.edges.worker.work import LOG, work
+from nagori.errors import InvalidInput, ModelError
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
+    with Scripted(answer=judging()) as running:
+        given = {"PROVIDER": "openai", "BASE_URL": running.base, "MODEL": "m", "TRIES": "1"}
+        given |= {"TIMEOUT_SECONDS": "2", "PRICE_IN": "1", "PRICE_OUT": "1000"}
+        for name, value in given.items():
+            monkeypatch.setenv(f"NAGORI_LLM__{name}", value)
+        monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
+        monkeypatch.setenv("NAGORI_LLM__DAILY_CAP_USD", "100")
+        monkeypatch.setenv("NAGORI_HOOKS__WORKER", "false")
+        monkeypatch.setenv("COLUMNS", "200")
+        yield running
+
+
+def folder(home: Path) -> Path:
+    return home / ".local/share/nagori"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, words)
+
+
+def told(*texts: str) -> None:
+    at = datetime.now(UTC) - timedelta(hours=1)
+    with Nagori.open() as memory:
+        memory.form(Turn(text, at, session="s", index=place) for place, text in enumerate(texts))
+
+
+def test_it_judges_and_says_so(server: Scripted, own_home: Path) -> None:
+    told("The kettle is green.", "The stove is black.")
+    before = json.loads(run("judge", "--dry-run", "--json").output)
+    assert (before["memories"], before["questions"]) == (2, 1)
+    assert before["usd"] > 0
+    assert server.requests == []
+    assert "2 judged in 1 questions" in run("judge").output
+    assert json.loads(run("judge", "--json").output)["judged"] == 0
+
+
+def test_what_it_cost_is_told_day_by_day(server: Scripted, own_home: Path) -> None:
+    assert "no model was asked" in run("spend").output
+    told("The kettle is green.")
+    run("judge")
+    (day,) = json.loads(run("spend", "--json").output)["days"]
+    (stage,) = day["stages"]
+    assert (stage["stage"], stage["model"], stage["questions"], stage["input_tokens"]) == (
+        "judge",
+        "m",
+        1,
+        12,
+    )
+    assert stage["usd"] == pytest.approx((12 * 1 + 5 * 1000) / 1e6)
+    assert "評価" in run("--lang", "ja", "spend").output
+    assert "judge" in run("spend").output
+
+
+def test_status_and_doctor_tell_of_a_model_in_trouble(server: Scripted, own_home: Path) -> None:
+    told("The kettle is green.")
+    server.script = ["401"]
+    answer = run("judge")
+    assert answer.exit_code == 8
+    assert "nothing is lost" in answer.output
+    status = json.loads(run("status", "--json").output)
+    assert (status["llm"], status["unjudged"]) == ("m", 1)
+    assert "key" in status["model_trouble"]
+    assert "today" in run("status").output
+    assert run("status", "--line").output.rstrip().endswith("!")
+    findings = json.loads(run("doctor", "--json").output)["findings"]
+    assert [f["state"] for f in findings if f["name"] == "model"] == ["warn"]
+    server.script = ["ok"]
+    run("judge")
+    assert json.loads(run("status", "--json").output)["model_trouble"] is None
+
+
+def test_without_a_model_there_is_nothing_to_judge_with(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
+    told("The kettle is green.")
+    assert isinstance(run("judge").exception, InvalidInput)
+    assert json.loads(run("status", "--json").output)["llm"] is None
+    assert "rules do its work" in run("doctor").output
+
+
+# --- the worker
+
+
+def payload(text: str) -> bytes:
+    told = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/srv/app", "prompt": text}
+    return json.dumps(told).encode()
+
+
+def say(text: str) -> None:
+    hooks.answer(["--host", "claude-code"], io.BytesIO(payload(text)))
+
+
+def say_elsewhere(text: str) -> None:
+    """In a process of its own, as a host does."""
+    command = [sys.executable, "-m", "nagori", "hook", "--host", "claude-code"]
+    subprocess.run(command, input=payload(text), check=True, capture_output=True)
+
+
+def test_the_worker_lets_the_model_judge_what_it_formed(server: Scripted, own_home: Path) -> None:
+    say("I am allergic to buckwheat, please keep that in mind.")
+    assert server.requests == []  # a hook asks nobody
+    work(folder(own_home))
+    with Nagori.open() as memory:
+        assert [m.judged_by for m in memory.list()] == ["m"]
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("fault", ["500", "hang", "garbage", "refusal"])
+def test_a_model_in_trouble_does_not_hold_up_the_worker(
+    server: Scripted, own_home: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    monkeypatch.setenv("NAGORI_LLM__TIMEOUT_SECONDS", "0.3")
+    server.script = [fault]
+    say("I am allergic to buckwheat, please keep that in mind.")
+    work(folder(own_home))
+    assert not (folder(own_home) / LOG).exists()
+    with Nagori.open() as memory:
+        assert [m.judged_by for m in memory.list()] == [None]
+        assert memory.recall("buckwheat")
+    server.script = ["ok"]
+    say("And the kettle is green.")
+    work(folder(own_home))
+    with Nagori.open() as memory:
+        assert {m.judged_by for m in memory.list()} == {"m"}
+
+
+def test_who_speaks_while_the_model_thinks_goes_first(server: Scripted, own_home: Path) -> None:
+    good, spoken = judging(), []
+
+    def slow(body: dict[str, object]) -> str:
+        if not spoken:
+            spoken.append(True)
+            say_elsewhere("And the kettle is green.")
+        return good(body)
+
+    server.answer = slow
+    say("I am allergic to buckwheat, please keep that in mind.")
+    work(folder(own_home))
+    with Nagori.open() as memory:
+        assert len(memory.list()) == 2
+        assert {m.judged_by for m in memory.list()} == {"m"}
+
+
+def test_an_error_of_the_model_has_its_own_exit_code() -> None:
+    assert ModelError("x").exit_code == 8
