@@ -8,6 +8,7 @@ import pytest
 from nagori import Filter, Nagori, Turn
 from nagori.core.likeness import alike, shingles
 from nagori.core.model import RelationType
+from nagori.core.values import replace
 from nagori.testing import FrozenClock
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -18,6 +19,10 @@ def talk(*said: str, session: str = "s1", speaker: str = "Aki", role: str = "use
         Turn(text, START + timedelta(minutes=n), session, n, speaker, role)  # type: ignore[arg-type]
         for n, text in enumerate(said)
     ]
+
+
+def a_week_later(turns: list[Turn]) -> list[Turn]:
+    return [replace(turn, at=turn.at + timedelta(days=7)) for turn in turns]
 
 
 def everything(memory: Nagori) -> list[str]:
@@ -178,3 +183,50 @@ def test_a_summary_keeps_the_order_of_the_conversation(memory: Nagori) -> None:
 def test_no_budget_means_no_words(memory: Nagori, budget: int) -> None:
     memory.form(talk("We decided to use SQLite for the cache because it needs no server."))
     assert memory.summary("s1", tokens=budget) == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "tie"),
+    [
+        (
+            "The greenhouse roof leaks near the tomatoes.",
+            "Continuing from last week: the greenhouse roof over the tomatoes is mended.",
+            RelationType.CONTINUES,
+        ),
+        (
+            "The greenhouse roof leaks near the tomatoes.",
+            "As I mentioned, the greenhouse roof near the tomatoes leaks badly.",
+            RelationType.REFERENCES,
+        ),
+        (
+            "温室の屋根がトマトの近くで雨漏りしている。",
+            "先週の続きです。温室の屋根の雨漏りは、トマトの近くだけ直した。",
+            RelationType.CONTINUES,
+        ),
+        (
+            "温室の屋根がトマトの近くで雨漏りしている。",
+            "前に話した温室の屋根の雨漏りだけど、トマトの近くがひどい。",
+            RelationType.REFERENCES,
+        ),
+    ],
+)
+def test_what_speaks_of_something_earlier_is_tied_to_it(
+    memory: Nagori, first: str, later: str, tie: RelationType
+) -> None:
+    others = ["The dog slept all day.", "Dinner was late again.", "電車が遅れた。", "新しい靴を買った。"]
+    (old, *_) = memory.form(talk(first, *others, session="one"))
+    (new,) = memory.form(a_week_later(talk(later, session="two")))
+    assert [(r.source, r.target, r.type) for r in memory.why(new.id).relations] == [(new.id, old.id, tie)]
+    assert memory.show(old.id).superseded_by is None
+
+
+def test_what_speaks_of_nothing_that_is_known_is_tied_to_nothing(memory: Nagori) -> None:
+    memory.form(talk("The dog slept all day.", session="one"))
+    (new,) = memory.form(a_week_later(talk("As I mentioned, quartz is harder than glass.", session="two")))
+    assert memory.why(new.id).relations == []
+
+
+def test_neighbours_in_a_talk_need_no_tie(memory: Nagori) -> None:
+    said = ("The greenhouse roof leaks.", "As I mentioned, the greenhouse roof leaks by the door.")
+    _, new = memory.form(talk(*said, session="one"))
+    assert memory.why(new.id).relations == []

@@ -256,6 +256,16 @@ def test_an_answer_that_leaves_some_out_is_completed(
         assert (memory.judge().judged, len(server.requests)) == (3, 2)
 
 
+@pytest.mark.parametrize("status", ["400", "413", "422"])
+def test_a_question_that_is_refused_as_it_is_goes_in_halves(
+    tmp_path: Path, server: Scripted, clock: FrozenClock, status: str
+) -> None:
+    with helped(tmp_path, server, clock) as memory:
+        told(memory, "Soup.", "Boats.", "Gardens.")
+        server.script = [status, "ok"]
+        assert (memory.judge().judged, len(server.requests)) == (3, 3)
+
+
 def test_words_that_give_orders_change_nothing_but_what_was_asked(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:

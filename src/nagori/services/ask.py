@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     Schema = Mapping[str, Any]
 
+# Refusals of this question, not of all: too long, or with something in it. In halves it may pass.
+ABOUT_THE_QUESTION = (400, 413, 422)
 _LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 
 
@@ -88,6 +90,8 @@ def _paid(parts: Parts, stage: str, prompt: Prompt, schema: Schema, most: int) -
         spent = cost_of(price, asked, 0) if _maycost_of(trouble) else 0.0
         _settle(parts, hold, Asked(_now(parts), stage, llm.model, spent, fault=trouble.template))
         parts.tell("model.failed", stage=stage, reason=str(trouble))
+        if trouble.values.get("status") in ABOUT_THE_QUESTION:
+            raise Unusable("{model}: {why}", model=llm.model, why=str(trouble)) from None
         raise
     read, written = reply.input_tokens or asked, reply.output_tokens or about_tokens(reply.text)
     _settle(parts, hold, Asked(_now(parts), stage, llm.model, cost_of(price, read, written), read, written))

@@ -13,9 +13,9 @@ from datetime import timedelta
 from nagori.core.appraisal import appraise
 from nagori.core.bookkeeping import Vector
 from nagori.core.fold import Event
-from nagori.core.lexicon.wishes import corrects
+from nagori.core.lexicon.wishes import speaks_of
 from nagori.core.likeness import alike, shingles
-from nagori.core.model import Filter, Kind, Memory, Scope, Source, Trust, Turn
+from nagori.core.model import Filter, Kind, Memory, RelationType, Scope, Source, Trust, Turn
 from nagori.core.pieces import pieces
 from nagori.core.relevance import relevance
 from nagori.core.text import tokens
@@ -23,19 +23,21 @@ from nagori.core.values import Value, batched, replace
 from nagori.errors import LimitReached, StoreError
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.remember import AT_ONCE, Draft, compose, embed, keep, known_by, scrubbed
-from nagori.services.ties import superseding
+from nagori.services.ties import linking, superseding
 
 LASTING = 45.0  # least intensity of a fact: a summary of it is left after half a year
 NEAREST = 2  # older memories that a new one is compared with
 # A correction knows its object by its meaning (spreads above the usual cosine) and some of its words (their
 # share by rarity), or by many of its words alone: among a handful of memories nothing is usual yet.
 SAME_MATTER, SOME_WORDS, MANY_WORDS = 2.2, 0.10, 0.40
+ENOUGH_WORDS = 0.30  # for a mere tie: a wrong one takes nothing back
 LOOKED_AT = 50
+NEIGHBOURS = 2  # turns
 
 
 class _Formed(Value):
     memory: Memory
-    corrects: bool
+    speaks_of: RelationType | None  # something said before
 
 
 def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
@@ -68,7 +70,8 @@ def _formed(parts: Parts, scope: Scope, turn: Turn) -> Iterator[_Formed]:
         if felt.kind is Kind.FACT:  # said calmly, and yet meant to last [ruling 4]
             lasting = replace(felt.emotion, intensity=max(felt.emotion.intensity, LASTING))
             draft = replace(draft, emotion=lasting)
-        yield _Formed(compose(parts, scope, draft), felt.correction and turn.role is Trust.USER)
+        tie = RelationType.CONTRADICTS if felt.correction else speaks_of(piece)
+        yield _Formed(compose(parts, scope, draft), tie if turn.role is Trust.USER else None)
 
 
 def _keep(parts: Parts, scope: Scope, bundle: Sequence[_Formed]) -> list[Memory]:
@@ -83,7 +86,9 @@ def _keep(parts: Parts, scope: Scope, bundle: Sequence[_Formed]) -> list[Memory]
         parts.tell("protection.full", limit=full.limit)
         kept = keep(parts, scope, [replace(memory, protected=False) for memory in new], vectors)
     _mention(parts, scope, echoes, {memory.id for memory in memories if memory.protected})
-    _supersede(parts, scope, [each.memory for each in bundle if each.corrects], vectors)
+    for each in bundle:
+        if each.speaks_of:
+            _tie(parts, scope, each.memory, each.speaks_of, vectors.get(each.memory.id))
     by_id = {memory.id: now for memory, now in zip(new, kept, strict=True)}
     return [by_id.get(memory.id) or by_id.get(echoes[memory.id].id, echoes[memory.id]) for memory in memories]
 
@@ -149,35 +154,44 @@ def _mention(parts: Parts, scope: Scope, echoes: Mapping[str, Memory], wishes: C
         parts.ledger.write(scope.space, decide)
 
 
-# --- taken back -----------------------------------------------------------------------------------
+# --- spoken of before -----------------------------------------------------------------------------
 
 
 def correct(parts: Parts, scope: Scope, memory: Memory) -> Memory:
-    """A memory that was told by hand may take something back, too."""
-    if not corrects(memory.text.content):
+    """A memory that was told by hand may speak of another one, too."""
+    tie = speaks_of(memory.text.content)
+    if tie is None:
         return memory
-    _supersede(parts, scope, [memory], embed(parts, scope, [memory]))
+    _tie(parts, scope, memory, tie, embed(parts, scope, [memory]).get(memory.id))
     return known_by(parts, scope, [memory.id]).get(memory.id, memory)
 
 
-def _supersede(
-    parts: Parts, scope: Scope, corrections: Sequence[Memory], vectors: Mapping[str, Vector]
-) -> None:
-    """Mark what each correction takes back, where it is plain which memory that is."""
-    for memory in corrections:
-        try:
-            old = _object(parts, scope, memory, vectors.get(memory.id))
-        except StoreError:
-            return  # the words are kept; which ones they replace can wait
-        if old is None:
-            continue
-        events = superseding(memory, old, parts.clock.now())
-        parts.ledger.write(scope.space, lambda events=events: events)  # type: ignore[misc]
+def _tie(parts: Parts, scope: Scope, memory: Memory, tie: RelationType, vector: Vector | None) -> None:
+    """Take back, carry on or mention what a memory speaks of, where it is plain which one that is."""
+    try:
+        old = _object(parts, scope, memory, vector, own=tie is RelationType.CONTRADICTS)
+    except StoreError:
+        return  # the words are kept; what they speak of can wait
+    if old is None:
+        return
+    now = parts.clock.now()
+    if tie is not RelationType.CONTRADICTS:
+        events = [] if _neighbours(old, memory) else [linking(memory, old, tie, now)]
+    else:
+        events = [] if old.superseded_by else superseding(memory, old, now)
+    if events:
+        parts.ledger.write(scope.space, lambda: events)
 
 
-def _object(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None) -> Memory | None:
-    """The older statement of the same speaker that a correction is about: nearest in meaning, and with some
-    of its rare words. Without vectors nobody can tell a correction of this from one of that."""
+def _neighbours(old: Memory, new: Memory) -> bool:
+    """Turns that follow each other belong together anyway."""
+    same = old.source.session is not None and old.source.session == new.source.session
+    return same and (new.source.turn or 0) - (old.source.turn or 0) <= NEIGHBOURS
+
+
+def _object(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None, *, own: bool) -> Memory | None:
+    """The older memory that one speaks of (`own`: of the same speaker): nearest in meaning, and with some of
+    its rare words. Without vectors nobody can tell speaking of this from speaking of that."""
     if vector is None:
         return None
     words = list(dict.fromkeys(tokens(memory.text.content)))
@@ -185,16 +199,17 @@ def _object(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None) -
     evidence = parts.store.evidence(scope, words, vector.data, vector.model, LOOKED_AT, past)
     alone = {id: sketch._replace(session=None) for id, sketch in evidence.sketches.items()}
     terms = relevance(replace(evidence, sketches=alone))
-    likely = [id for id, these in terms.items() if _same_matter(these["meaning"], these["heard"])]
+    many = MANY_WORDS if own else ENOUGH_WORDS
+    likely = [id for id, these in terms.items() if _same_matter(these["meaning"], these["heard"], many)]
     likely.sort(key=lambda id: -(terms[id]["meaning"] + 10 * terms[id]["heard"]))
     for old in parts.store.get(scope, likely[:LOOKED_AT]):
-        if old.id != memory.id and _whose(old) == _whose(memory) and _before(old, memory):
-            return None if old.superseded_by else old
+        if old.id != memory.id and _before(old, memory) and (not own or _whose(old) == _whose(memory)):
+            return old
     return None
 
 
-def _same_matter(meaning: float, heard: float) -> bool:
-    return heard >= MANY_WORDS or (meaning >= SAME_MATTER and heard >= SOME_WORDS)
+def _same_matter(meaning: float, heard: float, many: float) -> bool:
+    return heard >= many or (meaning >= SAME_MATTER and heard >= SOME_WORDS)
 
 
 def _before(old: Memory, new: Memory) -> bool:

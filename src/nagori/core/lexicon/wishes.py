@@ -1,6 +1,6 @@
-"""What a speaker wants of the memory itself: that something be kept, or that something be corrected.
+"""What a speaker wants of the memory itself: that something be kept, corrected, or tied to what came before.
 
-Both are acted upon, so precision comes first: a wish is an imperative of the speaker's own, not a report,
+All are acted upon, so precision comes first: a wish is an imperative of the speaker's own, not a report,
 a question, a memory of a wish, or somebody else's words in quotation marks.
 """
 
@@ -10,6 +10,7 @@ import re
 from functools import cache
 
 from nagori.core.lexicon import Bilingual, cue
+from nagori.core.model import RelationType
 
 _QUOTED = re.compile("「[^」]*」|『[^』]*』|“[^”]*”|\"[^\"\n]*\"|(?<![A-Za-z])'[^'\n]{3,}'(?![A-Za-z])")
 _WHOLLY_QUOTED = re.compile('\\s*[「『“"]([^」』”"]*)[」』”"]\\s*')
@@ -36,6 +37,13 @@ _ENDING = rf"(?:{_REQUEST})?(?:{_SOFT})*(?:[。.!、,?:\s♪…]|$|お願い|頼
 _NOT_MEANT = re.compile(
     "忘れないで(?:いて?くれ(?:た|て)|くれてあり)|(?:ほしか|欲しか)った|(?:と|って)(?:言|い[わっう]|頼|伝え|書)"
 )
+
+
+_TIES = {
+    "corrected": RelationType.CONTRADICTS,
+    "continued": RelationType.CONTINUES,
+    "referred": RelationType.REFERENCES,
+}
 
 
 @cache
@@ -77,6 +85,12 @@ def _is_question(text: str, at: int) -> bool:
     """Does the English sentence that contains this place end in a question mark?"""
     end = re.compile(r"[.!?\n]").search(text, at)
     return bool(end and end[0] == "?")
+
+
+def speaks_of(text: str) -> RelationType | None:
+    """What a text says of something said before: that it takes it back, carries it on, or mentions it."""
+    spoken = own_words(text)
+    return next((tie for name, tie in _TIES.items() if cue(name).occurs(spoken)), None)
 
 
 def corrects(text: str) -> bool:
