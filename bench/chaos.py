@@ -26,10 +26,10 @@ from typing import Any
 from tests.models import data_of, finding, helped
 from tests.scripted import FAULTS, Scripted
 
-from nagori import Nagori, Turn
+from nagori import Config, Nagori, Turn
 from nagori.core.asking import Prompt, Reply
 from nagori.core.model import Filter, Level
-from nagori.core.values import Value, fresh
+from nagori.core.values import Value, fresh, replace
 from nagori.errors import ModelError
 from nagori.protocols import LLM
 from nagori.services.patience import Patience
@@ -136,9 +136,10 @@ def live(folder: Path, operations: int, seed: int) -> Told:
 
 
 def _opened(folder: Path, server: Scripted, clock: FrozenClock, told: Told) -> Nagori:
-    memory = helped(
-        folder, server, clock, timeout_seconds=DEADLINE, tries=2, judge_days=36500.0, batch=5, patience=2
-    )
+    # Full words are kept for ever, so that losing them can be told from letting them go after their grace.
+    kept = replace(Config(), archive=replace(Config().archive, grace_days=36500.0))
+    how = {"timeout_seconds": DEADLINE, "tries": 2, "judge_days": 36500.0, "batch": 5, "patience": 2}
+    memory = helped(folder, server, clock, config=kept, **how)
     assert memory.parts.llm is not None
     memory.parts.__dict__["llm"] = Watched(memory.parts.llm, told)
     return memory

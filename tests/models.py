@@ -9,7 +9,7 @@ from typing import Any
 from tests.scripted import Scripted
 
 from nagori.app import Nagori
-from nagori.config import load
+from nagori.config import Config
 from nagori.config.sections import Llm
 from nagori.core.values import replace
 
@@ -54,9 +54,12 @@ def shortening(shorten: Callable[[str], str] | None = None) -> Callable[[Json], 
     return answer
 
 
-def helped(folder: Any, server: Scripted, clock: Any, embedder: Any = None, **more: Any) -> Nagori:
+def helped(
+    folder: Any, server: Scripted, clock: Any, embedder: Any = None, config: Config | None = None, **more: Any
+) -> Nagori:
     """A memory whose model is the scripted server."""
     given = {"timeout_seconds": 5.0, "tries": 1, "model": "m", **more}
-    llm = Llm(provider="openai", base_url=server.base, **given)
-    config = replace(load(env={}).config, llm=llm)
-    return Nagori.open(folder, config=config, clock=clock, embedder=embedder)
+    provider = given.pop("provider", "openai")
+    base = server.base if provider == "openai" else server.url
+    llm = Llm(provider=provider, base_url=base, **given)
+    return Nagori.open(folder, config=replace(config or Config(), llm=llm), clock=clock, embedder=embedder)

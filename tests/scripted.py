@@ -48,6 +48,7 @@ class Scripted:
     retry_after: str = "1"
     said: str = "scripted"  # the server's message when it refuses
     requests: list[Request] = field(default_factory=list)
+    batches: Batches | None = None  # where many questions can be handed over at once
 
     def __post_init__(self) -> None:
         unknown = set(self.script) - set(FAULTS)
@@ -83,9 +84,66 @@ class Scripted:
             self.requests.append(request)
         return line
 
-    def good(self, request: Request) -> Json:
+    def good(self, request: Request) -> Any:
         """The answer of the API whose path this is."""
+        if self.batches is not None and self.batches.knows(request.path):
+            return self.batches.answer(self, request)
         return APIS[request.path.partition("?")[0]](self, request.body)
+
+
+@dataclass
+class Batches:
+    """Both providers' batches: questions are kept until `done`, and then answered one by one."""
+
+    done: bool = False
+    failed: frozenset[str] = frozenset()  # questions that come back without an answer
+    questions: dict[str, Json] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    deleted: list[str] = field(default_factory=list)
+
+    def knows(self, path: str) -> bool:
+        return "/batches" in path or "/files" in path
+
+    def answer(self, server: Scripted, request: Request) -> Any:
+        path = request.path
+        if path == "/v1/messages/batches":
+            return self._take({r["custom_id"]: r["params"] for r in request.body["requests"]})
+        if path.endswith("/results"):
+            return self._lines(server, self._anthropic)
+        if path == "/v1/files":
+            self.files["file-in"] = request.body["raw"]
+            return {"id": "file-in", "object": "file"}
+        if path.endswith("/content"):
+            return self._lines(server, self._openai)
+        if path.startswith("/v1/files/"):
+            self.deleted.append(path.rpartition("/")[2])
+            return {"deleted": True}
+        if path == "/v1/batches":
+            raw = self.files[request.body["input_file_id"]].decode()
+            lines = [json.loads(line) for line in raw.splitlines() if line.startswith("{")]
+            return self._take({line["custom_id"]: line["body"] for line in lines})
+        state = {"processing_status": "ended" if self.done else "in_progress"}
+        files = {"output_file_id": "file-out", "input_file_id": "file-in"} if self.done else {}
+        return {"id": "batch_1", "status": "completed" if self.done else "in_progress", **state, **files}
+
+    def _take(self, questions: dict[str, Json]) -> Json:
+        self.questions, self.done = questions, False
+        return {"id": "batch_1", "status": "validating", "processing_status": "in_progress"}
+
+    def _lines(self, server: Scripted, line: Callable[[Scripted, str, Json], Json]) -> bytes:
+        lines = [json.dumps(line(server, name, body)) for name, body in self.questions.items()]
+        return ("\n".join(reversed(lines)) + "\n").encode()
+
+    def _anthropic(self, server: Scripted, name: str, body: Json) -> Json:
+        if name in self.failed:
+            return {"custom_id": name, "result": {"type": "errored", "error": {"type": "api_error"}}}
+        return {"custom_id": name, "result": {"type": "succeeded", "message": _message(server, body)}}
+
+    def _openai(self, server: Scripted, name: str, body: Json) -> Json:
+        if name in self.failed:
+            return {"custom_id": name, "response": None, "error": {"code": "batch_expired"}}
+        response = {"status_code": 200, "body": _completion(server, body)}
+        return {"custom_id": name, "response": response, "error": None}
 
 
 def elsewhere(path: str = "/v1/messages") -> str:
@@ -154,7 +212,11 @@ APIS: dict[str, Callable[[Scripted, Json], Json]] = {
 
 
 def _ok(on: _Handler, request: Request) -> None:
-    on.send(200, on.scripted.good(request))
+    good = on.scripted.good(request)
+    if isinstance(good, bytes):
+        on.send_bytes(200, good)
+    else:
+        on.send(200, good)
 
 
 def _status(status: int, kind: str, *, ask: bool = False) -> Fault:
@@ -313,8 +375,16 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.path, headers, json.loads(raw))
+        is_json = raw and headers.get("content-type") == "application/json"
+        body = json.loads(raw) if is_json else {"raw": raw}
+        request = Request(self.path, headers, body)
         FAULTS[self.scripted.next(request)](self, request)
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def do_DELETE(self) -> None:
+        self.do_POST()
 
     def send(self, status: int, value: Json, headers: dict[str, str] | None = None) -> None:
         self.send_bytes(status, json.dumps(value).encode(), headers)

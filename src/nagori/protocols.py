@@ -13,13 +13,14 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from nagori.core.asking import Prompt, Reply
+from nagori.core.asking import Prompt, Question, Reply
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Measures, Placed, Space, Vector
 from nagori.core.cycle import Census, LifeRow, Rules
 from nagori.core.fold import Event
 from nagori.core.life import Tiers
 from nagori.core.model import Filter, Hit, Level, Memory, Relation, Scope
 from nagori.core.relevance import Evidence
+from nagori.errors import ModelError
 
 
 @runtime_checkable
@@ -72,6 +73,21 @@ class LLM(Protocol):
         self, prompt: Prompt, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Reply:
         """A finished answer; with a JSON schema, the text of one JSON value that was asked to follow it."""
+        ...
+
+
+@runtime_checkable
+class Deferring(Protocol):
+    """A language model that also takes many questions at once and answers within a day, for half the price.
+    Whoever submits remembers the batch's name; answers are told apart by the names of the questions."""
+
+    def submit(self, questions: Mapping[str, Question]) -> str:
+        """Hand the questions over; the batch's name."""
+        ...
+
+    def collect(self, batch: str) -> dict[str, Reply | ModelError] | None:
+        """The answers by name, or why there is none; None while the batch is worked on. Asked again later it
+        answers the same, or fails."""
         ...
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER = "spend"
 LOCK_PATIENCE = 10.0
+SETTLED_WITHIN = 4  # days: a batch may take more than one
 KEPT_DAYS = 400  # a year can be looked at
 
 
@@ -94,14 +95,12 @@ class SpendBook:
         return name
 
     def settle(self, now: datetime, hold: str, asked: Asked) -> None:
-        """What a held question came to. It is written where the hold is, or past midnight beside it."""
+        """What a held question came to; it is counted on the day it was asked."""
         told = {"in": asked.input_tokens, "out": asked.output_tokens, "usd": asked.usd, "fault": asked.fault}
         line = {"settles": hold, "stage": asked.stage, "model": asked.model, **told}
         with self._locked():
-            day = now.date()
-            if not self._has(day, hold) and self._has(day - timedelta(days=1), hold):
-                day -= timedelta(days=1)
-            self._write(now, line, day)
+            days = (now.date() - timedelta(days=back) for back in range(SETTLED_WITHIN))
+            self._write(now, line, next((day for day in days if self._has(day, hold)), now.date()))
 
     def asked(self, day: date) -> list[Asked]:
         """Every question of a day, in order."""

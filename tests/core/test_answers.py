@@ -111,6 +111,12 @@ def test_what_strays_from_its_source_is_no_summary(text: str, source: str, fault
     assert strays(text, source) == fault
 
 
+def test_of_two_languages_either_will_do() -> None:
+    source = MOVED + " 昨日の会議で決めたことを書いておく。"
+    assert strays("Staging moves to 8443.", source) is None
+    assert strays("昨日の会議で決めたこと。", source) is None
+
+
 def test_a_source_that_refuses_may_be_told_so() -> None:
     source = "I'm sorry, I cannot come to the meeting on Friday, because my train was cancelled again."
     assert strays("I'm sorry, I cannot come on Friday.", source) is None

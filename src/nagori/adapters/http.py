@@ -53,7 +53,41 @@ def post_json(
     What may pass (an overloaded server, a cut connection) is tried again, `tries` times in all, after the
     time the server asks for or a growing one of our own. `plain` allows http to other machines.
     """
-    question = _Question(url, body, headers or {}, plain, most, _Deadline(timeout, clock))
+    sent = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    question = _Question("POST", url, sent, headers or {}, plain, most, _Deadline(timeout, clock))
+    return as_object(_tried(question, tries, cancelled, wait), question.host)
+
+
+def fetch(
+    method: str,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+    *,
+    timeout: float = 30.0,
+    tries: int = 3,
+    most: int = LONGEST_ANSWER,
+    plain: bool = False,
+) -> bytes:
+    """The bytes with which `url` answers, or ModelError; tried again as above."""
+    question = _Question(method, url, body, headers or {}, plain, most, _Deadline(timeout, time.monotonic))
+    return _tried(question, tries, lambda: False, time.sleep)
+
+
+def as_object(answer: bytes, host: str) -> dict[str, Any]:
+    """An answer as the JSON object it should be."""
+    try:
+        value = json.loads(answer)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ModelError("the answer of {host} is not a JSON object", host=host)
+    return value
+
+
+def _tried(
+    question: _Question, tries: int, cancelled: Callable[[], bool], wait: Callable[[float], None]
+) -> bytes:
     for attempt in range(1, tries + 1):
         if cancelled():
             raise ModelError("the request was cancelled")
@@ -109,8 +143,9 @@ class _Question:
 
     def __init__(
         self,
+        method: str,
         url: str,
-        body: Mapping[str, Any],
+        body: bytes | None,
         headers: Mapping[str, str],
         plain: bool,
         most: int,
@@ -118,20 +153,20 @@ class _Question:
     ) -> None:
         self._at = _address(url, plain)
         self.host = self._at.hostname or ""
-        self.body = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+        self.method, self.body = method, body
         self.headers = _sendable(self.host, headers)
         self.most, self.deadline = most, deadline
 
-    def ask(self) -> dict[str, Any]:
+    def ask(self) -> bytes:
         """One try."""
         line = _Line(self._at, self.deadline)
         try:
             path = (self._at.path or "/") + (f"?{self._at.query}" if self._at.query else "")
-            line.request("POST", path, self.body, self.headers)
+            line.request(self.method, path, self.body, self.headers)
             response = line.getresponse()
             if response.status // 100 != 2:
                 raise self._refused(response)
-            return self._object(self._read(response))
+            return self._read(response)
         except (OSError, HTTPException) as trouble:
             raise self._told(trouble) from None
         finally:
@@ -151,15 +186,6 @@ class _Question:
         if response.length:
             raise IncompleteRead(b"", response.length)
         return bytes(read)
-
-    def _object(self, answer: bytes) -> dict[str, Any]:
-        try:
-            value = json.loads(answer)
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            raise ModelError("the answer of {host} is not a JSON object", host=self.host)
-        return value
 
     def _refused(self, response: HTTPResponse) -> Exception:
         """What a status other than 2xx means."""

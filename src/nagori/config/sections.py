@@ -56,6 +56,9 @@ class Llm(Value):
     )
     shorten: bool = knob(True, "write the shorter words of what fades")
     patience: int = knob(3, "after so many nights without an answer the rules shorten", lo=0, hi=1000)
+    later: bool = knob(
+        False, "hand questions over in the provider's batches: half the price, answers within a day"
+    )
     expand: bool = knob(False, "look for a question's other words when recalling; costs a second")
     daily_cap_usd: float = knob(
         1.0, "spend no more in a day; about 001's own yearly estimate", lo=0.0, hi=10**6

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FAMILIAR = (
     0.4  # share of a Latin text's words that its source or grammar must have; other languages have less
 )
-KANA = 0.05  # share from which a text is Japanese
+KANA, MAINLY = 0.05, 0.25  # share of kana from which a text is partly, and mainly, Japanese
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -103,18 +103,18 @@ def strays(text: str, source: str) -> str | None:
         return "refuses"
     if len(said) >= len(known.strip()):
         return "longer"
-    if _has_kana(said) != _has_kana(known):
+    kana, kana_known = _kana(said), _kana(known)
+    if kana_known < KANA < kana or kana < KANA < MAINLY < kana_known:
         return "language"
     words = {stem(word.lower()) for word in _LATIN.findall(known)}
-    if not _has_kana(said) and not _is_familiar(said, words):
+    if kana < KANA and not _is_familiar(said, words):
         return "language"
     return "invents" if _invented(said, known, words) else None
 
 
-def _has_kana(text: str) -> bool:
-    """Whether enough of its letters are kana: names and code in it may be Latin, a Chinese text has none."""
-    letters = len(_WRITTEN.findall(text))
-    return len(_KANA_CHARACTER.findall(text)) > KANA * letters
+def _kana(text: str) -> float:
+    """The share of kana among its letters: names and code may be Latin, and a Chinese text has none."""
+    return len(_KANA_CHARACTER.findall(text)) / (len(_WRITTEN.findall(text)) or 1)
 
 
 def _is_familiar(text: str, words: set[str]) -> bool:

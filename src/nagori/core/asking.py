@@ -6,7 +6,13 @@ instruction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nagori.core.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Prompt(Value):
@@ -14,6 +20,14 @@ class Prompt(Value):
 
     task: str
     data: str
+
+
+class Question(Value):
+    """A prompt, the shape of the answer, and its longest length in tokens."""
+
+    prompt: Prompt
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 1024
 
 
 class Reply(Value):

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 
 from nagori.config.sections import Llm
 from nagori.core.answers import fits
-from nagori.core.asking import Prompt, Reply
+from nagori.core.asking import Prompt, Question, Reply
 from nagori.core.cost import Price, Tokens, price_of, prices
 from nagori.core.pieces import about_tokens
 from nagori.core.text import is_japanese
@@ -37,10 +38,18 @@ _LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int) -> Any:
     """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`. `most` is the
     longest answer in tokens."""
+    question = question_of(parts, stage, data, schema, most)
+    return answer_of(_paid(parts, stage, question), schema)
+
+
+def question_of(parts: Parts, stage: str, data: object, schema: Schema, most: int) -> Question:
+    """The question that a stage asks about `data`. No character of the data can close its frame."""
     told = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-    reply = _paid(
-        parts, stage, Prompt(task(stage, told), told), schema, min(most, parts.config.llm.max_tokens)
-    )
+    return Question(Prompt(task(stage, told), told), schema, min(most, parts.config.llm.max_tokens))
+
+
+def answer_of(reply: Reply, schema: Schema) -> Any:
+    """A reply as data of the shape that was asked for; Unusable if it is not."""
     value = _read(reply)
     fault = fits(value, schema)
     if fault:
@@ -58,7 +67,7 @@ def _prompt(stage: str, language: str) -> str:
     return files("nagori.services").joinpath("prompts", f"{stage}.{language}.txt").read_text("utf-8")
 
 
-def ask_tokens(stage: str, schema: Schema) -> int:
+def ask_tokens(stage: str, schema: Schema | None) -> int:
     """About how many tokens a question has before any data: the longer of its two languages."""
     prompts = (_prompt(stage, language) for language in ("en", "ja"))
     return max(map(about_tokens, prompts)) + about_tokens(json.dumps(schema))
@@ -77,37 +86,48 @@ def price_for(config: Llm) -> Price:
     return max((price for price in prices() if price.does == "llm"), key=lambda price: price.output)
 
 
-def _paid(parts: Parts, stage: str, prompt: Prompt, schema: Schema, most: int) -> Reply:
+def dearest(parts: Parts, stage: str, question: Question) -> tuple[int, float]:
+    """About how many tokens a question has, and the most it can cost."""
+    price = price_for(parts.config.llm)
+    read = round((about_tokens(question.prompt.data) + ask_tokens(stage, question.schema)) * price.tokens)
+    return read, cost_of(price, read, question.max_tokens)
+
+
+def _paid(parts: Parts, stage: str, question: Question) -> Reply:
     llm, price = parts.llm, price_for(parts.config.llm)
     assert llm is not None
-    asked = round((about_tokens(prompt.data) + ask_tokens(stage, schema)) * price.tokens)
-    dearest = cost_of(price, asked, most)
-    hold = parts.spend.hold(_now(parts), stage, llm.model, dearest, parts.config.llm.daily_cap_usd)
+    asked, most = dearest(parts, stage, question)
+    hold = parts.spend.hold(now(parts), stage, llm.model, most, parts.config.llm.daily_cap_usd)
     try:
-        reply = llm.complete(prompt, schema, most)
+        reply = llm.complete(question.prompt, question.schema, question.max_tokens)
     except ModelError as trouble:
         # An answer that came was paid for, and so may be a question whose answer we did not wait for.
-        spent = cost_of(price, asked, 0) if _maycost_of(trouble) else 0.0
-        _settle(parts, hold, Asked(_now(parts), stage, llm.model, spent, fault=trouble.template))
+        spent = cost_of(price, asked, 0) if _may_cost(trouble) else 0.0
+        _settle(parts, hold, Asked(now(parts), stage, llm.model, spent, fault=trouble.template))
         parts.tell("model.failed", stage=stage, reason=str(trouble))
         if trouble.values.get("status") in ABOUT_THE_QUESTION:
             raise Unusable("{model}: {why}", model=llm.model, why=str(trouble)) from None
         raise
-    read, written = reply.input_tokens or asked, reply.output_tokens or about_tokens(reply.text)
-    _settle(parts, hold, Asked(_now(parts), stage, llm.model, cost_of(price, read, written), read, written))
+    read, written = tokens_of(reply, asked)
+    _settle(parts, hold, Asked(now(parts), stage, llm.model, cost_of(price, read, written), read, written))
     return reply
+
+
+def tokens_of(reply: Reply, asked: int) -> tuple[int, int]:
+    """Tokens read and written as the server counts them, or else about so many."""
+    return reply.input_tokens or asked, reply.output_tokens or about_tokens(reply.text)
 
 
 def _settle(parts: Parts, hold: str, asked: Asked) -> None:
     parts.spend.settle(asked.at, hold, asked)
 
 
-def _now(parts: Parts) -> Any:
+def now(parts: Parts) -> datetime:
     """The user's own day is what a daily limit means."""
     return parts.clock.now().astimezone(parts.clock.zone)
 
 
-def _maycost_of(trouble: ModelError) -> bool:
+def _may_cost(trouble: ModelError) -> bool:
     return isinstance(trouble, Unusable) or "seconds" in trouble.values
 
 

@@ -9,24 +9,22 @@ and its log says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from nagori.core.asking import Question
 from nagori.core.bookkeeping import Space
-from nagori.core.decay import coefficient_for
 from nagori.core.fold import Event
-from nagori.core.model import TAGS, Category, Emotion, Kind, Memory, RelationType, Trust, Valence
+from nagori.core.model import Memory
 from nagori.core.pieces import about_tokens
-from nagori.core.record import emotion_record
-from nagori.core.text import tokens
-from nagori.core.values import Value, fresh, replace
+from nagori.core.values import Value, fresh
 from nagori.errors import ModelError, Unusable
 from nagori.parts import Parts, Progress, no_progress
-from nagori.services.ask import ask, ask_tokens, cost_of, price_for
-from nagori.services.form import LASTING
+from nagori.services.ask import ask, ask_tokens, cost_of, price_for, question_of
+from nagori.services.findings import LONGEST, SCHEMA, events, longest, told
+from nagori.services.later import Later, Returned
 from nagori.services.lease import lease
 from nagori.services.patience import Patience
-from nagori.services.ties import linking, superseding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,36 +34,10 @@ STAGE = "judge"
 LOOKED_AT = 500  # memories taken from the queue at a time
 MOST_WAITING = 10_000  # counted
 READ = 5000  # tokens of one question
-LONGEST = 2000  # characters of a turn that are shown: a feeling is told by then
 CONTEXT = 3  # turns before, to understand the first by
-ITEM_TOKENS, FRAME_TOKENS = 160, 200
 PASSAGE_TOKENS = 20  # what frames a passage in the question
-IMPORTANCE = 0.8  # what matters but was not felt lasts nearly as long as what was
 ILL = 5  # answers in a row that cannot be used: it is the model, not the turns
 ATTEMPTS = 3
-
-_PLACE = {"type": ["integer", "null"], "minimum": 0, "maximum": 200}
-_PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
-_ITEM: dict[str, Any] = {
-    "i": {"type": "integer", "minimum": 0, "maximum": 200},
-    "intensity": _PERCENT,
-    "valence": {"type": "string", "enum": [str(each) for each in Valence]},
-    "arousal": _PERCENT,
-    "tags": {"type": "array", "maxItems": 4, "items": {"type": "string", "enum": sorted(TAGS)}},
-    "category": {"type": "string", "enum": [str(each) for each in Category]},
-    "kind": {"type": "string", "enum": [str(each) for each in Kind if each is not Kind.SUMMARY]},
-    "importance": _PERCENT,
-    "keywords": {"type": "array", "maxItems": 8, "items": {"type": "string", "maxLength": 60}},
-    "corrects": _PLACE,
-    "continues": _PLACE,
-}
-_OBJECT = {"type": "object", "properties": _ITEM, "required": list(_ITEM), "additionalProperties": False}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"items": {"type": "array", "maxItems": 120, "items": _OBJECT}},
-    "required": ["items"],
-    "additionalProperties": False,
-}
 
 
 class Judged(Value, frozen=False):
@@ -92,7 +64,9 @@ def judge(
     since = since or _since(parts)
     with lease(parts, space, "judge"):
         work = _Round(parts, space, llm.model, round)
-        while batches := _batches(work.waiting(since), parts.config.llm.batch):
+        if Later.wanted(parts):
+            work.by_post(since)
+        while not Later.wanted(parts) and (batches := _batches(work.waiting(since), parts.config.llm.batch)):
             before: Sequence[Memory] = ()
             for batch in batches:
                 work.try_batch(batch, _context(before, batch))
@@ -126,7 +100,7 @@ def estimate(parts: Parts, space: Space, since: datetime | None = None) -> Estim
     task = ask_tokens(STAGE, SCHEMA)
     read = sum(about_tokens(memory.text.whole[:LONGEST]) + PASSAGE_TOKENS for memory in waiting)
     read = round((read + task * len(batches)) * price.tokens)
-    written = sum(FRAME_TOKENS + ITEM_TOKENS * len(batch) for batch in batches)
+    written = sum(map(longest, batches))
     return Estimate(len(waiting), len(batches), read, written, cost_of(price, read, written))
 
 
@@ -170,6 +144,34 @@ class _Round:
         found = self._parts.store.unjudged(self._space, since, LOOKED_AT + len(self._aside))
         return [memory for memory in found if memory.id not in self._aside]
 
+    def by_post(self, since: datetime) -> None:
+        """Take in what has come back, and hand over what waits, all at once."""
+        later = Later(self._parts, self._space, STAGE)
+        try:
+            for back in later.collect(SCHEMA):
+                self._take_back(back)
+            away = later.on_their_way()
+            batches = _batches(
+                [memory for memory in self.waiting(since) if memory.id not in away],
+                self._parts.config.llm.batch,
+            )
+            if batches:
+                later.submit([(batch, 0, self._question(batch)) for batch in batches])
+                self._round.questions += len(batches)
+        except ModelError as trouble:
+            self._round.trouble = str(trouble)
+
+    def _take_back(self, back: Returned) -> None:
+        if back.fault:
+            for memory in back.asked:
+                self._failed(memory, back.fault)
+            return
+        findings = {item["i"]: item for item in back.answer["items"] if item["i"] < len(back.shown)}
+        self._write(back.shown, findings)
+        for place, left in enumerate(back.shown):
+            if left and place not in findings:
+                self._failed(left, f"{self._model}: left out")
+
     def try_batch(self, batch: Sequence[Memory], context: Sequence[Memory] = ()) -> None:
         """Ask about a batch; in halves if the answer cannot be used, until the model seems ill."""
         if self._round.trouble:
@@ -200,11 +202,13 @@ class _Round:
             self.try_batch(batch[:middle])
             self.try_batch(batch[middle:])
             return
-        memory = batch[0]
+        self._failed(batch[0], str(fault))
+
+    def _failed(self, memory: Memory, why: str) -> None:
         self._aside.add(memory.id)
         self.patience.fail(STAGE, [memory.id])
         if self.patience.count(STAGE, memory.id) >= ATTEMPTS:
-            self._give_up(memory, str(fault))
+            self._give_up(memory, why)
 
     def _give_up(self, memory: Memory, why: str) -> None:
         event = Event(
@@ -217,85 +221,31 @@ class _Round:
     def _ask(self, batch: Sequence[Memory], context: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
         """Findings by place; what has no place in the question is passed over."""
         self._round.questions += 1
-        shown = [
-            _shown(place, memory, place >= len(context)) for place, memory in enumerate((*context, *batch))
-        ]
-        answer = ask(self._parts, STAGE, shown, SCHEMA, FRAME_TOKENS + ITEM_TOKENS * len(batch))
+        shown = told(batch, context)
+        answer = ask(self._parts, STAGE, shown, SCHEMA, longest(batch))
         asked = range(len(context), len(shown))
         return {item["i"]: item for item in answer["items"] if item["i"] in asked}
 
-    def _write(self, shown: Sequence[Memory], findings: Mapping[int, Mapping[str, Any]]) -> None:
+    def _question(self, batch: Sequence[Memory]) -> Question:
+        return question_of(self._parts, STAGE, told(batch, ()), SCHEMA, longest(batch))
+
+    def _write(self, shown: Sequence[Memory | None], findings: Mapping[int, Mapping[str, Any]]) -> None:
         """All findings in one write; who changed meanwhile is judged another time."""
         parts, space = self._parts, self._space
-        ids = [shown[place].id for place in findings]
+        ids = [memory.id for place in findings if (memory := shown[place])]
 
         def decide() -> list[Event]:
-            known = parts.store.look(space, [memory.id for memory in shown])
-            same = [
-                known[m.id] if m.id in known and known[m.id].version == m.version else None for m in shown
-            ]
-            events = [
-                event for each in findings.items() for event in _events(parts, same, *each, self._model)
-            ]
-            self._round.judged += sum(event.type == "judged" for event in events)
-            return events
+            known = parts.store.look(space, [memory.id for memory in shown if memory])
+            same = [_unchanged(memory, known) for memory in shown]
+            found = [event for each in findings.items() for event in events(parts, same, *each, self._model)]
+            self._round.judged += sum(event.type == "judged" for event in found)
+            return found
 
         written = parts.ledger.write(space, decide)
         self._aside.update(set(ids) - {event.memory for event in written})
         self.patience.done(STAGE, ids)
 
 
-def _shown(place: int, memory: Memory, judge: bool) -> dict[str, object]:
-    who = memory.source.speaker or str(memory.trust)
-    said = {"i": place, "who": who, "text": memory.text.whole[:LONGEST]}
-    return {**said, "judge": True} if judge else said
-
-
-def _events(
-    parts: Parts, shown: Sequence[Memory | None], place: int, found: Mapping[str, Any], model: str
-) -> Iterator[Event]:
-    memory, now = shown[place], parts.clock.now()
-    if memory is None or memory.judged_by:
-        return
-    yield Event("judged", now, {**_judgement(parts, memory, found), "by": model}, memory.id, by="model")
-    old = _earlier(shown, place, found["corrects"])
-    if old and _can_correct(memory, old):
-        yield from superseding(memory, old, now, by="model")
-        return
-    told = _earlier(shown, place, found["continues"])
-    # The turn before is its neighbour in the session anyway.
-    if told and (memory.source.turn or 0) - (told.source.turn or 0) > 1:
-        yield linking(memory, told, RelationType.CONTINUES, now, by="model")
-
-
-def _judgement(parts: Parts, memory: Memory, found: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a finding, in our own terms. Nothing it says can protect, hide or weaken beyond them."""
-    kind, category = Kind(found["kind"]), Category(found["category"])
-    strength = max(float(found["intensity"]), IMPORTANCE * found["importance"])
-    if kind is Kind.FACT:
-        strength = max(strength, LASTING)
-    emotion = Emotion(strength, Valence(found["valence"]), float(found["arousal"]), tuple(found["tags"]))
-    coefficient = coefficient_for(category, strength, kind, parts.config.retention)
-    if memory.recalls:  # what recalls have earned stays
-        coefficient = max(coefficient, memory.coefficient)
-    said = memory.searchable.casefold()
-    keywords = [word for word in found["keywords"] if word.strip() and word.casefold() in said]
-    return {
-        "emotion": emotion_record(emotion),
-        "kind": str(kind),
-        "category": str(category),
-        "coefficient": coefficient,
-        "keywords": list(dict.fromkeys([*memory.keywords, *keywords])),
-    }
-
-
-def _earlier(shown: Sequence[Memory | None], place: int, other: int | None) -> Memory | None:
-    return shown[other] if other is not None and other < place else None
-
-
-def _can_correct(new: Memory, old: Memory) -> bool:
-    """Only a user takes back a user's words, and only about a matter that both of them name."""
-    users = new.trust is Trust.USER and old.trust is Trust.USER
-    same = replace(new.source, turn=None, uri=None) == replace(old.source, turn=None, uri=None)
-    shared = set(tokens(new.text.content)) & set(tokens(old.text.content))
-    return users and same and bool(shared) and not old.superseded_by
+def _unchanged(memory: Memory | None, known: Mapping[str, Memory]) -> Memory | None:
+    now = known.get(memory.id) if memory else None
+    return now if now and memory and now.version == memory.version else None

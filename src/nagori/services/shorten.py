@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nagori.core.answers import strays
+from nagori.core.asking import Question
 from nagori.core.bookkeeping import Space
 from nagori.core.model import Level, Memory, Text
 from nagori.core.pieces import about_tokens
 from nagori.core.values import Value, fresh
 from nagori.errors import ModelError, Unusable
 from nagori.parts import Parts
-from nagori.services.ask import ask
+from nagori.services.ask import ask, question_of
+from nagori.services.later import Later
 from nagori.services.patience import Patience
 
 TYPE_CHECKING = False
@@ -56,6 +58,10 @@ class Shortener:
         self.patience = Patience.of(parts, space)
         self.trouble = ""
         self._in_a_row = 0
+        self._later = {s: Later(parts, space, s) for s in STAGES.values()} if Later.wanted(parts) else {}
+        self._to_post: dict[str, list[Memory]] = {stage: [] for stage in self._later}
+        self._posted: dict[tuple[str, str], Mapping[str, Any] | None] = {}
+        self._fetch_post()
 
     def shorten(self, wanted: Sequence[tuple[Memory, Level]]) -> Shortened:
         """Words for these memories at these levels. Only those whom a model can help are asked about."""
@@ -66,6 +72,9 @@ class Shortener:
                 for memory, to in wanted
                 if to is level and about_tokens(_fullest(memory).whole) > WORTH_IT
             ]
+            if stage in self._later:
+                self._by_post(stage, memories, done)
+                continue
             for batch in _batches(memories):
                 self._try(stage, batch, done)
         for id in list(done.waiting):
@@ -77,7 +86,16 @@ class Shortener:
         return done
 
     def save(self) -> None:
-        """The night is over."""
+        """The night is over: what has to go by post goes now."""
+        for stage, memories in self._to_post.items():
+            asked = [(batch, 0, self._question(stage, batch)) for batch in _batches(memories)]
+            if asked and not self.trouble:
+                try:
+                    self._later[stage].submit(asked)
+                except ModelError as trouble:
+                    self.trouble = str(trouble)
+            if self.trouble:
+                self.patience.fail(stage, [memory.id for memory in memories])
         self.patience.note(self.trouble, self._parts.clock.now())
         self.patience.save()
 
@@ -107,14 +125,36 @@ class Shortener:
             self._take(stage, memory, answer.get(place), done)
 
     def _ask(self, stage: str, batch: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
-        texts = [_fullest(memory) for memory in batch]
-        data = [
-            {"i": place, "trigger": text.trigger[:LONGEST], "content": text.content[:LONGEST]}
-            for place, text in enumerate(texts)
-        ]
-        read = sum(about_tokens(text.whole[:LONGEST]) for text in texts)
-        answer = ask(self._parts, stage, data, _schema(stage), 200 + 40 * len(batch) + read // 2)
+        answer = ask(self._parts, stage, _told(batch), _schema(stage), _longest(batch))
         return {item["i"]: item for item in answer["items"]}
+
+    def _question(self, stage: str, batch: Sequence[Memory]) -> Question:
+        return question_of(self._parts, stage, _told(batch), _schema(stage), _longest(batch))
+
+    # --- by post: what is asked tonight is answered before another night
+
+    def _fetch_post(self) -> None:
+        try:
+            for stage, later in self._later.items():
+                for back in later.collect(_schema(stage)):
+                    items = {item["i"]: item for item in back.answer["items"]} if not back.fault else {}
+                    for place, memory in enumerate(back.shown):
+                        if memory:
+                            self._posted[stage, memory.id] = items.get(place)
+        except ModelError as trouble:
+            self.trouble = str(trouble)
+
+    def _by_post(self, stage: str, memories: Sequence[Memory], done: Shortened) -> None:
+        away = self._later[stage].on_their_way()
+        for memory in memories:
+            if (stage, memory.id) in self._posted:
+                self._take(stage, memory, self._posted.pop((stage, memory.id)), done)
+            elif self.trouble:
+                self._leave(stage, [memory], self.trouble, done)
+            else:
+                done.waiting[memory.id] = "asked, answer within a day"
+                if memory.id not in away:
+                    self._to_post[stage].append(memory)
 
     def _take(self, stage: str, memory: Memory, item: Mapping[str, Any] | None, done: Shortened) -> None:
         fault, text = "left out", None
@@ -130,6 +170,20 @@ class Shortener:
     def _leave(self, stage: str, batch: Sequence[Memory], why: str, done: Shortened) -> None:
         self.patience.fail(stage, [memory.id for memory in batch])
         done.waiting |= {memory.id: why for memory in batch}
+
+
+def _told(batch: Sequence[Memory]) -> list[dict[str, object]]:
+    texts = [_fullest(memory) for memory in batch]
+    return [
+        {"i": place, "trigger": text.trigger[:LONGEST], "content": text.content[:LONGEST]}
+        for place, text in enumerate(texts)
+    ]
+
+
+def _longest(batch: Sequence[Memory]) -> int:
+    """Tokens that an answer may have: half of what is read is more than any summary needs."""
+    read = sum(about_tokens(_fullest(memory).whole[:LONGEST]) for memory in batch)
+    return 200 + 40 * len(batch) + read // 2
 
 
 def _batches(memories: Sequence[Memory]) -> list[list[Memory]]:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from nagori.adapters.http import post_json
+from nagori.adapters.http import as_object, fetch, post_json
 from nagori.adapters.keys import needed_key
+from nagori.adapters.llm._batches import LONGEST_BATCH, answers_of, name_of
 from nagori.adapters.llm._forms import Forms, counted, unlimited, unusable
 from nagori.config.sections import Llm
-from nagori.core.asking import Prompt, Reply
+from nagori.core.asking import Prompt, Question, Reply
+from nagori.errors import ModelError
 
 BASE = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -38,19 +40,44 @@ class Anthropic:
     def complete(
         self, prompt: Prompt, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Reply:
-        key = needed_key(self._config.key_env or "ANTHROPIC_API_KEY")
-        headers = {"x-api-key": key, "anthropic-version": VERSION}
+        headers, how = self._headers(), self._how()
         answer = self._forms.ask(
-            lambda: post_json(
-                self._url,
-                self._body(prompt, schema, max_tokens),
-                headers,
-                timeout=self._config.timeout_seconds,
-                tries=self._config.tries,
-                plain=bool(self._config.base_url),
-            )
+            lambda: post_json(self._url, self._body(prompt, schema, max_tokens), headers, **how)
         )
         return self._reply(answer)
+
+    def submit(self, questions: Mapping[str, Question]) -> str:
+        """A message batch."""
+        requests = [
+            {"custom_id": name, "params": self._body(each.prompt, each.schema, each.max_tokens)}
+            for name, each in questions.items()
+        ]
+        url = f"{self._url}/batches"
+        return name_of(post_json(url, {"requests": requests}, self._headers(), **self._how()), self.model)
+
+    def collect(self, batch: str) -> dict[str, Reply | ModelError] | None:
+        url, headers, how = f"{self._url}/batches/{batch}", self._headers(), self._how()
+        if as_object(fetch("GET", url, headers, **how), self.model).get("processing_status") != "ended":
+            return None
+        # The answer names an address for the results as well; the key goes only where it was meant to.
+        lines = fetch("GET", f"{url}/results", headers, most=LONGEST_BATCH, **how)
+        return answers_of(lines, self.model, self._result)
+
+    def _result(self, line: Mapping[str, Any]) -> Reply:
+        result = line.get("result")
+        if not isinstance(result, dict) or result.get("type") != "succeeded":
+            kind = result.get("type") if isinstance(result, dict) else None
+            raise ModelError("{model}: {why}", model=self.model, why=f"the batch says {kind}"[:60])
+        message = result.get("message")
+        return self._reply(message if isinstance(message, dict) else {})
+
+    def _headers(self) -> dict[str, str]:
+        key = needed_key(self._config.key_env or "ANTHROPIC_API_KEY")
+        return {"x-api-key": key, "anthropic-version": VERSION}
+
+    def _how(self) -> dict[str, Any]:
+        config = self._config
+        return {"timeout": config.timeout_seconds, "tries": config.tries, "plain": bool(config.base_url)}
 
     def _body(self, prompt: Prompt, schema: Mapping[str, Any] | None, max_tokens: int) -> dict[str, Any]:
         body: dict[str, Any] = {

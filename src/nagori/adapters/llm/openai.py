@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
-from nagori.adapters.http import post_json
+from nagori.adapters.http import as_object, fetch, post_json
 from nagori.adapters.keys import key_from
+from nagori.adapters.llm._batches import LONGEST_BATCH, answers_of, file_form, name_of, plain_name
 from nagori.adapters.llm._forms import Forms, counted, unlimited, unusable
 from nagori.config.sections import Llm
-from nagori.core.asking import Prompt, Reply
+from nagori.core.asking import Prompt, Question, Reply
+from nagori.errors import ModelError
 
 BASE = "https://api.openai.com/v1"
+ENDED = ("completed", "failed", "expired", "cancelled")
 ENDS = {
     "length": "the answer is cut off: it is longer than was allowed",
     "content_filter": "the model refuses to answer",
@@ -23,7 +29,7 @@ class OpenAI:
 
     def __init__(self, config: Llm) -> None:
         self._config = config
-        self._url = f"{(config.base_url or BASE).rstrip('/')}/chat/completions"
+        self._base = (config.base_url or BASE).rstrip("/")
         # In this order: a server that knows no schemas may know bounds, and names both in one sentence.
         self._forms = Forms(
             {
@@ -41,19 +47,64 @@ class OpenAI:
     def complete(
         self, prompt: Prompt, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Reply:
-        key = key_from(self._config.key_env or "OPENAI_API_KEY")
-        headers = {"authorization": f"Bearer {key}"} if key else {}
+        headers, how = self._headers(), self._how()
+        url = f"{self._base}/chat/completions"
         answer = self._forms.ask(
-            lambda: post_json(
-                self._url,
-                self._body(prompt, schema, max_tokens),
-                headers,
-                timeout=self._config.timeout_seconds,
-                tries=self._config.tries,
-                plain=bool(self._config.base_url),
-            )
+            lambda: post_json(url, self._body(prompt, schema, max_tokens), headers, **how)
         )
         return self._reply(answer)
+
+    def submit(self, questions: Mapping[str, Question]) -> str:
+        """A file of questions, and a batch that reads it."""
+        path = f"{urlsplit(self._base).path}/chat/completions"
+        lines = [
+            {
+                "custom_id": name,
+                "method": "POST",
+                "url": path,
+                "body": self._body(each.prompt, each.schema, each.max_tokens),
+            }
+            for name, each in questions.items()
+        ]
+        headers, how = self._headers(), self._how()
+        form, kind = file_form("\n".join(json.dumps(line) for line in lines).encode(), purpose="batch")
+        told = fetch("POST", f"{self._base}/files", {**headers, "content-type": kind}, form, **how)
+        file = name_of(as_object(told, self.model), self.model)
+        batch = {"input_file_id": file, "endpoint": path, "completion_window": "24h"}
+        return name_of(post_json(f"{self._base}/batches", batch, headers, **how), self.model)
+
+    def collect(self, batch: str) -> dict[str, Reply | ModelError] | None:
+        headers, how = self._headers(), self._how()
+        told = as_object(fetch("GET", f"{self._base}/batches/{batch}", headers, **how), self.model)
+        if told.get("status") not in ENDED:
+            return None
+        names = [told.get(name) for name in ("output_file_id", "error_file_id", "input_file_id")]
+        files = [plain_name(name, self.model) for name in names if name]
+        answers: dict[str, Reply | ModelError] = {}
+        for name in (told.get("output_file_id"), told.get("error_file_id")):
+            if name:
+                url = f"{self._base}/files/{plain_name(name, self.model)}/content"
+                lines = fetch("GET", url, headers, most=LONGEST_BATCH, **how)
+                answers |= answers_of(lines, self.model, self._result)
+        for file in files:  # somebody's words need not lie there any longer
+            with suppress(ModelError):
+                fetch("DELETE", f"{self._base}/files/{file}", headers, **how)
+        return answers
+
+    def _result(self, line: Mapping[str, Any]) -> Reply:
+        response = line.get("response")
+        if not isinstance(response, dict) or response.get("status_code") != 200:
+            raise ModelError("{model}: {why}", model=self.model, why="the batch has no answer")
+        body = response.get("body")
+        return self._reply(body if isinstance(body, dict) else {})
+
+    def _headers(self) -> dict[str, str]:
+        key = key_from(self._config.key_env or "OPENAI_API_KEY")
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def _how(self) -> dict[str, Any]:
+        config = self._config
+        return {"timeout": config.timeout_seconds, "tries": config.tries, "plain": bool(config.base_url)}
 
     def _body(self, prompt: Prompt, schema: Mapping[str, Any] | None, max_tokens: int) -> dict[str, Any]:
         refused = self._forms.refused
