@@ -138,7 +138,7 @@ class _Night:
         self.rules, self.census, self.now, self.more = rules, census, now, weakest
         self.seen: Counter[int] = Counter()  # rows looked at, by the level they are found at
         self.moment = micros(now) or 0
-        self.curve = _curve(rules)
+        self.curve = curve_by(rules)
         self.counts = Counter(census.levels)
         self.rows: dict[str, LifeRow] = {}
         self.scores: dict[str, float] = {}
@@ -244,8 +244,14 @@ class _Night:
             self._move(row, Level.ARCHIVED, "capacity")
 
     def _fetch(self, level: Level, n: int) -> None:
-        """Look at the weakest of a level too; those we know already are among them."""
-        for row in self.more(level, n + self.seen[level]):
+        """Look at the weakest of a level too; those we know already are among them, and those that are left
+        alone for a week, who make room for nobody."""
+        wanted, want = n + self.seen[level], 0
+        found: list[LifeRow] = []
+        while len(found) == want < wanted + sum(map(self._kept, found)):
+            want = wanted + sum(map(self._kept, found))
+            found = list(self.more(level, want))
+        for row in found:
             if row.id not in self.rows:
                 self._place(row)
 
@@ -296,7 +302,7 @@ def _recalled(row: LifeRow) -> bool:
     )
 
 
-def _curve(rules: Rules) -> Callable[[LifeRow], Curve]:
+def curve_by(rules: Rules) -> Callable[[LifeRow], Curve]:
     law, weekly = LAWS[rules.retention.law], rules.weekly
     return lambda row: law.of(row.intensity, row.coefficient, row.recalls, weekly)
 
