@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nagori.core.bookkeeping import Measures
     from nagori.core.cost import Usage
     from nagori.core.cycle import Plan
+    from nagori.core.populations import Population
     from nagori.protocols import Clock, Embedder, Observer, Store
     from nagori.services.backup import Saved
     from nagori.services.cycle import Night
@@ -170,6 +171,12 @@ class Nagori:
         from nagori.services import explain
 
         return explain.why(self.parts, self.scope, id, query)
+
+    def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
+        """How many memories stood at each level, day by day; and will, if nothing is recalled."""
+        from nagori.services import populations
+
+        return populations.populations(self.parts, self.scope, past, ahead)
 
     def status(self) -> Status:
         """Counts, sizes, the last event."""
