@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from nagori.services.cycle import Night
     from nagori.services.exchange import Imported
     from nagori.services.explain import Explanation, Status
+    from nagori.services.preview import Preview
     from nagori.services.remember import Draft
     from nagori.services.upkeep import Finding, Proof
 
@@ -241,6 +242,12 @@ class Nagori:
         from nagori.services import cycle
 
         return cycle.plan(self.parts, self.scope.space)
+
+    def preview(self, plan: Plan | None = None) -> Preview:
+        """What a plan comes to before it is done: examples, bytes saved, tokens a model would take."""
+        from nagori.services import preview
+
+        return preview.preview(self.parts, self.scope, plan or self.plan())
 
     def cycle(self, plan: Plan | None = None, progress: Progress = no_progress) -> Night:
         """Strengthen what was recalled, let the rest fade, archive, revive: one night. Run twice, the

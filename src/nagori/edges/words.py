@@ -35,6 +35,22 @@ SAID: dict[str, tuple[str, str]] = {
         "{done:,} 件を処理し、{left:,} 件は次回に回しました",
     ),
     "cycle_shown": ("only shown; nothing was changed", "表示だけです。何も変更していません"),
+    "preview_more": ("  … and {n:,} more", "  … ほか {n:,} 件"),
+    "preview_saves": (
+        "{n:,} memories get shorter words: {before} → {after}, {saved} less to show ({basis})",
+        "{n:,} 件の言葉が短くなります: {before} → {after}（{saved} 減。{basis}）",
+    ),
+    "preview_exact": ("measured on all of them", "全件で計測"),
+    "preview_sample": ("reckoned from {looked:,} of them", "{looked:,} 件から推計"),
+    "preview_purges": (
+        "{n:,} memories lose their full words for good: {freed}",
+        "{n:,} 件の全文を破棄します: {freed}",
+    ),
+    "preview_costs": ("{models}: about {usd} for it", "{models}: 今回およそ {usd}"),
+    "preview_free": (
+        "it costs nothing: the shorter words are made by rules",
+        "費用はかかりません（短い言葉は規則で作ります）",
+    ),
     "column_act": ("step", "処理"),
     "column_reason": ("why", "理由"),
     "column_n": ("n", "件数"),
