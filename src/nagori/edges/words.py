@@ -351,6 +351,9 @@ ERRORS: dict[str, str] = {
     ),
     "{type} is not a text": "{type} は文章ではありません",
     "{value!r} is none of {choices}": "{value!r} は {choices} のどれでもありません",
+    "{value} is still to come; --when is when it was said: put a day that lies ahead into the words": (
+        "{value} は未来です。--when は言われた日時です。これからの日付は文章の中に書いてください"
+    ),
     "{n} is not at least 0": "{n} は 0 以上ではありません",
     "--levels counts all memories; leave the ids out": "--levels は全記憶を数えます。ID は付けないでください",
     "{k} is not at least 1": "{k} は 1 以上ではありません",
@@ -440,6 +443,7 @@ FIELDS_JA = {
     "path": "パス",
     "format": "形式",
     "created": "日時",
+    "when": "日時",
     "config": "設定",
     "line": "行",
     "record": "記録",
