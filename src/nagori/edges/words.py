@@ -214,6 +214,11 @@ SAID: dict[str, tuple[str, str]] = {
         "{kind}: written down, but not switched on ({when} would be next)",
         "{kind}: 書き込み済みですが、有効になっていません（次回は {when} の予定）",
     ),
+    "scheduled_last": ("  it ran last on {when}", "  前回の実行: {when}"),
+    "scheduled_unasked": (
+        "  this is what is written down; {kind} itself could not be asked",
+        "  書き込まれた内容です（{kind} 自体には確認できません）",
+    ),
     "scheduled_old": (
         "  it differs from today's settings: `nagori schedule install` renews it",
         "  今の設定と異なります。nagori schedule install で更新できます",
