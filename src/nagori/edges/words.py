@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from nagori.errors import InvalidInput, NagoriError
+from nagori.errors import InvalidConfig, InvalidInput, NagoriError
 
 SAID: dict[str, tuple[str, str]] = {
     "hook_late": (
@@ -496,6 +496,10 @@ class Voice:
 
     def error(self, error: NagoriError) -> str:
         """An error in this language, with what can be done."""
+        if self.language == "ja" and isinstance(error, InvalidConfig):
+            from nagori.edges.fault_words import setting_fault
+
+            return f"{FIELDS_JA['config']}: " + "; ".join(map(setting_fault, error.faults))
         template = error.template
         if self.language == "ja" and template in ERRORS:
             template = ERRORS[template]
