@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from nagori.core.decay import LAWS, Curve, Reinforcement, Retention, Weekly, revival_score, younger
-from nagori.core.life import LADDER, Archive, Capacity, Compression, Levels, level_for
+from nagori.core.life import ACTIVE, LADDER, Archive, Capacity, Compression, Levels, level_for
 from nagori.core.model import EPOCH, Level, Memory, micros
 from nagori.core.values import Value, fresh
 
@@ -28,7 +28,6 @@ AGAIN_AFTER = 7 * DAY  # what was revived is not archived again before
 POSTPONED = DAY  # a wish that was refused is looked at again after
 LARGE = 1_000  # from so many memories on a plan that moves too much of them asks first
 TOO_MUCH = 0.4
-ACTIVE = (Level.FULL, Level.SUMMARY, Level.TRACE)
 
 # A light row: a night looks at many of these and at whole memories only where something is to be done.
 # Times are microseconds since 1970; `full` says whether the full words are still there.
