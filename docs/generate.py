@@ -295,15 +295,24 @@ def life_page() -> str:
         f"{shares.min_population} memories on.\n",
         "Every memory is born at level 1 and its future is forecast (`nagori why`); `nagori cycle` makes the "
         "moves, one night at a time.\n",
-        "## Moves\n",
-        "| from | move | to |",
-        "|---|---|---|",
+        "## What can happen to it\n",
+        "| act | by | from → to | when |",
+        "|---|---|---|---|",
     ]
-    for (level, event), target in life.TRANSITIONS.items():
-        out.append(f"| {level.name.lower()} | {event} | {target.name.lower()} |")
-    moves = _plain(inspect.cleandoc(life.__doc__ or "").split("\n\n")[2])
-    out += ["", f"```text\n{moves}\n```\n", f"```mermaid\n{life.diagram()}```\n"]
+    for move in life.MOVES:
+        ends = [f"{_place(at)} → {' or '.join(map(_place, to))}" for at, to in move.ends.items()]
+        where = ", ".join(ends) if move.moves else ", ".join(map(_place, move.ends)) + " (it stays)"
+        out.append(f"| {move.act} | {' or '.join(move.by)} | {where} | {_plain(move.when)} |")
+    out += [
+        "",
+        "`nagori undo` takes back whatever moved it: what was forgotten stands again where it stood.\n",
+        f"```mermaid\n{life.diagram()}```\n",
+    ]
     return _page(out)
+
+
+def _place(level: life.Level | None) -> str:
+    return "forgotten" if level is None else level.name.lower()
 
 
 # ── pictures ─────────────────────────────────────────────────────────────────────────────────────

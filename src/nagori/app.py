@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from nagori.core.bookkeeping import Measures
     from nagori.core.cost import Usage
     from nagori.core.cycle import Plan
+    from nagori.core.populations import Population
     from nagori.protocols import LLM, Clock, Embedder, Observer, Store
     from nagori.services.backup import Saved
     from nagori.services.cycle import Night
     from nagori.services.exchange import Imported
     from nagori.services.explain import Explanation, Status
     from nagori.services.judge import Estimate, Judged
+    from nagori.services.preview import Preview
     from nagori.services.remember import Draft
     from nagori.services.upkeep import Finding, Proof
 
@@ -174,6 +176,12 @@ class Nagori:
 
         return explain.why(self.parts, self.scope, id, query)
 
+    def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
+        """How many memories stood at each level, day by day; and will, if nothing is recalled."""
+        from nagori.services import populations
+
+        return populations.populations(self.parts, self.scope, past, ahead)
+
     def status(self) -> Status:
         """Counts, sizes, the last event."""
         from nagori.services import explain
@@ -237,6 +245,12 @@ class Nagori:
         from nagori.services import cycle
 
         return cycle.plan(self.parts, self.scope.space)
+
+    def preview(self, plan: Plan | None = None) -> Preview:
+        """What a plan comes to before it is done: examples, bytes saved, tokens a model would take."""
+        from nagori.services import preview
+
+        return preview.preview(self.parts, self.scope, plan or self.plan())
 
     def cycle(self, plan: Plan | None = None, progress: Progress = no_progress) -> Night:
         """Strengthen what was recalled, let the rest fade, archive, revive: one night. Run twice, the

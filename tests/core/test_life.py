@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +9,6 @@ from hypothesis import strategies as st
 from nagori.core import life
 from nagori.core.life import Capacity, Compression, Levels, Tier, Tiers
 from nagori.core.model import Level
-from nagori.errors import InvalidInput
-
-MOVES = list(product(Level, life.EVENTS))
 
 
 @pytest.mark.parametrize(
@@ -34,41 +29,39 @@ def test_a_level_is_entered_at_the_threshold_of_the_one_above() -> None:
     assert life.entered_at(Levels()) == {Level.SUMMARY: 50.0, Level.TRACE: 20.0, Level.ARCHIVED: 5.0}
 
 
-@pytest.mark.parametrize(("level", "event"), MOVES)
-def test_every_move_is_in_the_table_or_refused_by_name(level: Level, event: str) -> None:
-    if (level, event) in life.TRANSITIONS:
-        assert life.step(level, event) is life.TRANSITIONS[level, event]
-    else:
-        with pytest.raises(InvalidInput, match=f"'{event}' does not exist at {level.name.lower()}"):
-            life.step(level, event)
+def test_only_a_recall_or_a_hand_lets_a_memory_rise() -> None:
+    rising = {
+        move.act
+        for move in life.MOVES
+        for level, targets in move.ends.items()
+        for target in targets
+        if target is not None and target < level
+    }
+    assert rising == {"revive", "restore"}
 
 
-def test_fading_goes_down_one_level_at_a_time_into_the_archive() -> None:
-    path = [life.BIRTH]
-    while (path[-1], "fade") in life.TRANSITIONS:
-        path.append(life.step(path[-1], "fade"))
-    assert path == list(Level)
-
-
-def test_a_revived_memory_comes_back_as_a_trace_and_a_restored_one_whole() -> None:
-    assert life.step(Level.ARCHIVED, "revive") is Level.TRACE
-    assert life.step(Level.ARCHIVED, "restore") is Level.FULL
-
-
-def test_an_unknown_event_names_the_ones_that_exist() -> None:
-    with pytest.raises(InvalidInput, match="revive, restore do"):
-        life.step(Level.ARCHIVED, "explode")
-
-
-def test_every_move_uses_a_declared_event() -> None:
-    assert {event for _, event in life.TRANSITIONS} == set(life.EVENTS)
+def test_every_level_can_be_left_and_the_archive_by_three_doors() -> None:
+    leaving = {
+        level: {move.act for move in life.MOVES if move.moves and level in move.ends} for level in Level
+    }
+    assert leaving[Level.FULL] == {"fade", "archive", "forget"}
+    assert leaving[Level.ARCHIVED] == {"revive", "restore", "forget"}
 
 
 def test_the_diagram_draws_every_move_of_the_table_and_every_level() -> None:
     drawn = life.diagram().splitlines()
     assert drawn[:2] == ["stateDiagram-v2", "    [*] --> full: form"]
-    assert "    archived --> trace: revive" in drawn
-    assert len(drawn) == 2 + len(life.TRANSITIONS) + len(Level)
+    assert "    archived --> archived: postpone, purge" in drawn
+    arrows = [line.partition(": ") for line in drawn if " --> " in line][1:]
+    told = {(where.strip(), act) for where, _, acts in arrows for act in acts.split(", ")}
+    wanted = {
+        (f"{level.name.lower()} --> {'forgotten' if to is None else to.name.lower()}", move.act)
+        for move in life.MOVES
+        for level, targets in move.ends.items()
+        for to in targets
+    }
+    assert told == wanted
+    assert sum("note right of" in line for line in drawn) == len(Level)
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,19 @@ def test_a_plan_that_moves_most_of_a_large_store_asks_first() -> None:
     assert planned(*fading[:3]).counts() == {("fade", "score"): 3}
 
 
+def test_those_left_alone_for_a_week_do_not_hide_the_weakest_that_may_go() -> None:
+    rows = [row(f"t{n}", intensity=10.0 + n, level=Level.TRACE, coefficient=1.0) for n in range(9)]
+    rows = [r._replace(keep_until=MOMENT + DAY) if n < 4 else r for n, r in enumerate(rows)]
+    rows.append(row("full", coefficient=1.0))
+
+    def weakest(level: Level, n: int) -> list[LifeRow]:
+        return sorted((r for r in rows if r.level == level), key=lambda r: float(r.intensity))[:n]
+
+    lazily = plan_cycle([], census(*rows), FEW, NOW, weakest)
+    assert lazily.steps == planned(*rows, rules=FEW).steps
+    assert [step.id for step in lazily.steps if step.act == "archive"] == ["t4", "t5", "t6", "t7", "t8"]
+
+
 def test_only_the_weakest_are_asked_for() -> None:
     """A store need not show every memory: those that do something by themselves, and n of a level."""
     rows = [row(f"m{n:03}", intensity=51.0 + n / 10, coefficient=1.0) for n in range(200)]

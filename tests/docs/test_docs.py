@@ -14,6 +14,8 @@ import pytest
 
 from nagori import config, errors
 from nagori.edges import cli
+from nagori.edges.commands.schedule import BY_NOBODY, BY_WORKER, LAST, NEVER, SCHEDULED
+from nagori.edges.doctor_words import ADVICE, NAMES, SEEN
 from nagori.edges.words import ERRORS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,6 +138,34 @@ def test_every_error_template_has_a_japanese_entry() -> None:
 def test_the_errors_that_carry_their_own_words_have_a_japanese_entry() -> None:
     made: list[errors.NagoriError] = [errors.NotFound("mem_a"), errors.LimitReached(50, ["mem_a"])]
     assert [error.template for error in made if error.template not in ERRORS] == []
+
+
+def findings() -> Iterator[tuple[str, str, str]]:
+    """Name, template and advice of what the doctor can find, as far as they are written out."""
+    for path in SPEAKING:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "found":
+                said = [each.value if isinstance(each, ast.Constant) else "" for each in node.args]
+                name, _, template, advice = [*map(str, said), "", ""][:4]
+                yield name, template, advice
+
+
+def test_everything_the_doctor_finds_can_be_said_in_japanese() -> None:
+    told = list(findings())
+    assert len(told) > 15
+    bare = re.compile(r"(\{\w+\}[ :,]*)*|Python \{python\}, SQLite \{sqlite\}")  # values alone are no words
+    silent = {template for _, template, _ in told if template not in SEEN and not bare.fullmatch(template)}
+    assert silent == set()
+    assert {name for name, _, _ in told} <= NAMES.keys()
+    command = re.compile(r"(nagori|pip) .*|")
+    assert {advice for *_, advice in told if advice not in ADVICE and not command.fullmatch(advice)} == set()
+    ends = [start + end for start in (SCHEDULED, BY_WORKER, BY_NOBODY) for end in (LAST, NEVER)]
+    assert [template for template in ends if template not in SEEN] == []
+
+
+@pytest.mark.parametrize("template", SEEN)
+def test_the_doctor_speaks_of_the_same_values_in_both_languages(template: str) -> None:
+    assert fields_of(SEEN[template]) == fields_of(template)
 
 
 def fields_of(template: str) -> set[str]:

@@ -313,3 +313,12 @@ def test_config_shows_values_origins_and_the_schema(run: Run) -> None:
 
 def test_the_version_is_told(run: Run) -> None:
     assert run("--version").out.startswith("nagori 0.")
+
+
+def test_a_memory_cannot_be_told_before_it_was_said(run: Run) -> None:
+    answer = run("remember", "the dentist", "--when", "2999-01-01")
+    assert answer.code == 2
+    assert "still to come" in answer.err
+    assert "未来です" in run("--lang", "ja", "remember", "歯医者", "--when", "2999-01-01").err
+    assert run("remember", "the dentist was kind", "--when", "2020-01-01").code == 0
+    assert len(run("list", "--json").json["memories"]) == 1  # type: ignore[arg-type]

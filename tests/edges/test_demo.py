@@ -1,9 +1,8 @@
-"""The demonstration runs for anybody, tells the whole story, and leaves nothing but a picture."""
+"""The demonstration runs for anybody, lives the whole life, and leaves nothing but pictures."""
 
 import os
 import subprocess
 import sys
-from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,12 +11,13 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from nagori.config import Config
-from nagori.core.model import Emotion, Level, Memory, Text
+from nagori import Filter, Nagori
+from nagori.core.model import Level
 from nagori.edges import demo, demo_life, demo_stage
 from nagori.edges.words import Voice
 from nagori.testing import WordEmbedder
 
+EVERYTHING = Filter(archived=True, forgotten=True)
 AS_MODULE = ("-m", "nagori.edges.demo")
 # The same, on a machine without the package of the embedder.
 WORDS_ONLY = (
@@ -55,8 +55,9 @@ def test_the_demo_runs_in_an_empty_home(
     assert all(shade in done.stdout for shade in demo_stage.SHADES.values())
     assert "\x1b" not in done.stdout  # piped: no colours
     assert max(map(cell_len, done.stdout.splitlines())) <= 80
-    assert str(demo.SVG) in done.stdout
-    ElementTree.parse(tmp_path / demo.SVG)
+    for name in ("decay.svg", "levels.svg"):
+        assert str(demo.PICTURES / name) in done.stdout
+        ElementTree.parse(tmp_path / demo.PICTURES / name)
     assert list((tmp_path / "home").iterdir()) == []
     assert list((tmp_path / "tmpdir").iterdir()) == []
     by_words = demo_life.SAID["by_words"][1].splitlines()[0] in done.stdout
@@ -66,7 +67,7 @@ def test_the_demo_runs_in_an_empty_home(
 def told(tmp_path: Path, lang: str, width: int) -> str:
     out = StringIO()
     console = Console(file=out, width=width, highlight=False)
-    demo.perform(console, Voice(lang), tmp_path / "data", tmp_path / "decay.svg", WordEmbedder())
+    demo.perform(console, Voice(lang), tmp_path / "data", tmp_path, WordEmbedder())
     return out.getvalue()
 
 
@@ -76,7 +77,8 @@ def test_the_story_is_told_at_other_widths(tmp_path: Path, lang: str, width: int
     lines = [line for line in text.splitlines() if str(tmp_path) not in line]  # a path is not broken
     assert max(map(cell_len, lines)) <= width
     column = 1 if lang == "ja" else 0
-    for chapter in ("life", "before", "days", "chart", "why", "let_go", "proof", "end"):
+    chapters = ("life", "before", "shorter", "replaced", "why", "room", "let_go", "chart", "proof", "end")
+    for chapter in chapters:
         assert demo_life.SAID[chapter][column] in text
     labels = ElementTree.parse(tmp_path / "decay.svg").getroot().itertext()
     assert demo_life.SAID["unrecalled"][column] in labels
@@ -92,21 +94,35 @@ def test_a_hostile_turn_stays_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ElementTree.fromstring(text)
 
 
-def test_what_is_left_fades_through_every_level_and_protection_holds() -> None:
-    texts = {Level.FULL: Text("", "x")}
-    born = demo_life.DAY_0
-    it = Memory("mem_x", born, born, texts, emotion=Emotion(90), coefficient=0.97)
-    levels = [demo_stage.what_is_left(it, born + timedelta(days=n), Config())[1] for n in (0, 30, 60, 400)]
-    assert levels == list(Level)
-    kept = Memory("mem_x", born, born, texts, emotion=Emotion(90), coefficient=0.97, protected=True)
-    assert demo_stage.what_is_left(kept, born + timedelta(days=400), Config()) == (90, Level.FULL)
+def test_the_nights_are_really_lived(tmp_path: Path) -> None:
+    text = told(tmp_path, "en", 120)
+    with Nagori.open(tmp_path / "data", embedder=WordEmbedder()) as memory:
+        said = {one.texts[min(one.texts)].content: one for one in memory.list(EVERYTHING)}
+        lunch, kept, old = (
+            next(one for words, one in said.items() if telling in words)
+            for telling in ("dumplings", "祖母", "Thursday")
+        )
+        lived = ["formed", "faded", "faded", "archived", "recalled", "revived", "archived", "purged"]
+        assert [event.type for event in memory.why(lunch.id).history if event.type != "linked"] == lived
+        assert kept.protected
+        assert {event.type for event in memory.why(kept.id).history} <= {"formed", "protected", "linked"}
+        assert old.superseded_by is not None
+        assert {one.level for one in said.values()} == set(Level)
+        assert memory.verify().sound
+    for words in (
+        "came back, because it was asked for",
+        "nobody asked again",
+        "Put away: intensity up to 49",
+    ):
+        assert words in text
 
 
 def test_the_words_and_the_life_are_complete() -> None:
     assert all(english and japanese for english, japanese in demo_life.SAID.values())
     names = [turn.name for turn in demo_life.LIFE]
     assert len(names) == len(set(names)) == 12
-    assert {*demo_life.DRAWN, demo_life.EXPLAINED, demo_life.LET_GO, demo_life.CORRECTION[0]} <= set(names)
+    singled_out = {demo_life.EXPLAINED, demo_life.LET_GO, demo_life.TAKEN_BACK, demo_life.RECALLED_NAME}
+    assert {*demo_life.DRAWN, *singled_out, demo_life.CORRECTION[0], demo_life.REPLACED[0]} <= set(names)
     assert [turn.moment for turn in demo_life.LIFE] == sorted(turn.moment for turn in demo_life.LIFE)
 
 

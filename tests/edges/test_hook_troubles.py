@@ -201,3 +201,43 @@ def test_a_session_whose_file_still_grows_was_not_killed(data: Path, killed: Pat
     aged(killed)
     assert working(data) == 1
     assert texts(data) == ["Which tea?", "Green tea from Uji, as always."]
+
+
+# --- a folder that takes no notes
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    return place
+
+
+def test_a_folder_that_cannot_be_written_is_told_once_in_a_session(
+    data: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data.write_text("a file, where the folder should be", encoding="utf-8")  # root may write anywhere else
+    assert "nagori doctor" in call(prompt="Tea?")["systemMessage"]
+    assert call(prompt="Tea?") == {}
+    assert call(prompt="Tea?", session_id="another")["systemMessage"]
+    [place] = temporary.iterdir()
+    assert place.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_faulty_configuration_is_told_once_in_a_session(
+    data: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NAGORI_RETRIEVAL__TOP_K", "many")
+    assert "top_k" in call(prompt="Tea?")["systemMessage"]
+    assert call(prompt="Tea?") == {}
+
+
+def test_notes_are_not_left_in_a_folder_that_is_somebody_elses(data: Path, temporary: Path) -> None:
+    data.write_text("a file, where the folder should be", encoding="utf-8")
+    theirs = temporary / "theirs"
+    theirs.mkdir()
+    (temporary / f"nagori-{os.getuid()}").symlink_to(theirs)
+    assert call(prompt="Tea?")["systemMessage"]
+    assert call(prompt="Tea?")["systemMessage"]  # better twice than never
+    assert list(theirs.iterdir()) == []

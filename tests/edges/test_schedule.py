@@ -218,6 +218,8 @@ echo "$@" >> "$FAKE/systemctl.log"
 wants="$HOME/.config/systemd/user/timers.target.wants"
 case "$2" in
   enable) mkdir -p "$wants" && ln -sf "$HOME/.config/systemd/user/$4" "$wants/$4" ;;
+  show) if [ -e "$FAKE/says" ]; then cat "$FAKE/says"
+        elif [ -e "$wants/$3" ]; then echo "ActiveState=active"; else echo "ActiveState=inactive"; fi ;;
 esac
 exit 0
 """
@@ -242,7 +244,9 @@ class Machine:
         return {str(path.relative_to(self.home)) for path in self.home.rglob("*") if not path.is_dir()}
 
     def said(self, program: str) -> list[str]:
-        return (self.fake / f"{program}.log").read_text().splitlines()
+        """What a program was told; questions are left out."""
+        lines = (self.fake / f"{program}.log").read_text().splitlines()
+        return [line for line in lines if not line.startswith(("--user show", "print ", "/Query"))]
 
 
 @pytest.fixture
@@ -443,6 +447,113 @@ def test_a_change_that_somebody_else_makes_meanwhile_is_not_lost(machine: Machin
 def test_the_words_are_japanese_too(machine: Machine) -> None:
     assert "毎晩サイクルを実行します" in machine.run("--lang", "ja", "schedule", "install", "--yes")[1]
     assert "次回" in machine.run("--lang", "ja", "schedule", "show")[1]
+
+
+# ── what the scheduler says ──────────────────────────────────────────────────────────────────────
+
+
+def test_the_schedulers_word_counts_more_than_the_file(machine: Machine) -> None:
+    machine.run("schedule", "install", "--yes")
+    (machine.fake / "says").write_text(
+        "ActiveState=active\nNextElapseUSecRealtime=Sun 2031-03-02 04:30:00 UTC\n"
+        "LastTriggerUSec=Sat 2031-03-01 04:30:07 UTC\n"
+    )
+    [told] = json.loads(machine.run("schedule", "show", "--json")[1])["schedules"]
+    assert (told["runs"], told["asked"]) == (True, True)
+    assert datetime.fromisoformat(told["next"]) == datetime(2031, 3, 2, 4, 30, tzinfo=UTC)
+    assert datetime.fromisoformat(told["last"]) == datetime(2031, 3, 1, 4, 30, 7, tzinfo=UTC)
+    assert "it ran last on 2031-03-01" in machine.run("schedule", "show")[1]
+    (machine.fake / "says").write_text("ActiveState=inactive\nNextElapseUSecRealtime=\nLastTriggerUSec=n/a\n")
+    assert "not switched on" in machine.run("schedule", "show")[1]
+    (machine.fake / "says").unlink()
+
+
+def test_where_the_scheduler_cannot_be_asked_that_is_said(machine: Machine) -> None:
+    machine.run("schedule", "install", "--yes")
+    (machine.fake / "no-bus").touch()
+    assert "systemd itself could not be asked" in machine.run("schedule", "show")[1]
+    (machine.fake / "no-bus").unlink()
+    (machine.fake / "says").write_text("strange words\n")
+    assert "確認できません" in machine.run("--lang", "ja", "schedule", "show")[1]
+
+
+@pytest.mark.parametrize("said", ["", "n/a", "tomorrow"])
+def test_a_time_that_systemd_does_not_have_is_none(said: str) -> None:
+    assert schedule.systemd_time(said) is None
+
+
+def test_systemd_tells_local_times_by_the_name_of_their_zone() -> None:
+    assert schedule.systemd_time("Mon 2026-11-16 03:00:00 JST") == datetime(2026, 11, 16, 3).astimezone()
+
+
+# ── leaving ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_uninstall_takes_the_schedule_back_too(machine: Machine) -> None:
+    before = machine.files()
+    machine.run("schedule", "install", "--yes")
+    code, out, _ = machine.run("uninstall")
+    assert code == 2
+    assert "-OnCalendar=*-*-* 03:00:00" in out
+    assert "OnCalendar" in machine.run("uninstall", "--dry-run")[1]
+    told = json.loads(machine.run("uninstall", "--dry-run", "--json")[1])
+    assert (told["changed"], [each["kind"] for each in told["schedules"]]) == (False, ["systemd"])
+    assert (machine.units / "nagori.timer").exists()
+    code, out, _ = machine.run("uninstall", "--yes")
+    assert code == 0
+    assert "taken back from systemd" in out
+    assert machine.files() == before
+    assert "no program calls nagori" in machine.run("uninstall", "--yes")[1]
+
+
+def test_uninstall_leaves_the_nights_of_other_memories_and_of_those_who_leave_one_program(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.run("schedule", "install", "--yes")
+    machine.run("--data-dir", tmp_path / "others", "uninstall", "--yes")
+    machine.run("uninstall", "--host", "codex", "--yes")
+    assert (machine.units / "nagori.timer").exists()
+    machine.run("--data-dir", tmp_path / "others", "schedule", "install", "--yes")
+    machine.run("uninstall", "--yes")
+    assert (machine.units / "nagori.timer").exists()
+    assert machine.run("--data-dir", tmp_path / "others", "uninstall", "--yes")[0] == 0
+    assert not (machine.units / "nagori.timer").exists()
+
+
+# ── do nights happen? ────────────────────────────────────────────────────────────────────────────
+
+
+def nights(machine: Machine, *options: object) -> tuple[str, str, str]:
+    told = json.loads(machine.run(*options, "doctor", "--json")[1])["findings"]
+    [one] = [each for each in told if each["name"] == "nights"]
+    return one["state"], one["detail"], one["advice"]
+
+
+def test_the_doctor_says_whether_nights_happen(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
+    machine.run("remember", "tea")
+    nobody = ("warn", "nothing runs the cycle; there was none yet", "nagori schedule install")
+    assert nights(machine) == nobody
+    machine.run("cycle")
+    assert nights(machine)[1] == "nothing runs the cycle; the last one was 0 hours ago"
+    machine.run("schedule", "install", "--yes")
+    assert nights(machine) == ("ok", "systemd runs the cycle every night; the last one was 0 hours ago", "")
+    [note] = machine.home.rglob("cycle.last")
+    long_ago = datetime.now(UTC).timestamp() - 100 * 3600
+    os.utime(note, (long_ago, long_ago))
+    late = "systemd runs the cycle every night; the last one was 100 hours ago"
+    assert nights(machine) == ("warn", late, "nagori schedule show")
+    (machine.fake / "says").write_text("ActiveState=inactive\n")
+    assert nights(machine)[:2] == ("warn", "systemd was told to run the cycle, but is not switched on")
+
+
+def test_the_doctor_speaks_japanese(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
+    machine.run("remember", "tea")
+    out = machine.run("--lang", "ja", "doctor")[1]
+    for words in ("ジャーナル", "すべて健全", "夜の処理", "実行するものがありません", "空き", "時計"):
+        assert words in out
+    assert "sound" not in out
 
 
 # ── costs and thumbs, as typed ───────────────────────────────────────────────────────────────────

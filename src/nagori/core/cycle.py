@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from nagori.core.decay import LAWS, Curve, Reinforcement, Retention, Weekly, revival_score, younger
-from nagori.core.life import LADDER, Archive, Capacity, Compression, Levels, level_for
+from nagori.core.life import ACTIVE, LADDER, Archive, Capacity, Compression, Levels, level_for
 from nagori.core.model import EPOCH, Level, Memory, micros
 from nagori.core.values import Value, fresh
 
@@ -28,7 +28,6 @@ AGAIN_AFTER = 7 * DAY  # what was revived is not archived again before
 POSTPONED = DAY  # a wish that was refused is looked at again after
 LARGE = 1_000  # from so many memories on a plan that moves too much of them asks first
 TOO_MUCH = 0.4
-ACTIVE = (Level.FULL, Level.SUMMARY, Level.TRACE)
 
 # A light row: a night looks at many of these and at whole memories only where something is to be done.
 # Times are microseconds since 1970; `full` says whether the full words are still there.
@@ -138,7 +137,7 @@ class _Night:
         self.rules, self.census, self.now, self.more = rules, census, now, weakest
         self.seen: Counter[int] = Counter()  # rows looked at, by the level they are found at
         self.moment = micros(now) or 0
-        self.curve = _curve(rules)
+        self.curve = curve_by(rules)
         self.counts = Counter(census.levels)
         self.rows: dict[str, LifeRow] = {}
         self.scores: dict[str, float] = {}
@@ -244,8 +243,14 @@ class _Night:
             self._move(row, Level.ARCHIVED, "capacity")
 
     def _fetch(self, level: Level, n: int) -> None:
-        """Look at the weakest of a level too; those we know already are among them."""
-        for row in self.more(level, n + self.seen[level]):
+        """Look at the weakest of a level too; those we know already are among them, and those that are left
+        alone for a week, who make room for nobody."""
+        wanted, want = n + self.seen[level], 0
+        found: list[LifeRow] = []
+        while len(found) == want < wanted + sum(map(self._kept, found)):
+            want = wanted + sum(map(self._kept, found))
+            found = list(self.more(level, want))
+        for row in found:
             if row.id not in self.rows:
                 self._place(row)
 
@@ -296,7 +301,7 @@ def _recalled(row: LifeRow) -> bool:
     )
 
 
-def _curve(rules: Rules) -> Callable[[LifeRow], Curve]:
+def curve_by(rules: Rules) -> Callable[[LifeRow], Curve]:
     law, weekly = LAWS[rules.retention.law], rules.weekly
     return lambda row: law.of(row.intensity, row.coefficient, row.recalls, weekly)
 

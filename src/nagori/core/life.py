@@ -1,12 +1,8 @@
-"""The life of a memory as two tables: what each level keeps, and which moves between levels exist.
+"""The life of a memory as two tables: what each level keeps, and what can happen to a memory there.
 
-Nothing else in the house decides a level. A score picks one through `level_for`; a move is legal if it
-stands in `TRANSITIONS`, and `diagram` draws that table, so the picture in the docs cannot lie.
-
-    fade      the score fell below the level's threshold, one rung down [E6]
-    archive   pushed out by ratio, capacity or hand, from anywhere [E9, L6]
-    revive    somebody remembered it after all: back as a trace [E11]
-    restore   brought back whole while its full text is kept [L5, ruling 8]
+Nothing else in the house decides a level. A score picks one through `level_for`; `MOVES` lists every act of a
+night and of a hand with where it leads, `diagram` draws it, and tests hold the cycle to it: no step outside
+the table, no arrow that nobody ever goes. So the picture in the docs cannot lie.
 
 One life cycle serves both laws of forgetting: 000's "compress below 0.3" is a threshold of 30 here
 [rulings 3, 15].
@@ -14,14 +10,13 @@ One life cycle serves both laws of forgetting: 000's "compress below 0.3" is a t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from itertools import pairwise
 
 from nagori.core.knobs import knob
 from nagori.core.model import Level
 from nagori.core.values import Value
-from nagori.errors import InvalidInput
 
 ROUNDING = 1e-9
 
@@ -162,40 +157,76 @@ def entered_at(levels: Levels) -> dict[Level, float]:
 # ── the moves ────────────────────────────────────────────────────────────────────────────────────
 
 BIRTH = Level.FULL
-EVENTS = ("fade", "archive", "revive", "restore")
-
-TRANSITIONS: dict[tuple[Level, str], Level] = {
-    (Level.FULL, "fade"): Level.SUMMARY,
-    (Level.SUMMARY, "fade"): Level.TRACE,
-    (Level.TRACE, "fade"): Level.ARCHIVED,
-    (Level.FULL, "archive"): Level.ARCHIVED,
-    (Level.SUMMARY, "archive"): Level.ARCHIVED,
-    (Level.TRACE, "archive"): Level.ARCHIVED,
-    (Level.ARCHIVED, "revive"): Level.TRACE,
-    (Level.SUMMARY, "restore"): Level.FULL,
-    (Level.TRACE, "restore"): Level.FULL,
-    (Level.ARCHIVED, "restore"): Level.FULL,
-}
+ACTIVE = (Level.FULL, Level.SUMMARY, Level.TRACE)
+NIGHT, HAND = "a night", "a hand"
 
 
-def step(level: Level, event: str) -> Level:
-    """The level after `event`; a move that is not in the table is refused."""
-    try:
-        return TRANSITIONS[level, event]
-    except KeyError:
-        legal = ", ".join(name for name in EVENTS if (level, name) in TRANSITIONS)
-        raise InvalidInput("event", f"{event!r} does not exist at {level.name.lower()}; {legal} do") from None
+class Move(Value):
+    """Something that is done to a memory: by whom, from where to where (None: it is forgotten), and when."""
+
+    act: str
+    by: tuple[str, ...]
+    ends: Mapping[Level, tuple[Level | None, ...]]
+    when: str
+
+    @property
+    def moves(self) -> bool:
+        """Whether it changes the level at all."""
+        return any(target is not level for level, targets in self.ends.items() for target in targets)
+
+
+def _stays(*levels: Level) -> dict[Level, tuple[Level | None, ...]]:
+    return {level: (level,) for level in levels}
+
+
+MOVES = (
+    Move("strengthen", (NIGHT,), _stays(*ACTIVE), "it was recalled since the last night [E5]"),
+    Move(
+        "fade",
+        (NIGHT,),
+        {Level.FULL: (Level.SUMMARY, Level.TRACE), Level.SUMMARY: (Level.TRACE,)},
+        "its strength is too low for its level, or its level too full [E6, E9]",
+    ),
+    Move(
+        "archive",
+        (NIGHT, HAND),
+        dict.fromkeys(ACTIVE, (Level.ARCHIVED,)),
+        "it is too weak for any level, or there is no room [E9, L4, L6]",
+    ),
+    Move("revive", (NIGHT,), {Level.ARCHIVED: (Level.TRACE,)}, "a recall wished it back [E11]"),
+    Move("postpone", (NIGHT,), _stays(Level.ARCHIVED), "it was wished back, but there is no room yet [E11]"),
+    Move("purge", (NIGHT,), _stays(Level.ARCHIVED), "its grace is over: the full words go [ruling 8]"),
+    Move(
+        "forget",
+        (NIGHT, HAND),
+        {Level.ARCHIVED: (None,)} | dict.fromkeys(ACTIVE, (None,)),
+        "by hand from anywhere; at night from the archive, if that is switched on [E12]",
+    ),
+    Move(
+        "restore",
+        (HAND,),
+        {level: (Level.FULL,) for level in Level if level is not Level.FULL},
+        "brought back whole while its full words are kept [L5, ruling 8]",
+    ),
+)
 
 
 def diagram() -> str:
-    """`TRANSITIONS` as a mermaid state diagram, for the docs."""
-    lines = ["stateDiagram-v2", f"    [*] --> {BIRTH.name.lower()}: form"]
-    lines += [
-        f"    {level.name.lower()} --> {target.name.lower()}: {event}"
-        for (level, event), target in TRANSITIONS.items()
-    ]
-    lines += [f"    note right of {rung.level.name.lower()}: {rung.keeps}" for rung in LADDER]
+    """`MOVES` as a mermaid state diagram, for the docs; acts between the same two states share an arrow."""
+    arrows: dict[tuple[Level, Level | None], list[str]] = {}
+    for move in MOVES:
+        for level, targets in move.ends.items():
+            for target in targets:
+                arrows.setdefault((level, target), []).append(move.act)
+    lines = ["stateDiagram-v2", f"    [*] --> {_state(BIRTH)}: form"]
+    ends = ((f"{_state(level)} --> {_state(end)}", acts) for (level, end), acts in arrows.items())
+    lines += [f"    {arrow}: {', '.join(acts)}" for arrow, acts in ends]
+    lines += [f"    note right of {_state(rung.level)}: {rung.keeps}" for rung in LADDER]
     return "\n".join(lines) + "\n"
+
+
+def _state(level: Level | None) -> str:
+    return "forgotten" if level is None else level.name.lower()
 
 
 # ── the tiers [S4] ───────────────────────────────────────────────────────────────────────────────

@@ -20,6 +20,7 @@ from rich.cells import cell_len, set_cell_size
 
 from nagori.config import Config
 from nagori.core import decay
+from nagori.core.fold import Event, fold
 from nagori.core.life import LADDER, Levels, level_for
 from nagori.core.model import Level, Memory, utc
 from nagori.core.text import clean
@@ -27,6 +28,7 @@ from nagori.errors import InvalidInput
 
 DAY = timedelta(days=1)
 TOP = 100.0
+LIFTS, RECALLS = ("strengthened", "revived"), ("recalled", "mentioned")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ENGLISH = {Level.FULL: "full", Level.SUMMARY: "summary", Level.TRACE: "trace", Level.ARCHIVED: "archive"}
 
@@ -69,7 +71,7 @@ class Axes:
         days = (self.days if self.days is not None else last) or 1.0
         bottoms = [getattr(self.levels, rung.threshold) if rung.threshold else 0.0 for rung in LADDER]
         bands = zip((rung.level for rung in LADDER), [TOP, *bottoms], bottoms, strict=False)
-        ticks = [tick for tick in self.ticks or _round_ticks(days) if 0 <= tick <= days]
+        ticks = [tick for tick in self.ticks or round_ticks(days) if 0 <= tick <= days]
         return Frame(days, 0.5 if self.early else 1.0, ticks, [Band(*band) for band in bands])
 
 
@@ -96,8 +98,8 @@ class Frame(NamedTuple):
         return 1.0 - min(TOP, max(0.0, score)) / TOP
 
 
-def _round_ticks(days: float) -> list[float]:
-    """Some six round numbers of days."""
+def round_ticks(days: float) -> list[float]:
+    """Some six round numbers from 0 up to `days`, or whatever else is counted."""
     rough = days / 6
     unit = 10 ** math.floor(math.log10(rough))
     step = next(unit * n for n in (1, 2, 5, 10) if unit * n >= rough)
@@ -160,6 +162,52 @@ def curve_points(
             memory = younger
         points.append(Point(day, strength(memory, now, config)))
     return points
+
+
+def lived(
+    id: str, history: Iterable[Event], config: Config, start: datetime, days: float, step: float = 1.0
+) -> Series:
+    """One memory as its history tells it: what each event made of it fades on from there. Marked are the
+    nights that counted a recall, and recalls that wait for their night."""
+    turns = _turns(id, history, start, days)
+    last = turns[-1].memory
+    grid = [n * step for n in range(math.floor(days / step) + 1)]
+    points: list[Point] = []
+    for turn, until in zip(turns, [*(turn.day for turn in turns[1:]), days], strict=True):
+        stops = [turn.day, *(day for day in grid if turn.day < day < until), until]
+        points += [Point(day, strength(turn.memory, start + day * DAY, config)) for day in stops]
+    settled = last.strengthened_at or last.created
+    marks = [
+        Point(turn.day, strength(turn.memory, start + turn.day * DAY, config))
+        for turn in turns
+        if turn.type in LIFTS or (turn.type in RECALLS and turn.at > settled)
+    ]
+    words = last.texts[min(last.texts)]
+    once = [point for point, before in zip(points, [None, *points], strict=False) if point != before]
+    return Series(words.content, once, tuple(marks), last.protected)
+
+
+class Turn(NamedTuple):
+    """A memory after something happened to it."""
+
+    at: datetime
+    day: float
+    type: str
+    memory: Memory
+
+
+def _turns(id: str, history: Iterable[Event], start: datetime, days: float) -> list[Turn]:
+    """The first one is its birth; a clock that went back does not turn the curve around."""
+    turns: list[Turn] = []
+    for event in history:
+        before = turns[-1] if turns else None
+        memory = fold([event], {id: before.memory} if before else {}).memories.get(id)
+        if memory is not None:
+            day = ((event.at if before else memory.created) - start) / DAY
+            turns.append(
+                Turn(event.at, min(days, max(before.day if before else 0.0, day)), event.type, memory)
+            )
+    return turns
 
 
 def series_of(

@@ -40,19 +40,27 @@ def svg_chart(
     def at(point: Point) -> Spot:
         return LEFT + frame.across(point.day) * wide, ABOVE + frame.down(point.score) * high
 
-    name = _safe(title, 200)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="img" aria-label="{name}">',
-        f"<title>{name}</title>",
-        f"<style>\n{_stylesheet()}\n</style>",
-        f'<rect class="page" width="{width}" height="{height}"/>',
-        f'<text class="title" x="{LEFT}" y="34">{_safe(title, int((width - LEFT) / 10.5))}</text>',
+    body = [
         *_bands(frame, axes, at, wide),
         *_days(frame, axes, at, wide),
         *(_recalled(axes, wide) if any(one.marks for one in series) else ()),
         *_curves(series, at),
         *_legend(series, rows, width, height - rows * LEGEND_ROW),
+    ]
+    return page(title, width, height, body)
+
+
+def page(title: str, width: int, height: int, body: Sequence[str], rules: Sequence[str] = ("", "")) -> str:
+    """A document with title and colours around `body`; `rules` are more of a stylesheet, light and dark."""
+    name = safe(title, 200)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" role="img" aria-label="{name}">',
+        f"<title>{name}</title>",
+        f"<style>\n{_stylesheet(*rules)}\n</style>",
+        f'<rect class="page" width="{width}" height="{height}"/>',
+        f'<text class="title" x="{LEFT}" y="34">{safe(title, int((width - LEFT) / 10.5))}</text>',
+        *body,
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -61,10 +69,11 @@ def svg_chart(
 At = Callable[[Point], Spot]
 
 
-def _stylesheet() -> str:
+def _stylesheet(light: str = "", dark: str = "") -> str:
     def theme(n: int, page: str, ink: str, faint: str, line: str) -> str:
-        colours = (LIGHT, DARK)[n]
-        rules = [f".page{{fill:{page}}} text{{fill:{ink}}} .faint{{fill:{faint}}}"]
+        colours, more = (LIGHT, DARK)[n], (light, dark)[n]
+        rules = [more] if more else []
+        rules += [f".page{{fill:{page}}} text{{fill:{ink}}} .faint{{fill:{faint}}}"]
         rules += [f".lock{{fill:{faint};stroke:{faint}}}"]
         rules += [f".line{{stroke:{line}}} .key{{fill:{page}}} .mark{{stroke:{page}}}"]
         rules += [f".l{level}{{fill:{tints[n]}}}" for level, tints in TINTS.items()]
@@ -101,7 +110,7 @@ def _bands(frame: Frame, axes: Axes, at: At, wide: float) -> list[str]:
             f'<path class="line" d="M{LEFT} {top:.1f}h{wide:.1f}"/>',
             f'<text class="faint end" x="{LEFT - 8}" y="{top + 4:.1f}">{band.top:g}</text>',
             f'<text class="faint" x="{LEFT + wide + 10:.1f}" y="{middle:.1f}">'
-            f"{_safe(axes.names[band.level], 13)}</text>",
+            f"{safe(axes.names[band.level], 13)}</text>",
         ]
     return parts
 
@@ -120,7 +129,7 @@ def _days(frame: Frame, axes: Axes, at: At, wide: float) -> list[str]:
             ]
             last = x
     parts.append(
-        f'<text class="faint" x="{LEFT + wide + 22:.1f}" y="{floor + 20:.1f}">{_safe(axes.unit, 11)}</text>'
+        f'<text class="faint" x="{LEFT + wide + 22:.1f}" y="{floor + 20:.1f}">{safe(axes.unit, 11)}</text>'
     )
     return parts
 
@@ -130,7 +139,7 @@ def _recalled(axes: Axes, wide: float) -> list[str]:
     x = LEFT + wide
     return [
         f'<circle class="faint" cx="{x - 5:.1f}" cy="{ABOVE - 16}" r="4"/>',
-        f'<text class="faint end" x="{x - 15:.1f}" y="{ABOVE - 12}">{_safe(axes.recalled, 30)}</text>',
+        f'<text class="faint end" x="{x - 15:.1f}" y="{ABOVE - 12}">{safe(axes.recalled, 30)}</text>',
     ]
 
 
@@ -179,5 +188,6 @@ def _legend(series: Sequence[Series], rows: int, width: int, top: float) -> list
     return parts
 
 
-def _safe(text: str, cells: int) -> str:
+def safe(text: str, cells: int) -> str:
+    """Anybody's text as one line of a picture."""
     return escape(cut(text, cells))

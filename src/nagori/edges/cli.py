@@ -137,7 +137,7 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:
-        code = _click_error(error) or _bug(error, voice)
+        code = _click_error(error, voice) or _bug(error, voice)
     sys.stdout.flush()
     sys.exit(code)
 
@@ -160,12 +160,17 @@ def _complain(error: NagoriError, voice: Voice) -> None:
         console.print("  --release " + " | --release ".join(error.candidates[:5]), markup=False)
 
 
-def _click_error(error: Exception) -> int:
-    """A wrong option or argument: the parser knows best how to say it."""
+def _click_error(error: Exception, voice: Voice) -> int:
+    """A wrong option or argument: the parser knows best how to say it, in English."""
     show = getattr(error, "show", None)
     if show is None:
         return 0
-    show()
+    if voice.language == "ja" and type(error).__name__ != "NoArgsIsHelpError":
+        from nagori.edges.fault_words import usage
+
+        print(usage(error), file=sys.stderr)
+    else:
+        show()
     return 2
 
 

@@ -1,7 +1,8 @@
 """The demonstration: `make demo`. A small bilingual life is remembered, and time passes over it.
 
-No key, no network, no model needed; everything happens in a temporary folder. Only `out/demo/decay.svg`
-stays. What is lived and said stands in the tables of `demo_life`, where it is shown in `demo_stage`.
+No key, no network, no model needed; everything happens in a temporary folder. Only the pictures in
+`out/demo` stay. What is lived and said stands in the tables of `demo_life`, the nights are in `demo_nights`,
+where it is shown in `demo_stage`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,12 +19,14 @@ from rich.text import Text
 
 from nagori.app import AUTO, Nagori
 from nagori.config import Config
-from nagori.core.life import LADDER
-from nagori.core.model import Kind, Level, Memory, Recollection
+from nagori.core.model import Kind, Level, Recollection
+from nagori.core.populations import FORGOTTEN, PLACES
 from nagori.edges import chart
+from nagori.edges.chart_levels import Words, levels_svg, levels_text
 from nagori.edges.chart_svg import svg_chart
 from nagori.edges.chart_text import terminal_chart
 from nagori.edges.demo_life import (
+    AHEAD,
     ASKED,
     ASKED_ACROSS,
     CORRECTION,
@@ -36,38 +38,43 @@ from nagori.edges.demo_life import (
     LET_GO,
     LIFE,
     NEXT,
-    RECALLED,
+    RECALLED_NAME,
+    TAKEN_BACK,
     moment,
     words,
 )
-from nagori.edges.demo_stage import SHADES, Stage, quiet_table, strength_bar
-from nagori.edges.render import COLOURS, explanation_view, one_line
+from nagori.edges.demo_nights import crowded, pass_time, replaced, shorten
+from nagori.edges.demo_stage import Stage, quiet_table, strength_bar
+from nagori.edges.render import explanation_view, one_line
 from nagori.edges.words import Voice, language
 from nagori.errors import NagoriError
 from nagori.protocols import Embedder
 from nagori.testing.fakes import FrozenClock
 
-WIDE = 110  # from so many columns on the bars have room
-STEP = 0.1  # days between two points of a curve
-SVG = Path("out") / "demo" / "decay.svg"
+STEP = 0.2  # days between two points of a curve
+PICTURES = Path("out") / "demo"
+WIDEST = 120
 
 
 def perform(
-    console: Console, voice: Voice, data_dir: Path, svg: Path, embedder: Embedder | None = AUTO
+    console: Console, voice: Voice, data_dir: Path, pictures: Path, embedder: Embedder | None = AUTO
 ) -> None:
     """The whole story, in the order in which it is lived."""
     clock = FrozenClock(LIFE[0].moment, JAPAN)
     with Nagori.open(data_dir, config=Config(), clock=clock, embedder=embedder) as memory:
-        stage = Stage(console, voice, memory, clock, {})
+        stage = Stage(console, voice, memory, clock)
         console.print(f"\n   {stage.words('title')}\n", style="bold")
         stage.say(stage.words("about"), "dim")
         live(stage)
         before = ask(stage)
         pass_time(stage)
-        draw(stage, svg)
+        shorten(stage)
+        replaced(stage)
         ask_again(stage, before)
         explain(stage)
+        crowded(stage, data_dir.with_name("room"))
         let_go(stage)
+        draw(stage, pictures)
         prove(stage)
         farewell(stage)
 
@@ -81,12 +88,9 @@ def live(stage: Stage) -> None:
     table = quiet_table(("", "dim"), ("", "dim"), ("", ""))
     for turn in LIFE:
         stage.clock.set(turn.moment)
-        kept = stage.memory.remember(
-            turn.said, kind=turn.kind, category=turn.category, emotion=turn.emotion, protect=turn.protect
-        )
-        stage.ids[turn.name] = kept.id
+        kept = stage.keep(turn)
         sort = stage.words("fact" if turn.kind is Kind.FACT or not turn.category else turn.category)
-        said = Text(one_line(kept))
+        said = Text(one_line(kept, 58))
         if turn.protect:
             said.append("  🔒", style="green")
         table.add_row(f"{turn.moment:%m-%d}", sort, said)
@@ -127,84 +131,6 @@ def _answer(stage: Stage, question: str, found: Sequence[Recollection]) -> None:
     stage.show(table if found else Text(stage.voice("nothing"), style="dim"))
 
 
-def pass_time(stage: Stage) -> None:
-    """The clock is moved; a row for each memory, a column for each day."""
-    question, days = RECALLED
-    for number in days:
-        stage.clock.set(DAY_0 + timedelta(days=number))
-        stage.memory.recall(question, k=1)
-    stage.clock.set(DAY_0 + timedelta(days=DAYS[-1]))
-    stage.heading("days")
-    stage.say(stage.words("days_text", days=stage.words("and").join(map(str, days))))
-    stage.gap()
-    stage.show(_shades(stage))
-    stage.gap()
-    wide = stage.console.width >= WIDE
-    table = quiet_table((stage.voice("memory"), ""), *((stage.words("day", n=n), "") for n in DAYS))
-    table.columns[0].no_wrap, table.columns[0].overflow, table.columns[0].ratio = True, "ellipsis", 1
-    table.expand = True
-    for memory, recalls, left in _by_what_stays(stage):
-        said = Text(one_line(memory))
-        sign = "🔒 " if memory.protected else "↻ " if recalls else ""
-        table.add_row(Text(sign) + said, *(strength_bar(*each, 8 if wide else 2) for each in left))
-    stage.show(table)
-    stage.gap()
-    stage.say(stage.words("not_yet"), "dim")
-
-
-Row = tuple[Memory, Sequence[datetime], list[tuple[float, Level]]]
-
-
-def _by_what_stays(stage: Stage) -> list[Row]:
-    rows: list[Row] = []
-    for name in stage.ids:
-        memory = stage.seen(name)
-        recalls = stage.recalls(memory)
-        rows.append((memory, recalls, [stage.left(memory, recalls, DAY_0 + timedelta(days=n)) for n in DAYS]))
-    return sorted(rows, key=lambda row: (not row[0].protected, *(-score for score, _ in reversed(row[2]))))
-
-
-def _shades(stage: Stage) -> Text:
-    line = Text()
-    for rung in LADDER:
-        name = stage.voice(f"level{int(rung.level)}")
-        limit = getattr(stage.config.levels, rung.threshold) if rung.threshold else None
-        words = name if limit is None else stage.words("above", level=name, n=limit)
-        line.append(f"{SHADES[rung.level] * 2} {words}   ", style=COLOURS[rung.level])
-    return line
-
-
-def draw(stage: Stage, svg: Path) -> None:
-    """The decay curves, here and in a file."""
-    stage.heading("chart")
-    series = []
-    for name in DRAWN:
-        memory = stage.seen(name)
-        recalls = stage.recalls(memory)
-        curve = chart.series_of(memory, stage.config, DAY_0, DAYS[-1], STEP, recalls)
-        series.append(curve)
-        if recalls:
-            alone = chart.curve_points(memory, stage.config, DAY_0, DAYS[-1], STEP)
-            series.append(chart.Series(stage.words("unrecalled"), alone, ghost=True))
-    names = {level: stage.voice(f"level{int(level)}") for level in Level}
-    axes = chart.Axes(
-        days=DAYS[-1],
-        ticks=DAYS,
-        early=True,
-        levels=stage.config.levels,
-        names=names,
-        unit=stage.words("unit"),
-        recalled=stage.words("recalled"),
-    )
-    width = min(stage.console.width, 120) - 4
-    stage.show(*terminal_chart(series, width, 18 if width > 90 else 15, axes))
-    stage.say(stage.words("early"), "dim")
-    svg.parent.mkdir(parents=True, exist_ok=True)
-    svg.write_text(svg_chart(series, stage.words("svg_title"), axes), encoding="utf-8")
-    stage.gap()
-    stage.console.print(f"   {stage.words('written')} {svg}", markup=False, soft_wrap=True)
-
-
 def ask_again(stage: Stage, before: dict[str, list[Recollection]]) -> None:
     """The same questions at the end, side by side with the beginning."""
     stage.heading("after", n=DAYS[-1])
@@ -219,15 +145,17 @@ def ask_again(stage: Stage, before: dict[str, list[Recollection]]) -> None:
         table = quiet_table(*columns, (stage.voice("memory"), ""))
         for id, memory in memories.items():
             both = ((then.get(id), DAYS[0]), (later.get(id), DAYS[-1]))
-            table.add_row(*(_found(stage, one, memory, n) for one, n in both), Text(one_line(memory)))
+            now = later[id].memory if id in later else memory
+            table.add_row(*(_found(stage, one, n) for one, n in both), Text(one_line(now)))
         stage.show(table)
 
 
-def _found(stage: Stage, one: Recollection | None, memory: Memory, days: int) -> Text:
+def _found(stage: Stage, one: Recollection | None, days: int) -> Text:
     if one is None:
         return Text("–", style="dim")
-    left = stage.left(memory, stage.recalls(memory), DAY_0 + timedelta(days=days))
-    return Text(f"{one.score:.2f}  ", style="green") + strength_bar(*left, 2)
+    name = next(name for name, id in stage.ids.items() if id == one.memory.id)
+    memory, score = stage.days[name][days]
+    return Text(f"{one.score:.2f}  ", style="green") + strength_bar(score, memory.level, 2)
 
 
 def explain(stage: Stage) -> None:
@@ -238,7 +166,7 @@ def explain(stage: Stage) -> None:
 
 
 def let_go(stage: Stage) -> None:
-    """Forgetting hides; undo brings back."""
+    """Forgetting hides, a night shortens; undo takes either back."""
     stage.heading("let_go")
     id = stage.ids[LET_GO]
     stage.say(f"» {one_line(stage.seen(LET_GO))}", "bold cyan")
@@ -248,6 +176,64 @@ def let_go(stage: Stage) -> None:
     _, what = stage.memory.undo(id)
     stage.say(stage.voice("undone", what=stage.voice.event(what), id=id))
     stage.say(stage.words("sees", n=len(stage.memory.list())), "dim")
+    stage.gap()
+    faded = stage.seen(TAKEN_BACK)
+    stage.say(stage.words("undone_fade"))
+    before, what = stage.memory.undo(faded.id)
+    table = quiet_table(("", ""), ("", ""))
+    for memory in (faded, before):
+        table.add_row(stage.voice(f"level{int(memory.level)}"), Text(one_line(memory)))
+    stage.show(table)
+    stage.say(stage.voice("undone", what=stage.voice.event(what), id=faded.id))
+
+
+def draw(stage: Stage, pictures: Path) -> None:
+    """Decay curves and levels, here and in files."""
+    stage.heading("chart")
+    pictures.mkdir(parents=True, exist_ok=True)
+    _draw_curves(stage, pictures / "decay.svg")
+    stage.gap()
+    _draw_levels(stage, pictures / "levels.svg")
+
+
+def _draw_curves(stage: Stage, svg: Path) -> None:
+    series = []
+    for name in DRAWN:
+        history = stage.memory.why(stage.ids[name]).history
+        series.append(chart.lived(stage.ids[name], history, stage.config, DAY_0, DAYS[-1], STEP))
+        if name == RECALLED_NAME:
+            alone = chart.curve_points(stage.born[name], stage.config, DAY_0, DAYS[-1], STEP)
+            series.append(chart.Series(stage.words("unrecalled"), alone, ghost=True))
+    axes = chart.Axes(
+        days=DAYS[-1],
+        ticks=DAYS,
+        early=True,
+        levels=stage.config.levels,
+        names={level: stage.voice(f"level{int(level)}") for level in Level},
+        unit=stage.words("unit"),
+        recalled=stage.words("recalled"),
+    )
+    width = min(stage.console.width, WIDEST) - 4
+    stage.show(*terminal_chart(series, width, 18 if width > 90 else 15, axes))
+    stage.say(stage.words("early"), "dim")
+    _save(stage, svg, svg_chart(series, stage.words("svg_title"), axes))
+
+
+def _draw_levels(stage: Stage, svg: Path) -> None:
+    stage.say(stage.words("levels_text"))
+    stage.gap()
+    told = stage.memory.populations(ahead=AHEAD)
+    names = {place: stage.voice(f"level{n}") for n, place in enumerate(PLACES, 1) if place != FORGOTTEN}
+    names[FORGOTTEN] = stage.voice("chart_forgotten")
+    said = Words(names, stage.voice("chart_today"), stage.voice("chart_forecast"))
+    stage.show(*levels_text(told, said, min(stage.console.width, WIDEST) - 4))
+    _save(stage, svg, levels_svg(told, stage.voice("chart_levels"), said))
+
+
+def _save(stage: Stage, path: Path, picture: str) -> None:
+    path.write_text(picture, encoding="utf-8")
+    stage.gap()
+    stage.console.print(f"   {stage.words('written')} {path}", markup=False, soft_wrap=True)
 
 
 def prove(stage: Stage) -> None:
@@ -278,7 +264,7 @@ def main() -> int:
     voice = Voice(language(os.environ.get("NAGORI_LANG", "auto")))
     try:
         with TemporaryDirectory(prefix="nagori-demo-") as folder:
-            perform(Console(highlight=False), voice, Path(folder), SVG)
+            perform(Console(highlight=False), voice, Path(folder) / "life", PICTURES)
     except KeyboardInterrupt:
         return 130
     except (NagoriError, OSError, RuntimeError) as trouble:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nagori.core.model import Category, Emotion, Kind, Valence
 from nagori.edges.words import Voice
+from nagori.services.remember import Draft
 
 # ── the life ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -114,7 +115,8 @@ LIFE = (
     Turn(
         "dumplings",
         "05 13:00",
-        "Lunch with Sefa by the canal. Wonderful dumplings!",
+        "Lunch with Sefa by the canal, and what wonderful dumplings! We shared twelve of them at Lin's for"
+        " 980 yen. She begins at the harbour museum in May. It rained a little on the way home.",
         Kind.EPISODE,
         Category.CASUAL,
         Emotion(64, GOOD, 55, ("joy",)),
@@ -139,10 +141,26 @@ LIFE = (
 
 CORRECTION = ("birthday", "05 20:55", "Mirela's birthday is on 21 June, not on the 12th.")
 ASKED = ("アレルギーで食べられないものは？", "Which port does staging answer on?")
+REPLACED = (
+    "release",
+    12,
+    Turn(
+        "friday",
+        "17 21:00",
+        "Correction: we release every second Friday, Mirela signs.",
+        Kind.DECISION,
+        Category.DECISION,
+        Emotion(72, CALM, 35),
+    ),
+)
 ASKED_ACROSS = "How did my mother's surgery go?"  # answered by a Japanese memory; only meaning can do that
 RECALLED = ("What was the port of staging again?", (3, 9, 16, 24))  # on these days
+MISSED = ("What did I have for lunch with Sefa by the canal?", 60)  # long after it was put away
+SHORTENED = "dumplings"
+CROWD, ROOM = 60, 50  # so many notes, in a store for so many
 DRAWN = ("grandmother", "wedding", "allergy", "database", "staging", "dumplings")
-EXPLAINED, LET_GO = "wedding", "train"
+EXPLAINED, LET_GO, TAKEN_BACK, RECALLED_NAME = "wedding", "birthday", "allergy", "staging"
+AHEAD = 90  # days of the forecast
 
 # ── the words ────────────────────────────────────────────────────────────────────────────────────
 
@@ -180,23 +198,58 @@ SAID: dict[str, tuple[str, str]] = {
         "No embedding model here: recall is by words alone (pip install 'nagori[local]').",
         "埋め込みモデルがないので、語の一致だけで思い出します\n（pip install 'nagori[local]'）。",
     ),
-    "days": ("Time passes", "時が過ぎる"),
+    "days": ("{n} nights", "{n}の夜"),
     "days_text": (
-        "How much is left of each memory after so many days.\n"
-        "↻ was recalled on days {days}: each time younger, slower to fade.",
-        "日がたつと、それぞれの記憶はどれだけ残るか。\n"
-        "↻ は{days}日目に思い出した記憶。そのたびに若返り、薄れにくくなります。",
+        "After each day a night, as `nagori cycle` does it; {n} were run just now.\n"
+        "↻ was recalled (staging on days {days}): younger, slower to fade.\n"
+        "🔒 never moves. ⊘ was replaced by something said later.",
+        "一日が終わるごとに nagori cycle の夜が来ます。いま {n} 回、実際に過ごしました。\n"
+        "↻ は思い出した記憶（staging は{days}日目）。若返り、薄れにくくなります。\n"
+        "🔒 は動きません。⊘ はあとの言葉に置き換わった記憶です。",
     ),
     "and": (", ", "・"),
     "day": ("{n} d", "{n}日"),
-    "left": ("left", "残り"),
     "above": ("{level} > {n:g}", "{level} > {n:g}"),
-    "not_yet": (
-        "These levels are computed ahead of time, beside the stored memories;\n"
-        "`nagori cycle` makes them real, one night after the other.",
-        "これは先回りして計算した段階です。\n実際の記憶は nagori cycle が一晩ずつ動かします。",
+    "shorter": ("What is left of one lunch", "ある昼食から、残るもの"),
+    "shorter_text": (
+        "Its words as it faded. On day {n} somebody asked after all:\n» {question}",
+        "薄れていくときの言葉です。{n}日目に、ふと尋ねられました:\n» {question}",
     ),
-    "chart": ("The same as a picture", "絵で見ると"),
+    "put_away": ("(put away; it is still found when asked for)", "（しまわれた。尋ねれば、今も見つかる）"),
+    "came_back": ("(came back, because it was asked for)", "（尋ねられて、戻ってきた）"),
+    "put_away_again": ("(nobody asked again)", "（もう誰も尋ねなかった）"),
+    "kept_whole": (
+        "Its full words are still kept: `nagori unarchive` would bring them back.",
+        "全文はまだ残っています。nagori unarchive で元に戻せます。",
+    ),
+    "purged": (
+        "After ninety days in the archive its full words were let go; the trace stays.",
+        "書庫で九十日を過ぎたので、全文は手放されました。痕跡は残ります。",
+    ),
+    "replaced": ("What holds now", "いま、正しいこと"),
+    "replaced_text": (
+        "On day {n} something was corrected in passing.\nBoth stay; the new one is told first.",
+        "{n}日目に、話の中で訂正がありました。\nどちらも残り、新しいほうが先に語られます。",
+    ),
+    "not_replaced": (
+        "(which memory a correction means is found by meaning: it takes the embedding model)",
+        "（訂正がどの記憶を指すかは意味で探すため、埋め込みモデルが要ります）",
+    ),
+    "room": ("More than there is room for", "入りきらないとき"),
+    "room_text": (
+        "Another store, {n} notes, but room for {limit}: the weakest are put away,\n"
+        "a tenth of the room a night, until there is some to spare.",
+        "別のストアに {n} 件。しかし入るのは {limit} 件まで。\n"
+        "弱いものから、一晩に一割ずつ、余裕ができるまでしまわれます。",
+    ),
+    "night": ("night", "夜"),
+    "in_use": ("in use", "手元"),
+    "room_end": (
+        "Put away: intensity up to {away:.0f}. Stayed: from {stays:.0f} on.",
+        "しまわれたのは感情強度 {away:.0f} まで。残ったのは {stays:.0f} から。",
+    ),
+    "chart": ("The whole life as pictures", "絵で見る、すべての日々"),
+    "levels_text": ("How many stood at each level, and will:", "それぞれの段階にいくつあったか、これからは:"),
     "unit": ("days", "日"),
     "recalled": ("recalled", "思い出した日"),
     "unrecalled": ("the same, had it never been recalled", "もし一度も思い出さなかったら"),
@@ -205,13 +258,17 @@ SAID: dict[str, tuple[str, str]] = {
         "(the first days are drawn wider)",
         "（はじめの日々は広めに描いてあります）",
     ),
-    "written": ("The picture as SVG:", "SVG の絵:"),
+    "written": ("As SVG:", "SVG の絵:"),
     "after": ("The same questions, {n} days later", "{n}日後、同じ問い"),
     "after_text": (
-        "Relevance comes first: the right answer is still found, only fainter.",
-        "関連の強さが先に立つので、答えは今も見つかります。ただ、薄くなっています。",
+        "Relevance comes first: the answer is still found, in the words that are left.",
+        "関連の強さが先に立つので、答えは今も、残った言葉で見つかります。",
     ),
     "on_day": ("day {n}", "{n}日目"),
+    "undone_fade": (
+        "A night's step can be taken back, too:",
+        "夜のあいだのことも、取り消せます:",
+    ),
     "why": ("Why is this one so strong?", "なぜ、これは強く残るのか"),
     "let_go": ("Let go, and take it back", "手放して、取り戻す"),
     "sees": ("{n} memories can be found", "見つけられる記憶は {n} 件"),
@@ -225,9 +282,16 @@ NEXT = (
     ("nagori remember …", "keep something", "覚える"),
     ("nagori recall …", "ask", "思い出す"),
     ("nagori list", "see what there is", "一覧を見る"),
+    ("nagori cycle --dry-run", "what the next night would do", "つぎの夜に起きることを見る"),
+    ("nagori chart --levels", "how many stand where, and will", "段階ごとの数と、これから"),
     ("nagori why ID", "when will it fade, and why", "いつ、なぜ薄れるかを見る"),
     ("nagori --help", "everything else", "ほかのすべて"),
 )
+
+
+def crowd() -> list[Draft]:
+    """Notes that differ only in how much they matter."""
+    return [Draft(f"Note {n}: shelf {n * 7 % CROWD}", emotion=Emotion(30 + n)) for n in range(CROWD)]
 
 
 def words(voice: Voice, name: str, **values: object) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console, Group
@@ -14,21 +12,14 @@ from rich.text import Text
 
 from nagori.app import Nagori
 from nagori.config import Config
-from nagori.core.life import level_for
 from nagori.core.model import Level, Memory
 from nagori.edges import chart
-from nagori.edges.demo_life import words
+from nagori.edges.demo_life import Turn, words
 from nagori.edges.render import COLOURS, bar
 from nagori.edges.words import Voice
 from nagori.testing.fakes import FrozenClock
 
 SHADES = {Level.FULL: "█", Level.SUMMARY: "▓", Level.TRACE: "▒", Level.ARCHIVED: "░"}
-
-
-def what_is_left(memory: Memory, now: datetime, config: Config) -> tuple[float, Level]:
-    """Strength and level of a memory at `now`. The life cycle, once there is one, answers this itself."""
-    score = chart.strength(memory, now, config)
-    return score, memory.level if memory.protected else level_for(score, config.levels)
 
 
 @dataclass
@@ -39,7 +30,10 @@ class Stage:
     voice: Voice
     memory: Nagori
     clock: FrozenClock
-    ids: dict[str, str]
+    ids: dict[str, str] = field(default_factory=dict)
+    born: dict[str, Memory] = field(default_factory=dict)
+    days: dict[str, dict[int, tuple[Memory, float]]] = field(default_factory=dict)  # as it was seen then
+    story: list[tuple[int, Memory]] = field(default_factory=list)  # one memory, whenever its level was new
     chapter: int = 0
 
     @property
@@ -66,13 +60,17 @@ class Stage:
     def seen(self, name: str) -> Memory:
         return self.memory.show(self.ids[name])
 
-    def recalls(self, memory: Memory) -> list[datetime]:
-        """When it was recalled, read from the journal."""
-        return [event.at for event in self.memory.why(memory.id).history if event.type == "recalled"]
+    def keep(self, turn: Turn) -> Memory:
+        """Remember what was said, by the name it has in the story."""
+        kept = self.memory.remember(
+            turn.said, kind=turn.kind, category=turn.category, emotion=turn.emotion, protect=turn.protect
+        )
+        self.ids[turn.name], self.born[turn.name] = kept.id, kept
+        return kept
 
-    def left(self, memory: Memory, recalls: Sequence[datetime], now: datetime) -> tuple[float, Level]:
-        """What is left of it after the recalls so far; the cycle will do the strengthening."""
-        return what_is_left(chart.after_recalls(memory, recalls, now, self.config), now, self.config)
+    def strength(self, name: str) -> float:
+        """How strong it is now; a protected one stands still."""
+        return chart.strength(self.seen(name), self.clock.now(), self.config)
 
 
 def strength_bar(score: float, level: Level, width: int) -> Text:

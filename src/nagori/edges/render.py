@@ -302,9 +302,12 @@ def cost_table(bills: Iterable[Bill], chosen: Collection[str], voice: Voice) -> 
     return table
 
 
-def findings_view(findings: Iterable[Finding]) -> RenderableType:
+def findings_view(findings: Iterable[Finding], voice: Voice) -> RenderableType:
+    from nagori.edges.doctor_words import said
+
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
-        advice = f"\n[dim]→ {escape(finding.advice)}[/]" if finding.advice else ""
-        table.add_row(MARKS[finding.state], finding.name, escape(finding.detail) + advice)
+        name, detail, advice = said(finding, voice.language)
+        todo = f"\n[dim]→ {escape(advice)}[/]" if advice else ""
+        table.add_row(MARKS[finding.state], name, escape(detail) + todo)
     return table

@@ -11,7 +11,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from xml.sax.saxutils import escape
 
 from nagori.core.values import Value
@@ -170,6 +170,15 @@ def next_run(hour: int, now: datetime) -> datetime:
     """The next time it is `hour` o'clock, in the zone of `now`."""
     today = datetime.combine(now, time(hour), now.tzinfo)
     return today if today > now else today + timedelta(days=1)
+
+
+def systemd_time(said: str) -> datetime | None:
+    """A time as systemd prints it in English, in this machine's zone or in UTC; None if it has none."""
+    match = re.search(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)( UTC)?", said)
+    if match is None:
+        return None
+    moment = datetime.fromisoformat(match[1])
+    return (moment.replace(tzinfo=UTC) if match[2] else moment).astimezone()
 
 
 def usual(platform: str, has: Callable[[str], bool], user_manager: bool) -> str | None:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from nagori.core.values import Value, fresh
@@ -25,6 +26,7 @@ from nagori.paths import private_dir
 READABLE = 0o644
 SECONDS = 30
 UNIT = "nagori"
+TIMER_SAYS = ("ActiveState", "NextElapseUSecRealtime", "LastTriggerUSec")
 Command = list[str]
 
 
@@ -54,6 +56,14 @@ class Change(Value):
         return list(difflib.unified_diff(before, after, self.piece.name, self.piece.name, lineterm="", n=1))
 
 
+class Report(Value):
+    """What a scheduler says about our job when it is asked."""
+
+    runs: bool
+    next: datetime | None = None
+    last: datetime | None = None
+
+
 class Scheduler(Value):
     """One kind of scheduler, ready for a job."""
 
@@ -63,7 +73,13 @@ class Scheduler(Value):
     stop: Sequence[Command] = ()
     reload: Sequence[Command] = ()  # after everything is gone; no harm if it cannot be done
     links: Sequence[Path] = ()  # what `start` makes and we take away
-    runs: Callable[[], bool] = fresh(lambda: lambda: True)  # whether what is written down is in force
+    linked: Callable[[], bool] = fresh(lambda: lambda: True)  # whether the files say that it is in force
+    ask: Callable[[], Report | None] = fresh(lambda: lambda: None)  # None: it cannot be asked
+
+    def in_force(self, report: Report | None = None) -> bool:
+        """Whether what is written down is in force: the scheduler's own word before that of a file."""
+        report = report or self.ask()
+        return report.runs if report else self.linked()
 
     def written(self) -> list[str]:
         """What of ours is written down."""
@@ -129,7 +145,8 @@ def systemd(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
         stop=[[*control, "stop", f"{UNIT}.timer"]],
         reload=[[*control, "daemon-reload"]],
         links=[wants],
-        runs=wants.is_symlink,
+        linked=wants.is_symlink,
+        ask=lambda: _asked_systemd([*control, "show", f"{UNIT}.timer", f"--property={','.join(TIMER_SAYS)}"]),
     )
 
 
@@ -141,6 +158,7 @@ def launchd(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
         [_file(path, schedule.plist(job))],
         start=[["launchctl", "bootstrap", domain, str(path)]],
         stop=[["launchctl", "bootout", f"{domain}/{LABEL}"]],
+        ask=lambda: _known(["launchctl", "print", f"{domain}/{LABEL}"]),
     )
 
 
@@ -152,7 +170,7 @@ def task_scheduler(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
         [_file(path, schedule.task(job), "utf-16")],
         start=[["schtasks", "/Create", *task, "/XML", str(path), "/F"]],
         stop=[["schtasks", "/Delete", *task, "/F"]],
-        runs=lambda: not _in_vain([["schtasks", "/Query", *task]]),
+        ask=lambda: _known(["schtasks", "/Query", *task]),
     )
 
 
@@ -246,6 +264,25 @@ def _write_crontab(text: str | None) -> None:
     if done is None or done.returncode != 0:
         reason = done.stderr.decode("utf-8", "replace").strip() if done else "no answer"
         raise InvalidInput("crontab", "{path}: {reason}", path=" ".join(command), reason=reason)
+
+
+def _asked_systemd(command: Command) -> Report | None:
+    """What the user's manager says of the timer; None where there is no manager to ask."""
+    done = _run(command)
+    if done is None or done.returncode != 0:
+        return None
+    said = dict(line.partition("=")[::2] for line in done.stdout.decode("utf-8", "replace").splitlines())
+    if TIMER_SAYS[0] not in said:
+        return None
+    active, coming, last = (said.get(name, "") for name in TIMER_SAYS)
+    return Report(active == "active", schedule.systemd_time(coming), schedule.systemd_time(last))
+
+
+def _known(command: Command) -> Report | None:
+    """Whether a scheduler knows the job that `command` asks for; it tells no times that can be read
+    everywhere."""
+    done = _run(command)
+    return None if done is None else Report(done.returncode == 0)
 
 
 def _in_vain(commands: Sequence[Command]) -> list[Command]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from nagori.errors import InvalidInput, NagoriError
+from nagori.errors import InvalidConfig, InvalidInput, NagoriError
 
 SAID: dict[str, tuple[str, str]] = {
     "hook_late": (
@@ -35,6 +35,22 @@ SAID: dict[str, tuple[str, str]] = {
         "{done:,} 件を処理し、{left:,} 件は次回に回しました",
     ),
     "cycle_shown": ("only shown; nothing was changed", "表示だけです。何も変更していません"),
+    "preview_more": ("  … and {n:,} more", "  … ほか {n:,} 件"),
+    "preview_saves": (
+        "{n:,} memories get shorter words: {before} → {after}, {saved} less to show ({basis})",
+        "{n:,} 件の言葉が短くなります: {before} → {after}（{saved} 減。{basis}）",
+    ),
+    "preview_exact": ("measured on all of them", "全件で計測"),
+    "preview_sample": ("reckoned from {looked:,} of them", "{looked:,} 件から推計"),
+    "preview_purges": (
+        "{n:,} memories lose their full words for good: {freed}",
+        "{n:,} 件の全文を破棄します: {freed}",
+    ),
+    "preview_costs": ("{models}: about {usd} for it", "{models}: 今回およそ {usd}"),
+    "preview_free": (
+        "it costs nothing: the shorter words are made by rules",
+        "費用はかかりません（短い言葉は規則で作ります）",
+    ),
     "column_act": ("step", "処理"),
     "column_reason": ("why", "理由"),
     "column_n": ("n", "件数"),
@@ -52,6 +68,11 @@ SAID: dict[str, tuple[str, str]] = {
     "because_manual": ("by hand", "手動"),
     "chart_unit": ("days", "日"),
     "chart_title": ("How memories fade", "記憶の薄れ方"),
+    "chart_recalled": ("recalled", "想起"),
+    "chart_levels": ("Memories at each level", "段階ごとの記憶の数"),
+    "chart_today": ("today", "今日"),
+    "chart_forecast": ("if nothing is recalled", "何も思い出さない場合"),
+    "chart_forgotten": ("forgotten", "忘却"),
     "chart_written": ("drawn in {path}", "{path} に描きました"),
     "nothing_then": ("nothing was known then", "その時点では何も覚えていませんでした"),
     "cycle_nothing": ("nothing to do", "動かすものはありません"),
@@ -234,6 +255,11 @@ SAID: dict[str, tuple[str, str]] = {
         "{kind}: written down, but not switched on ({when} would be next)",
         "{kind}: 書き込み済みですが、有効になっていません（次回は {when} の予定）",
     ),
+    "scheduled_last": ("  it ran last on {when}", "  前回の実行: {when}"),
+    "scheduled_unasked": (
+        "  this is what is written down; {kind} itself could not be asked",
+        "  書き込まれた内容です（{kind} 自体には確認できません）",
+    ),
     "scheduled_old": (
         "  it differs from today's settings: `nagori schedule install` renews it",
         "  今の設定と異なります。nagori schedule install で更新できます",
@@ -383,6 +409,11 @@ ERRORS: dict[str, str] = {
     ),
     "{type} is not a text": "{type} は文章ではありません",
     "{value!r} is none of {choices}": "{value!r} は {choices} のどれでもありません",
+    "{value} is still to come; --when is when it was said: put a day that lies ahead into the words": (
+        "{value} は未来です。--when は言われた日時です。これからの日付は文章の中に書いてください"
+    ),
+    "{n} is not at least 0": "{n} は 0 以上ではありません",
+    "--levels counts all memories; leave the ids out": "--levels は全記憶を数えます。ID は付けないでください",
     "{k} is not at least 1": "{k} は 1 以上ではありません",
     "nothing to change": "変えるところがありません",
     "nothing to undo": "取り消すことがありません",
@@ -504,6 +535,7 @@ FIELDS_JA = {
     "path": "パス",
     "format": "形式",
     "created": "日時",
+    "when": "日時",
     "config": "設定",
     "line": "行",
     "record": "記録",
@@ -551,6 +583,10 @@ class Voice:
 
     def error(self, error: NagoriError) -> str:
         """An error in this language, with what can be done."""
+        if self.language == "ja" and isinstance(error, InvalidConfig):
+            from nagori.edges.fault_words import setting_fault
+
+            return f"{FIELDS_JA['config']}: " + "; ".join(map(setting_fault, error.faults))
         template = error.template
         if self.language == "ja" and template in ERRORS:
             template = ERRORS[template]

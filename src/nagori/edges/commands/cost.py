@@ -52,7 +52,8 @@ def cost(
     session.out.print(render.cost_table(others, chosen, session.voice))
 
 
-def _configured(config: Config, usage: Usage) -> Configured:
+def paid_models(config: Config) -> tuple[list[Price], list[str]]:
+    """Prices of the models that the settings ask for, and the names of those whose price is not known."""
     found: list[Price] = []
     unknown: list[str] = []
     for section, free in ((config.llm, ("none",)), (config.embedding, ("none", "local"))):
@@ -63,6 +64,11 @@ def _configured(config: Config, usage: Usage) -> Configured:
             unknown.append(section.model if price is None else section.provider)
         else:
             found.append(price)
+    return found, unknown
+
+
+def _configured(config: Config, usage: Usage) -> Configured:
+    found, unknown = paid_models(config)
     return Configured([bill(price, usage, config.compression) for price in found], unknown)
 
 

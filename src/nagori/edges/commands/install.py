@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from nagori.app import Nagori
+from nagori.config import Config
+from nagori.edges import timetable
 from nagori.edges.install import HOSTS, files, launcher
 from nagori.edges.install.files import Change
 from nagori.edges.install.host import Host
 from nagori.edges.session import Json, Session, print_json
 from nagori.edges.words import Voice
 from nagori.errors import InvalidInput
-from nagori.services.upkeep import Finding
+from nagori.services.upkeep import Finding, found
 
 Names = Annotated[
     list[str] | None,
     typer.Option("--host", help=f"{', '.join(HOSTS)}; may be given again. Default: all here."),
 ]
+Planned = tuple[timetable.Scheduler, list[timetable.Change]]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be changed.")]
 
@@ -66,23 +71,43 @@ def uninstall(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Take out of other programs' settings what init wrote there; memories stay."""
+    """Take out of other programs' settings what init wrote there, and the nightly schedule; memories stay."""
     session = Session.of(context)
     users = _users(session)
     names = {each.name for each in _named(host or [*HOSTS])}
     changes = [files.removal(HOSTS[name], path) for path, name in users.items() if name in names]
     needed = [change for change in changes if change.needed]
-    if needed and not _agreed(session, needed, yes, dry_run, as_json):
+    planned = [] if host else _schedules(session)
+    if (needed or planned) and not _agreed(session, needed, yes, dry_run, as_json, planned):
         return
     copies = [_done(session, change, "unhooked", as_json) for change in needed]
+    left = [command for scheduler, each in planned for command in timetable.remove(scheduler, each)]
     if not dry_run:
         _forget_users(session, {change.path for change in changes})
     if as_json:
-        _print_result(needed, copies, changed=bool(needed))
+        _print_result(needed, copies, changed=bool(needed or planned), planned=planned, left=left)
+        return
+    if planned:
+        session.say("unscheduled", kinds=", ".join(scheduler.kind for scheduler, _ in planned))
+        say_left(session, left)
     elif not needed:
         session.say("not_hooked")
-    if not as_json:
-        _say_where(session, "stay", path=session.folder)
+    _say_where(session, "stay", path=session.folder)
+
+
+def _schedules(session: Session) -> list[Planned]:
+    """The nightly cycle of these memories, wherever it is written down. Somebody who keeps others in another
+    folder keeps their nights."""
+    from nagori.edges.commands.schedule import written
+
+    ours = [scheduler for scheduler in written(session) if _is_for(session, "".join(scheduler.written()))]
+    return [(scheduler, scheduler.removal()) for scheduler in ours]
+
+
+def _is_for(session: Session, text: str) -> bool:
+    if "--data-dir" in text:
+        return str(session.folder) in text
+    return session.folder == Nagori.folder(None, Config())
 
 
 # ── which files ──────────────────────────────────────────────────────────────────────────────────
@@ -158,9 +183,13 @@ def findings(session: Session) -> list[Finding]:
     if not calling:
         return []
     if any(launcher.is_current(session.folder, wanted) for wanted in _in_any_language(session)):
-        return [Finding("hooks", "ok", ", ".join(calling)), _rehearsed(session), *_fired(session)]
-    detail = f"{', '.join(calling)}: the launcher is missing or calls another environment"
-    return [Finding("hooks", "warn", detail, "nagori init")]
+        return [
+            found("hooks", "ok", "{hosts}", hosts=", ".join(calling)),
+            _rehearsed(session),
+            *_fired(session),
+        ]
+    template = "{hosts}: the launcher is missing or calls another environment"
+    return [found("hooks", "warn", template, "nagori init", hosts=", ".join(calling))]
 
 
 def _in_any_language(session: Session) -> Iterator[dict[str, str]]:
@@ -175,8 +204,8 @@ def _rehearsed(session: Session) -> Finding:
 
     fault = rehearse(launcher.hook_command("claude-code", session.folder))
     if fault:
-        return Finding("rehearsal", "fail", fault, "nagori init; nagori verify")
-    return Finding("rehearsal", "ok", "a fact told in one session came back in the next")
+        return found("rehearsal", "fail", "{fault}", "nagori init; nagori verify", fault=fault)
+    return found("rehearsal", "ok", "a fact told in one session came back in the next")
 
 
 def _fired(session: Session) -> list[Finding]:
@@ -185,19 +214,19 @@ def _fired(session: Session) -> list[Finding]:
     from nagori.edges.worker.work import LOG
 
     last = list(fired(session.folder))
-    found = [
-        Finding("last call", "warn", f"{f.moment} ({f.host}) {f.at:%Y-%m-%d %H:%M}: {f.failure}")
-        for f in last
-        if f.failure
+    calls = [(f"{f.moment} ({f.host}) {f.at:%Y-%m-%d %H:%M}", f.failure) for f in last]
+    well = [call for call, failure in calls if not failure][:3]
+    told = [found("last call", "ok", "{calls}", calls=", ".join(well))] if well else []
+    told += [
+        found("last call", "warn", "{calls}: {failure}", calls=call, failure=failure)
+        for call, failure in calls
+        if failure
     ]
-    calls = [f"{f.moment} ({f.host}) {f.at:%Y-%m-%d %H:%M}" for f in last if not f.failure][:3]
-    if calls:
-        found.insert(0, Finding("last call", "ok", ", ".join(calls)))
     log = session.folder / LOG
     if log.exists():
         trouble = log.read_text(encoding="utf-8", errors="replace").strip()
-        found.append(Finding("worker", "warn", trouble, "nagori work"))
-    return found
+        told.append(found("worker", "warn", "{trouble}", "nagori work", trouble=trouble))
+    return told
 
 
 # ── showing, asking, doing ───────────────────────────────────────────────────────────────────────
@@ -212,17 +241,26 @@ def _say_nothing_to_do(session: Session, chosen: list[Host], as_json: bool) -> N
         session.say("no_hosts", hosts=", ".join(HOSTS))
 
 
-def _agreed(session: Session, changes: list[Change], yes: bool, dry_run: bool, as_json: bool) -> bool:
+def _agreed(
+    session: Session,
+    changes: list[Change],
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
+    planned: Sequence[Planned] = (),
+) -> bool:
     """Show the changes and ask; where nobody can answer, the answer is no."""
+    schedules = [change for _, each in planned for change in each]
+    everything: list[Change | timetable.Change] = [*changes, *schedules]
     if not as_json:
-        for change in changes:
+        for change in everything:
             _show(session, change)
-    if not dry_run and (yes or not changes):
+    if not dry_run and (yes or not everything):
         return True
     if not dry_run and not as_json and sys.stdin.isatty():
-        return session.confirmed(len(changes))
+        return session.confirmed(len(everything))
     if as_json:
-        _print_result(changes, [None] * len(changes), changed=False)
+        _print_result(changes, [None] * len(changes), changed=False, planned=planned)
     else:
         session.say("dry" if dry_run else "needs_yes")
     if not dry_run:
@@ -235,7 +273,7 @@ def _say_where(session: Session, name: str, **values: object) -> None:
     session.out.print(session.voice(name, **values), highlight=False, markup=False, soft_wrap=True)
 
 
-def _show(session: Session, change: Change) -> None:
+def _show(session: Session, change: Change | timetable.Change) -> None:
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in change.diff():
         style = colours.get(line[:1], "")
@@ -261,7 +299,22 @@ def _advise(session: Session, change: Change) -> None:
         session.say("twice", title=change.host.title)
 
 
-def _print_result(changes: list[Change], copies: list[Path | None], *, changed: bool) -> None:
+def say_left(session: Session, commands: Sequence[Sequence[str]]) -> None:
+    """What the person has to run; on one line each, because people copy it."""
+    if commands:
+        session.say("run_yourself")
+    for command in commands:
+        session.out.print(f"  {shlex.join(command)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_result(
+    changes: list[Change],
+    copies: list[Path | None],
+    *,
+    changed: bool,
+    planned: Sequence[Planned] = (),
+    left: Sequence[Sequence[str]] = (),
+) -> None:
     told = [
         {
             "host": change.host.name,
@@ -271,4 +324,8 @@ def _print_result(changes: list[Change], copies: list[Path | None], *, changed: 
         }
         for change, copy in zip(changes, copies, strict=True)
     ]
-    print_json({"changed": changed, "files": told})
+    schedules = [
+        {"kind": scheduler.kind, "diff": "\n".join(line for change in each for line in change.diff())}
+        for scheduler, each in planned
+    ]
+    print_json({"changed": changed, "files": told, "schedules": schedules, "run": [*map(list, left)]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +10,10 @@ import typer
 from nagori.core.model import Category, Emotion, Kind, Privacy, Source, Valence
 from nagori.core.record import to_record
 from nagori.edges.session import Json, Session, making_room, moment, print_json, spoken
+from nagori.errors import InvalidInput
 from nagori.services.remember import TOLD
+
+AHEAD = timedelta(minutes=5)  # as far as clocks may differ
 
 
 def remember(
@@ -43,6 +47,7 @@ def remember(
         "created": moment(when),
     }
     with session_.memory() as memory:
+        _refuse_future(draft["created"], memory.parts.clock.now())
         kept = making_room(session_, memory, lambda: memory.remember(content, **draft))
     if as_json:
         print_json({"memory": to_record(kept)})
@@ -50,3 +55,14 @@ def remember(
         session_.say("mentioned", id=kept.id, n=kept.mentions)
     else:
         session_.say("kept", id=kept.id)
+
+
+def _refuse_future(when: datetime | None, now: datetime) -> None:
+    """Who writes a day that lies ahead means what is said, not when: such a memory would not fade until then,
+    would count as the newest, and would answer "what is new?" for ever."""
+    if when is not None and when > now + AHEAD:
+        raise InvalidInput(
+            "when",
+            "{value} is still to come; --when is when it was said: put a day that lies ahead into the words",
+            value=when.isoformat(timespec="minutes"),
+        )

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from nagori.app import Nagori
 from nagori.core.model import Scope
 from nagori.edges import timetable
-from nagori.edges.commands.install import DryRun, Yes
+from nagori.edges.commands.install import DryRun, Yes, say_left
 from nagori.edges.schedule import Job, hour_in, next_run
 from nagori.edges.session import Json, Session, print_json
 from nagori.edges.timetable import Change, Scheduler
 from nagori.errors import InvalidInput
+from nagori.services.upkeep import Finding, found
 
+LATE = 48.0  # hours after which a scheduled night is missed
+SCHEDULED = "{kinds} runs the cycle every night; "
+BY_WORKER = "nothing is scheduled; the worker does it when a program calls; "
+BY_NOBODY = "nothing runs the cycle; "
+LAST, NEVER = "the last one was {hours:.0f} hours ago", "there was none yet"
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -96,7 +102,7 @@ def _options(context: typer.Context, session: Session) -> Iterator[str]:
 def _install(session: Session, chosen: Scheduler, yes: bool, dry_run: bool, as_json: bool) -> None:
     changes = chosen.addition()
     when = next_run(_hour(session), datetime.now().astimezone())
-    if not changes and chosen.runs():
+    if not changes and chosen.in_force():
         if as_json:
             _print_result([chosen.kind], [], changed=False)
         else:
@@ -110,7 +116,7 @@ def _install(session: Session, chosen: Scheduler, yes: bool, dry_run: bool, as_j
         return
     sentence = "scheduled_written" if left else "scheduled"
     session.say(sentence, kind=chosen.kind, when=f"{when:%Y-%m-%d %H:%M}")
-    _say_left(session, left)
+    say_left(session, left)
 
 
 def _remove(session: Session, present: list[Scheduler], yes: bool, dry_run: bool, as_json: bool) -> None:
@@ -129,7 +135,7 @@ def _remove(session: Session, present: list[Scheduler], yes: bool, dry_run: bool
         _print_result(kinds, changes, changed=True, left=left)
         return
     session.say("unscheduled", kinds=", ".join(kinds))
-    _say_left(session, left)
+    say_left(session, left)
 
 
 def _show(session: Session, present: list[Scheduler], as_json: bool) -> None:
@@ -141,23 +147,67 @@ def _show(session: Session, present: list[Scheduler], as_json: bool) -> None:
     if not told:
         session.say("not_scheduled")
     for scheduler, each in zip(present, told, strict=True):
-        when = str(each["next"] or "?").replace("T", " ")[:16]
-        session.say("scheduled_at" if each["runs"] else "scheduled_idle", kind=scheduler.kind, when=when)
-        if not each["runs"]:
-            _say_left(session, scheduler.start)
-        if not each["current"]:
-            session.say("scheduled_old")
+        _say_told(session, scheduler, each)
 
 
-def _told(scheduler: Scheduler, now: datetime) -> dict[str, object]:
-    hour = hour_in(scheduler.kind, scheduler.written())
+def _say_told(session: Session, scheduler: Scheduler, each: dict[str, Any]) -> None:
+    when, last = (str(each[name] or "?").replace("T", " ")[:16] for name in ("next", "last"))
+    session.say("scheduled_at" if each["runs"] else "scheduled_idle", kind=scheduler.kind, when=when)
+    if each["last"]:
+        session.say("scheduled_last", when=last)
+    if not each["asked"]:
+        session.say("scheduled_unasked", kind=scheduler.kind)
+    if not each["runs"]:
+        say_left(session, scheduler.start)
+    if not each["current"]:
+        session.say("scheduled_old")
+
+
+def _told(scheduler: Scheduler, now: datetime) -> dict[str, Any]:
+    """What the scheduler says; what is written down where it cannot be asked, or does not say."""
+    report, hour = scheduler.ask(), hour_in(scheduler.kind, scheduler.written())
+    coming = report.next if report and report.next else next_run(hour, now) if hour is not None else None
     return {
         "kind": scheduler.kind,
-        "runs": scheduler.runs(),
+        "runs": scheduler.in_force(report),
+        "asked": report is not None,
         "current": not scheduler.addition(),
         "hour": hour,
-        "next": next_run(hour, now).isoformat() if hour is not None else None,
+        "next": coming.isoformat() if coming else None,
+        "last": report.last.isoformat() if report and report.last else None,
     }
+
+
+# ── for the doctor ───────────────────────────────────────────────────────────────────────────────
+
+
+def nights(session: Session, memory: Nagori, called: bool) -> list[Finding]:
+    """Whether nights happen: by a scheduler, by the worker of whoever calls us, or by nobody."""
+    from nagori.services.cycle import hours_since
+
+    hours = hours_since(memory.parts, memory.scope.space)
+    present = written(session)
+    kinds = ", ".join(scheduler.kind for scheduler in present)
+    late = hours is not None and hours > LATE
+    if present and not any(scheduler.in_force() for scheduler in present):
+        template = "{kinds} was told to run the cycle, but is not switched on"
+        return [found("nights", "warn", template, "nagori schedule show", kinds=kinds)]
+    if present:
+        template, state, advice = SCHEDULED, "warn" if late else "ok", "nagori schedule show" if late else ""
+    elif called:
+        template, state, advice = BY_WORKER, "ok", ""
+    else:
+        template, state, advice = BY_NOBODY, "warn", "nagori schedule install"
+    template += NEVER if hours is None else LAST
+    values = {"hours": hours} if hours is not None else {}
+    return [found("nights", state, template, advice, **values, **({"kinds": kinds} if present else {}))]
+
+
+def written(session: Session) -> list[Scheduler]:
+    """The schedulers in which something of ours is written down, whatever it says."""
+    job = Job((sys.executable, "-m", "nagori", "cycle"), _hour(session))
+    every = (make(job, session.folder, os.environ) for make in timetable.KINDS.values())
+    return [scheduler for scheduler in every if _is_written(scheduler, asked_for=False)]
 
 
 # ── showing and asking ───────────────────────────────────────────────────────────────────────────
@@ -182,14 +232,6 @@ def _agreed(
     if not dry_run:
         raise typer.Exit(2)
     return False
-
-
-def _say_left(session: Session, commands: Sequence[Sequence[str]]) -> None:
-    """What the person has to run; on one line each, because people copy it."""
-    if commands:
-        session.say("run_yourself")
-    for command in commands:
-        session.out.print(f"  {shlex.join(command)}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_result(

@@ -12,6 +12,7 @@ from nagori.app import Nagori
 from nagori.config import rows, schema
 from nagori.edges import render
 from nagori.edges.commands import install
+from nagori.edges.commands.schedule import nights
 from nagori.edges.install import launcher
 from nagori.edges.session import Json, Session, print_json, progress
 from nagori.errors import InvalidInput
@@ -109,11 +110,12 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
     session = Session.of(context)
     with session.memory() as memory:
         findings = [*memory.doctor(), *install.findings(session)]
+        findings += nights(session, memory, called=any(each.name == "hooks" for each in findings))
     if as_json:
         keys = ("name", "state", "detail", "advice")
         print_json({"findings": [{key: getattr(f, key) for key in keys} for f in findings]})
     else:
-        session.out.print(render.findings_view(findings))
+        session.out.print(render.findings_view(findings, session.voice))
     if any(finding.state == "fail" for finding in findings):
         raise typer.Exit(1)
 

@@ -100,21 +100,12 @@ def _careful(heard: Moment) -> Answer:
 
 def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answer:
     """What the user is told, once in a session for each kind of trouble."""
-    from nagori.edges.hooks.trouble import notice
+    from nagori.edges.hooks.trouble import first_time, notice
 
     said = notice(trouble)
-    if folder is None:
-        return Answer(notice=said)
-    with suppress(OSError):
+    if folder is not None:
         _mark(folder, heard, said)
-    from nagori.edges.hooks.notes import Notes
-
-    notes = Notes.of(folder, heard.session)
-    if not notes.first_time(said):
-        return Answer()
-    with suppress(OSError):
-        notes.save(heard.session)
-    return Answer(notice=said)
+    return Answer(notice=said) if first_time(folder, heard.session, said) else Answer()
 
 
 def _mark(folder: Path, heard: Moment, failure: str | None) -> None:

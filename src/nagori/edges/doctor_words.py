@@ -1,0 +1,72 @@
+"""What the doctor says, in Japanese: names of checks, what was seen, what to do."""
+
+from __future__ import annotations
+
+from nagori.services.upkeep import Finding
+
+NAMES = {
+    "python": "Python",
+    "folder": "場所",
+    "disk": "ディスク",
+    "journal": "ジャーナル",
+    "store": "ストア",
+    "embedder": "埋め込み",
+    "clock": "時計",
+    "hooks": "組み込み",
+    "rehearsal": "試し",
+    "last call": "最近の呼び出し",
+    "worker": "作業係",
+    "nights": "夜の処理",
+}
+
+SEEN = {
+    "{path} can be read by others ({mode})": "{path} はほかの人にも読めます（{mode}）",
+    "{n:,} MiB free": "空き {n:,} MiB",
+    "{space}: {n:,} events, all sound": "{space}: {n:,} 件の出来事、すべて健全",
+    "{space}: {n:,} damaged lines, first {file} at byte {offset}: {problem}": (
+        "{space}: 壊れた行が {n:,} 行。最初は {file} の {offset} バイト目: {problem}"
+    ),
+    "{engine}, sound": "{engine}、健全",
+    "none, as configured: recall goes by words alone": "なし（設定どおり）。語の一致だけで思い出します",
+    "not installed: recall goes by words alone": "入っていません。語の一致だけで思い出します",
+    "the newest event is from {at}, which is still to come": "最新の出来事が未来の日時（{at}）です",
+    "{hosts}: the launcher is missing or calls another environment": (
+        "{hosts}: 起動用ファイルがないか、別の環境を呼んでいます"
+    ),
+    "a fact told in one session came back in the next": "前の会話で伝えたことを、次の会話で思い出せました",
+    "{kinds} runs the cycle every night; the last one was {hours:.0f} hours ago": (
+        "{kinds} が毎晩実行します。前回は {hours:.0f} 時間前"
+    ),
+    "{kinds} runs the cycle every night; there was none yet": (
+        "{kinds} が毎晩実行します。まだ一度もありません"
+    ),
+    "{kinds} was told to run the cycle, but is not switched on": (
+        "{kinds} に書き込み済みですが、有効になっていません"
+    ),
+    "nothing is scheduled; the worker does it when a program calls; the last one was {hours:.0f} hours ago": (
+        "予約はありません。プログラムから呼ばれたときに作業係が行います。前回は {hours:.0f} 時間前"
+    ),
+    "nothing is scheduled; the worker does it when a program calls; there was none yet": (
+        "予約はありません。プログラムから呼ばれたときに作業係が行います。まだ一度もありません"
+    ),
+    "nothing runs the cycle; the last one was {hours:.0f} hours ago": (
+        "実行するものがありません。前回は {hours:.0f} 時間前"
+    ),
+    "nothing runs the cycle; there was none yet": "実行するものがありません。まだ一度もありません",
+}
+
+ADVICE = {
+    "make room": "空きを作ってください",
+    "restore a backup, or `nagori rebuild --accept-damage`": (
+        "バックアップから復元するか、nagori rebuild --accept-damage を実行してください"
+    ),
+    "set the clock of this machine": "このコンピューターの時計を合わせてください",
+}
+
+
+def said(finding: Finding, language: str) -> tuple[str, str, str]:
+    """Name, detail and advice in a language. What is a value or a command is the same in both."""
+    if language != "ja":
+        return finding.name, finding.detail, finding.advice
+    detail = SEEN.get(finding.template, finding.template).format(**finding.values)
+    return NAMES.get(finding.name, finding.name), detail, ADVICE.get(finding.advice, finding.advice)

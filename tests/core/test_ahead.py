@@ -1,0 +1,155 @@
+"""The nights to come: the same as planning every row every night, and days counted in one pass."""
+
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nagori.core.ahead import after, nights_ahead
+from nagori.core.cycle import DAY, Census, LifeRow, Rules, life_row, plan_cycle
+from nagori.core.decay import Retention
+from nagori.core.fold import Event, fold
+from nagori.core.life import Archive, Capacity, Compression
+from nagori.core.model import Emotion, Level, Memory, Text, micros
+from nagori.core.populations import PLACES, Tally, place_of
+from nagori.core.values import replace
+
+NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)
+MOMENT = micros(NOW) or 0
+TIGHT = Rules(
+    compression=Compression(min_population=4),
+    archive=Archive(auto_delete_enabled=True, retention_days=30, grace_days=5),
+    capacity=Capacity(limit=20),
+)
+LAWS = [Rules(), TIGHT, Rules(retention=Retention(law="weekly"), compression=Compression(min_population=4))]
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> list[LifeRow]:
+    ago = st.integers(0, 200 * DAY).map(lambda n: MOMENT - n)
+    maybe = st.none() | ago
+    made = []
+    for number in range(draw(st.integers(0, 24))):
+        level = draw(st.sampled_from(list(Level)))
+        archived = level is Level.ARCHIVED
+        fields = {
+            "id": f"m{number}",
+            "version": 1,
+            "level": level,
+            "created": draw(ago),
+            "anchor": draw(ago),
+            "intensity": draw(st.floats(0, 100)),
+            "coefficient": draw(st.floats(0.7, 1.0)),
+            "recalls": draw(st.integers(0, 3)),
+            "protected": draw(st.booleans()),
+            "recalled_at": draw(maybe),
+            "strengthened_at": draw(maybe),
+            "archived_at": draw(ago) if archived else None,
+            "keep_until": draw(st.none() | st.integers(0, 9).map(lambda n: MOMENT + n * DAY)),
+            "revival_at": draw(maybe) if archived else None,
+            "full": draw(st.booleans()),
+        }
+        made.append(LifeRow(**fields))
+    return made
+
+
+def plainly(rows: list[LifeRow], rules: Rules, nights: int) -> list[list[tuple[str, str]]]:
+    """Every row is looked at every night."""
+    here = {row.id: row for row in rows}
+    told = []
+    for number in range(1, nights + 1):
+        now = NOW + timedelta(days=number)
+        levels = Counter(Level(row.level) for row in here.values() if not row.protected)
+        census = Census(dict(levels), sum(row.protected for row in here.values()))
+        before = {id: PLACES[row.level - 1] for id, row in here.items()}
+        for step in plan_cycle(list(here.values()), census, rules, now).steps:
+            new = after(here.pop(step.id), step, now)
+            here |= {new.id: new} if new else {}
+        stands = {id: PLACES[here[id].level - 1] if id in here else "forgotten" for id in before}
+        told.append(sorted((id, place) for id, place in stands.items() if place != before[id]))
+    return told
+
+
+@pytest.mark.parametrize("rules", LAWS)
+@settings(max_examples=50)
+@given(rows())
+def test_looking_only_at_who_wakes_gives_the_same_nights(rules: Rules, some: list[LifeRow]) -> None:
+    ahead = [sorted(moves) for moves in nights_ahead(some, rules, NOW, 45)]
+    assert ahead == plainly(some, rules, 45)
+
+
+def memory() -> Memory:
+    texts = {Level.FULL: Text("", "tea"), Level.TRACE: Text("", "tea")}
+    return Memory("m", NOW, NOW, texts, emotion=Emotion(40), coefficient=0.9)
+
+
+@pytest.mark.parametrize(
+    ("act", "type", "data"),
+    [
+        ("strengthen", "strengthened", {"anchor": NOW.isoformat(), "coefficient": 0.95}),
+        ("fade", "faded", {"level": 2, "text": {"trigger": "", "content": "t"}}),
+        ("archive", "archived", {"reason": "score"}),
+        ("revive", "revived", {"anchor": NOW.isoformat()}),
+        ("postpone", "postponed", {}),
+        ("purge", "purged", {}),
+        ("forget", "forgotten", {}),
+    ],
+)
+def test_a_row_changes_as_its_memory_does(act: str, type: str, data: dict[str, object]) -> None:
+    from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Step
+
+    later = NOW + timedelta(days=9)
+    data |= {
+        "until": (later + timedelta(microseconds=POSTPONED)).isoformat(),
+        "keep_until": (later + timedelta(microseconds=AGAIN_AFTER)).isoformat(),
+    }
+    level = {"fade": Level.SUMMARY, "archive": Level.ARCHIVED, "revive": Level.TRACE}.get(act)
+    step = Step("m", 1, act, "why", level=level, anchor=NOW, coefficient=0.95)
+    told = fold([Event(type, later, data, "m")], {"m": memory()}).memories["m"]
+    assert after(life_row(memory()), step, later) == (None if told.forgotten else life_row(told))
+
+
+# --- counting
+
+
+def day(n: int) -> date:
+    return date(2026, 6, n)
+
+
+def counted(tally: Tally, first: date) -> list[tuple[int, dict[str, int]]]:
+    return [(on.day, {name: n for name, n in counts.items() if n}) for on, counts in tally.days(first)]
+
+
+def test_every_day_is_told_also_those_on_which_nothing_happened() -> None:
+    tally = Tally(day(5))
+    tally.take([(day(1), "a", "full"), (day(1), "b", "full"), (day(3), "a", "trace"), (day(4), "a", "trace")])
+    assert counted(tally, tally.first) == [
+        (1, {"full": 2}),
+        (2, {"full": 2}),
+        (3, {"full": 1, "trace": 1}),
+        (4, {"full": 1, "trace": 1}),
+        (5, {"full": 1, "trace": 1}),
+    ]
+    assert counted(tally, day(4))[0] == (4, {"full": 1, "trace": 1})
+
+
+def test_a_clock_that_ran_ahead_hides_nothing_and_counts_nobody_twice() -> None:
+    tally = Tally(day(5))
+    tally.take([(day(4), "a", "full"), (day(2), "a", "summary"), (day(2), "b", "full"), (day(9), "b", None)])
+    assert counted(tally, day(2)) == [
+        (2, {"full": 1}),
+        (3, {"full": 1}),
+        (4, {"summary": 1, "full": 1}),
+        (5, {"summary": 1}),
+    ]
+
+
+def test_nothing_yet_is_one_empty_day() -> None:
+    assert counted(Tally(day(5)), Tally(day(5)).first) == [(5, {})]
+
+
+def test_a_memory_stands_at_its_level_until_it_is_forgotten() -> None:
+    assert place_of(replace(memory(), level=Level.ARCHIVED)) == "archived"
+    assert place_of(replace(memory(), forgotten_at=NOW)) == "forgotten"
