@@ -31,7 +31,7 @@ from nagori.services.link import link_new
 from nagori.services.remember import embed
 from nagori.services.upkeep import embed_missing
 
-AT_ONCE = 100  # steps of one write: short enough that nobody waits for it
+AT_ONCE = 250  # steps of one write: short enough that nobody waits long for it
 LEASE = "cycle.lock"
 LAST = "cycle.last"
 
@@ -120,7 +120,7 @@ def note_time(parts: Parts, space: Space) -> None:
 def _do(parts: Parts, space: Space, steps: Sequence[Step], night: Night) -> None:
     """One handful of steps: words and vectors first, then one write."""
     seen = parts.store.look(space, [step.id for step in steps])
-    after = dict(seen)
+    after, twice = dict(seen), Counter(step.id for step in steps)
     events: list[Event] = []
     for step in steps:
         memory = after.get(step.id)
@@ -128,11 +128,14 @@ def _do(parts: Parts, space: Space, steps: Sequence[Step], night: Night) -> None
             night.left.append(step.id)
             continue
         event = _event(memory, step, night)
-        after |= fold([event], after).memories
+        if twice[step.id] > 1 or parts.embedder:  # otherwise nobody asks what became of it
+            after |= fold([event], after).memories
         events.append(event)
         night.steps_on[step.id] += 1
-    changed = [memory for id, memory in after.items() if memory.digest != seen[id].digest]
-    vectors = embed(parts, Scope(tenant=space[0], user=space[1]), changed)
+    vectors = {}
+    if parts.embedder:
+        changed = [memory for id, memory in after.items() if memory.digest != seen[id].digest]
+        vectors = embed(parts, Scope(tenant=space[0], user=space[1]), changed)
 
     def decide() -> list[Event]:
         known = parts.store.look(space, list(seen))
