@@ -1,9 +1,12 @@
-"""What a night costs: `python -m bench.cycle [--sizes 10000,100000] [--json FILE]`.
+"""What a night costs: `python -m bench.cycle [--sizes 10000,100000,1000000] [--links 1000000] [--floor]`.
 
-A store is filled with memories of all ages, one long night brings it into order, then a day passes and a
-normal night is measured: planning, writing (without vectors and without a language model), the longest
-write. Beside it the documents' own way is timed in the same run: every memory read, scored and written back,
-row by row.
+A store of memories of all ages awaits a normal night: a day has passed since the last one, with new memories
+and with recalls (`bench/filling.py`). Measured are planning and writing, without vectors and without a
+language model, the longest write and the longest lock. Beside it the documents' own way is timed in the same
+run: every memory read, scored and written back, row by row.
+
+`--floor` tells what is SQLite's share: the statements of the same night, written down and given to SQLite
+again by themselves. `--links` measures the ties of new memories (`bench/ties.py`).
 """
 
 from __future__ import annotations
@@ -13,68 +16,55 @@ import random
 import sqlite3
 import tempfile
 import time
-from collections.abc import Sequence
-from datetime import timedelta
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from bench.data import sentences
+import apsw
+
+from bench import filling, ties
+from bench.measure import ROOT
 from bench.report import header, machine, number, python, table, write_json
-from nagori import Category, Config, Draft, Emotion, Kind, Nagori, __version__
-from nagori.core.life import Capacity
-from nagori.testing import FrozenClock
+from nagori import Nagori, __version__
+from nagori.stores.sqlite import connect
 
 SIZES = (10_000, 100_000)
-DAYS = 120
 ROW_BY_ROW = 10_000  # the documents' way is measured on so many
-
-
-def filled(folder: Path, clock: FrozenClock, size: int) -> Nagori:
-    """Memories of four months, as different as people's."""
-    dice, born = random.Random(1), clock.now()
-    config = Config(capacity=Capacity(limit=10 * size))  # fading is measured, not a full store
-    memory = Nagori.open(folder, config=config, clock=clock, embedder=None)
-    kinds, categories = [Kind.EPISODE] * 6 + [Kind.FACT, Kind.DECISION, Kind.LESSON], list(Category)
-    drafts = (
-        Draft(
-            text,
-            kind=dice.choice(kinds),
-            category=dice.choice(categories),
-            emotion=Emotion(dice.uniform(5, 95)),
-            created=born - timedelta(days=dice.uniform(0, DAYS)),
-        )
-        for text, _, _ in islice(sentences(1), size)
-    )
-    memory.remember_many(drafts)
-    return memory
+CACHE = ROOT / "out" / "bench-stores"
 
 
 class Watched:
-    """A store whose commits are timed."""
+    """A store and a journal whose commits and locks are timed."""
 
-    def __init__(self, store: Any) -> None:
-        self.store, self.longest = store, 0.0
+    def __init__(self, part: Any) -> None:
+        self.part, self.longest = part, 0.0
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.store, name)
+        return getattr(self.part, name)
 
     def commit(self, *arguments: Any) -> None:
+        with self._timed():
+            self.part.commit(*arguments)
+
+    @contextmanager
+    def locked(self, space: Any) -> Iterator[None]:
+        with self.part.locked(space), self._timed():
+            yield
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
         begun = time.perf_counter()
-        self.store.commit(*arguments)
+        yield
         self.longest = max(self.longest, time.perf_counter() - begun)
 
 
-def measured(size: int, work: Path) -> dict[str, float]:
-    clock = FrozenClock()
-    with filled(work / str(size), clock, size) as memory:
-        memory.cycle()
-        for _ in range(2):
-            clock.forward(days=1)
-            memory.cycle()
-        clock.forward(days=1)
-        parts = memory.parts
-        parts.ledger.store = watched = Watched(parts.store)  # type: ignore[assignment]
+def measured(size: int, cache: Path, work: Path, lines: int = 1, floor: bool = False) -> dict[str, float]:
+    with evening(size, cache, work / "night", lines) as memory:
+        ledger = memory.parts.ledger
+        ledger.store = store = Watched(ledger.store)  # type: ignore[assignment]
+        ledger.journal = journal = Watched(ledger.journal)  # type: ignore[assignment]
         begun = time.process_time()
         plan = memory.plan()
         planned = time.process_time()
@@ -82,15 +72,53 @@ def measured(size: int, work: Path) -> dict[str, float]:
         done = time.process_time()
         again = memory.cycle()
         assert not again.plan.steps
-    return {
+    figures = {
         "memories": size,
         "steps": night.done,
-        "share": 100 * night.done / size,
+        "share_%": 100 * night.done / size,
         "plan_s": planned - begun,
         "write_s": done - planned,
-        "longest_write_s": watched.longest,
         "us_a_step": 1e6 * (done - planned) / max(1, night.done),
+        "longest_write_s": store.longest,
+        "longest_lock_s": journal.longest,
     }
+    return figures | ({"sqlite_s": sqlite_alone(size, cache, work, lines)} if floor else {})
+
+
+def evening(size: int, cache: Path, work: Path, lines: int) -> Nagori:
+    """A store that awaits its night: a copy, so that every night is the same one."""
+    stem = f"{__version__}-{size}-{lines}"
+    folder = filling.kept(cache, work, stem, lambda folder: filling.filled(folder, size, lines))
+    return filling.opened(folder, size, filling.evening())
+
+
+def sqlite_alone(size: int, cache: Path, work: Path, lines: int) -> float:
+    """CPU of a night's statements, without the program that thinks them out."""
+    said: list[tuple[str, Any]] = []
+    with evening(size, cache, work / "traced", lines) as memory:
+        plan = memory.plan()
+        memory.parts.store._connection().exec_trace = lambda _, sql, values: (
+            said.append((sql, values)) is None
+        )
+        memory.cycle(plan)
+        path = memory.parts.store.path
+    with evening(size, cache, work / "alone", lines) as memory:
+        copy = memory.parts.store.path
+    assert copy != path
+    db = connect(copy)
+    begun = time.process_time()
+    for sql, run in groupby(said, key=lambda each: each[0]):
+        say(db, sql, [values or () for _, values in run])
+    db.close()
+    return time.process_time() - begun
+
+
+def say(db: apsw.Connection, sql: str, values: Sequence[Any]) -> None:
+    if sql.lstrip().upper().startswith(("SELECT", "PRAGMA")):
+        for each in values:
+            db.execute(sql, each).fetchall()
+    else:
+        db.executemany(sql, values)
 
 
 def row_by_row(work: Path, size: int = ROW_BY_ROW) -> float:
@@ -117,25 +145,48 @@ def row_by_row(work: Path, size: int = ROW_BY_ROW) -> float:
     return time.process_time() - begun
 
 
+def tell(figures: Sequence[dict[str, float]]) -> None:
+    if figures:
+        names = list(figures[0])
+        print(table(names, [[number(each[name]) for name in names] for each in figures], ()), end="\n\n")
+
+
+def sizes(said: str) -> list[int]:
+    return [int(size) for size in said.split(",") if size]
+
+
 def main(given: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.cycle")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="how many memories, with commas")
+    parser.add_argument("--links", default="", help="tie new memories to so many others, with commas")
+    parser.add_argument("--new", type=int, default=ties.NEW, help="how many are new, for --links")
+    parser.add_argument("--lines", type=int, default=1, help="sentences of a memory")
+    parser.add_argument("--floor", action="store_true", help="measure SQLite's share by itself too")
+    parser.add_argument("--cache", type=Path, default=CACHE, help="where filled stores are kept")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     options = parser.parse_args(given)
-    with tempfile.TemporaryDirectory(prefix="nagori-bench-") as folder:
+    options.cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="nagori-bench-", dir=options.cache) as folder:
         work = Path(folder)
-        head = {"machine": machine(work), "python": python(), "nagori": __version__}
+        sqlite = f"SQLite {apsw.sqlite_lib_version()}"
+        head = {"machine": machine(work), "python": f"{python()}, {sqlite}", "nagori": __version__}
         slow = row_by_row(work)
-        figures = [measured(int(size), work) for size in options.sizes.split(",")]
-    names = list(figures[0])
+        nights = [
+            measured(size, options.cache, work / str(size), options.lines, options.floor)
+            for size in sizes(options.sizes)
+        ]
+        links = [ties.measured(size, options.cache, work, options.new) for size in sizes(options.links)]
     print("\n".join(header(head)), "", sep="\n")
-    print(table(names, [[number(each[name]) for name in names] for each in figures], ()))
-    print(f"\nrow by row, {ROW_BY_ROW:,} memories, scores only: {slow:.2f} s CPU")
-    ours = next((f for f in figures if f["memories"] == ROW_BY_ROW), None)
-    if ours:
-        print(f"ratio to planning the same number: {slow / ours['plan_s']:.0f}x")
+    tell(nights)
+    print(f"row by row, {ROW_BY_ROW:,} memories, scores only: {slow:.2f} s CPU")
+    for ours in (night for night in nights if night["memories"] == ROW_BY_ROW):
+        whole = slow / (ours["plan_s"] + ours["write_s"])
+        print(f"ratio to planning the same number: {slow / ours['plan_s']:.0f}x, with writing: {whole:.0f}x")
+    if links:
+        print("\nties of new memories; vectors are drawn (unit vectors around centres), not computed:")
+        tell(links)
     if options.json:
-        write_json(options.json, {"figures": figures, "row_by_row_s": slow, **head})
+        write_json(options.json, {"figures": nights, "links": links, "row_by_row_s": slow, **head})
 
 
 if __name__ == "__main__":

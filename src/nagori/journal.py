@@ -319,15 +319,10 @@ def _heard(said: dict[str, Any], seq: int) -> Event:
 def _places(events: Sequence[Event], segment: int, begin: int, end: int) -> list[Placed]:
     """Where the events of a line stand. Whoever stops inside a bundle comes back to the line's beginning,
     and goes on after the event he had."""
-    last = events[-1].seq
-    return [
-        Placed(
-            event,
-            Cursor(segment, begin, event.seq - 1),
-            Cursor(segment, end if event.seq == last else begin, event.seq),
-        )
-        for event in events
-    ]
+    between = [Cursor(segment, begin, event.seq) for event in events[:-1]]
+    begins = [Cursor(segment, begin, events[0].seq - 1), *between]
+    ends = [*between, Cursor(segment, end, events[-1].seq)]
+    return [Placed(*each) for each in zip(events, begins, ends, strict=True)]
 
 
 def folder_name(name: str) -> str:

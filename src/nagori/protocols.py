@@ -174,6 +174,19 @@ class Store(Protocol):
         """The k nearest by cosine, best first. InvalidInput for a wrong dimension or a NaN."""
         ...
 
+    def nearest_many(
+        self,
+        scope: Scope,
+        vectors: Sequence[bytes],
+        model: str,
+        k: int,
+        least: float,
+        filter: Filter = ...,
+    ) -> list[list[Hit]]:
+        """`nearest` for each of `vectors`, of those with a cosine of `least` or more; which ones of several
+        that are equally near is left open. Made for a thousand at once."""
+        ...
+
     def evidence(
         self,
         scope: Scope,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.core.values import Value, batched, fields_of, fresh, replace
+from nagori.core.values import Value, batched, fields_of, fresh, made, replace
 
 
 class Point(Value, order=True):
@@ -74,6 +74,11 @@ def test_a_replaced_value_is_checked_like_a_new_one() -> None:
     assert replace(Point(1), y=5) == Point(1, 5)
     with pytest.raises(ValueError, match="-1"):
         replace(Positive(1), n=-1)
+
+
+def test_a_value_made_of_its_fields_is_not_checked_again() -> None:
+    assert made(Point, {"x": 1, "y": 5}) == Point(1, 5)
+    assert made(Positive, {"n": -1}).n == -1
 
 
 def test_things_come_in_batches() -> None:

@@ -91,6 +91,8 @@ def _width(text: str) -> float:
 
 def _summary(text: str, feeling: float) -> str:
     """What was cut is looked at once more, so that a summary of a summary is the summary itself."""
+    if not text:
+        return text
     short, final = _once(text, feeling)
     while len(short) < len(text) and not final:
         text = short
@@ -232,6 +234,8 @@ def _beside(worth: Sequence[float], low: int, high: int) -> list[int]:
 
 def _trace(text: str, feeling: float, tag: str) -> str:
     """Keywords in the order in which they were said, never longer than what they stand for."""
+    if not text:
+        return text
     plain = _plain(text)
     words = telling(plain, feeling)
     room = min(KEYWORD_CHARACTERS, len(text))
@@ -253,19 +257,16 @@ def _ranked(words: Sequence[Telling]) -> list[Telling]:
 
 def _fitting(words: Iterable[Telling], room: int) -> list[Telling]:
     """As many as there is room for, each told once."""
-    kept: dict[str, Telling] = {}
+    kept: list[Telling] = []
+    told, alone = "", set[str]()
     for word in words:
         key = word.text.casefold()
         if len(kept) == KEYWORDS:
             break
-        if len(word.text) <= room and not _is_told(key, kept):
-            kept[key] = word
+        # Is it part of another keyword? `16` is not told by `2016`, but 健診 is by 健診結果.
+        if len(word.text) <= room and not (key in alone if key.isascii() else key in told):
+            kept.append(word)
+            told = f"{told}\n{key}"
+            alone.update((key, *key.split()))
             room -= len(word.text) + 2
-    return list(kept.values())
-
-
-def _is_told(key: str, kept: Iterable[str]) -> bool:
-    """Is it part of another keyword? `16` is not told by `2016`, but 健診 is by 健診結果."""
-    if key.isascii():
-        return any(key in other.split() for other in kept)
-    return any(key in other for other in kept)
+    return kept

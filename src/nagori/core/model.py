@@ -204,6 +204,9 @@ class Turn(Value):
         object.__setattr__(self, "role", one_of(Trust, self.role, "turn.role"))
 
 
+_DEEPEST_FIRST = (Level.TRACE, Level.SUMMARY, Level.FULL)
+
+
 class Memory(Value):
     """One memory. `version` counts its changes: whoever computes outside a lock compares it."""
 
@@ -244,9 +247,9 @@ class Memory(Value):
     @property
     def text(self) -> Text:
         """What is left at the present level: an archived memory shows its deepest trace [E6]."""
-        for level in range(min(self.level, Level.TRACE), 0, -1):
-            if Level(level) in self.texts:
-                return self.texts[Level(level)]
+        for level in _DEEPEST_FIRST:
+            if level <= self.level and level in self.texts:
+                return self.texts[level]
         raise InvalidInput("memory.texts", f"{self.id} has no text")
 
     @property
@@ -335,6 +338,8 @@ def utc(moment: datetime, name: str = "time") -> datetime:
     """`moment` in UTC; naive ones are refused, because guessing a zone loses an hour twice a year."""
     if not isinstance(moment, datetime):
         raise InvalidInput(name, f"{moment!r} is not a datetime")
+    if moment.tzinfo is UTC:
+        return moment
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise InvalidInput(name, "a time without a zone; give it one, e.g. datetime.now().astimezone()")
     return moment.astimezone(UTC)

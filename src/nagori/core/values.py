@@ -59,6 +59,7 @@ class Value:
     _defaults: dict[str, Any] = {}  # noqa: RUF012 - filled once a class, never changed
     _made: dict[str, Callable[[], Any]] = {}  # noqa: RUF012
     _knobs: dict[str, Knob] = {}  # noqa: RUF012
+    _checks: bool = False
 
     def __init_subclass__(cls, *, frozen: bool = True, order: bool = False) -> None:
         own = [name for name in cls.__annotations__ if not name.startswith("_")]
@@ -67,21 +68,25 @@ class Value:
         for name in own:
             if name in cls.__dict__:
                 _take_default(cls, name, cls.__dict__[name])
+        cls._checks = cls.__post_init__ is not Value.__post_init__
         if not frozen:
             cls.__setattr__ = object.__setattr__  # type: ignore[method-assign,assignment]
         if order:
             setattr(cls, "__lt__", _before)  # noqa: B010 - a type checker knows it already
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        fields = self.__dict__
-        fields.update(self._defaults)
-        for name, make in self._made.items():
-            fields[name] = make()
-        fields.update(zip(self._names, values, strict=False))
-        fields.update(named)
-        if len(fields) != len(self._names) or len(values) > len(self._names):
+        fields, names = self.__dict__, self._names
+        if len(values) != len(names):
+            fields.update(self._defaults)
+            for name, make in self._made.items():
+                fields[name] = make()
+        fields.update(zip(names, values))  # noqa: B905 - a night makes hundreds of thousands; counted below
+        if named:
+            fields.update(named)
+        if len(fields) != len(names) or len(values) > len(names):
             _complain(self, values, named)
-        self.__post_init__()
+        if self._checks:
+            self.__post_init__()
 
     def __post_init__(self) -> None:
         """Checks, in classes that have any."""
@@ -114,6 +119,13 @@ def replace(value: Some, **changes: Any) -> Some:
     other.__dict__.update(changes)
     other.__post_init__()
     return other
+
+
+def made(kind: type[Some], fields: dict[str, Any]) -> Some:
+    """The value of these fields, all of them, which were checked when they were kept: not checked again."""
+    value = object.__new__(kind)
+    value.__dict__.update(fields)
+    return value
 
 
 def batched(items: Iterable[Made], size: int) -> Iterator[list[Made]]:

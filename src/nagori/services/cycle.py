@@ -31,7 +31,7 @@ from nagori.services.remember import embed
 from nagori.services.shorten import Shortener
 from nagori.services.upkeep import embed_missing
 
-AT_ONCE = 100  # steps of one write: short enough that nobody waits for it
+AT_ONCE = 250  # steps of one write: short enough that nobody waits long for it
 LAST = "cycle.last"
 
 
@@ -116,7 +116,7 @@ def _do(
     seen = parts.store.look(space, [step.id for step in steps])
     if model:
         _write_shorter(model, steps, seen, night)
-    after = dict(seen)
+    after, twice = dict(seen), Counter(step.id for step in steps)
     events: list[Event] = []
     for step in steps:
         memory = after.get(step.id)
@@ -127,11 +127,14 @@ def _do(
             night.left.append(step.id)
             continue
         event = _event(memory, step, night)
-        after |= fold([event], after).memories
+        if twice[step.id] > 1 or parts.embedder:  # otherwise nobody asks what became of it
+            after |= fold([event], after).memories
         events.append(event)
         night.steps_on[step.id] += 1
-    changed = [memory for id, memory in after.items() if memory.digest != seen[id].digest]
-    vectors = embed(parts, Scope(tenant=space[0], user=space[1]), changed)
+    vectors = {}
+    if parts.embedder:
+        changed = [memory for id, memory in after.items() if memory.digest != seen[id].digest]
+        vectors = embed(parts, Scope(tenant=space[0], user=space[1]), changed)
 
     def decide() -> list[Event]:
         known = parts.store.look(space, list(seen))

@@ -1,8 +1,8 @@
 """Ties that nobody drew: memories of one topic find each other at night [E16].
 
-Only what is new or has new words since the last time is compared, with all others, through the store's own
-search. A cosine means different things to different models, so the threshold is taken between "nothing in
-common" (which the model tells) and "the same".
+Only what is new or has new words since the last time is compared with all others, many at once: the store
+goes through its vectors once for all of them. A cosine means different things to different models, so the
+threshold is taken between "nothing in common" (which the model tells) and "the same".
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from nagori.parts import Parts
 
 FILE = "linked.json"
 NEW_WORDS = frozenset({"formed", "imported", "edited", "faded", "restored"})
-AT_ONCE = 100
+AT_ONCE = 1_000  # memories compared in one walk over all
+WRITTEN = 250  # ties of one write: nobody waits long for it
 MOST = 5_000  # memories compared in one night; the others wait for the next
 
 
@@ -31,8 +32,8 @@ def link_new(parts: Parts, space: Space) -> int:
     made = 0
     ids, end = _changed(parts, space)
     for bundle in batched(ids, AT_ONCE):
-        events = list(_ties(parts, space, bundle))
-        made += len(parts.ledger.write(space, lambda events=events: events))  # type: ignore[misc]
+        for events in batched(_ties(parts, space, bundle), WRITTEN):
+            made += len(parts.ledger.write(space, lambda events=events: events))  # type: ignore[misc]
     _save(parts, space, end)
     return made
 
@@ -41,10 +42,12 @@ def _ties(parts: Parts, space: Space, ids: Sequence[str]) -> Iterator[Event]:
     """New ties of these memories, the newer one to the older; none has more than it may."""
     scope, limit = Scope(tenant=space[0], user=space[1]), parts.config.relations.max_relations_per_memory
     memories = [m for m in parts.store.get(scope, ids) if not (m.forgotten or m.archived)]
-    known = set(parts.store.relations(scope, [memory.id for memory in memories]))
+    alike = _alike(parts, scope, memories)
+    everyone = {memory.id for memory in memories} | {other.id for each in alike.values() for other in each}
+    known = set(parts.store.relations(scope, sorted(everyone)))
     ties = Counter(end for relation in known for end in (relation.source, relation.target))
     for memory in memories:
-        for other in _like(parts, scope, memory):
+        for other in alike[memory.id]:
             new, old = (memory, other) if _age(memory) > _age(other) else (other, memory)
             tie = Relation(new.id, old.id, RelationType.SAME_TOPIC)
             if tie in known or max(ties[new.id], ties[old.id]) >= limit:
@@ -59,18 +62,21 @@ def _age(memory: Memory) -> tuple[object, str]:
     return (memory.created, memory.id)
 
 
-def _like(parts: Parts, scope: Scope, memory: Memory) -> list[Memory]:
-    """The memories that speak of the same, most alike first."""
+def _alike(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, list[Memory]]:
+    """For each memory those that speak of the same, most alike first."""
     embedder, rules = parts.embedder, parts.config.relations
     assert embedder is not None
-    vector = parts.store.vectors_of(scope.space, embedder.model, [memory.digest]).get(memory.digest)
-    if vector is None:
-        return []
+    digests = {memory.id: memory.digest for memory in memories}
+    vectors = parts.store.vectors_of(scope.space, embedder.model, list(digests.values()))
     nothing, _ = embedder.unrelated
     least = nothing + rules.auto_link_similarity_threshold * (1 - nothing)
-    near = parts.store.nearest(scope, vector, embedder.model, rules.max_relations_per_memory + 1)
-    ids = [hit.id for hit in near if hit.score >= least and hit.id != memory.id]
-    return parts.store.get(scope, ids)
+    asked = [id for id, digest in digests.items() if digest in vectors]
+    questions = [vectors[digests[id]] for id in asked]
+    most = rules.max_relations_per_memory + 1  # itself is among them
+    near = parts.store.nearest_many(scope, questions, embedder.model, most, least)
+    ids = {id: [hit.id for hit in hits if hit.id != id] for id, hits in zip(asked, near, strict=True)}
+    others = {m.id: m for m in parts.store.get(scope, sorted({id for each in ids.values() for id in each}))}
+    return {id: [others[other] for other in ids.get(id, ()) if other in others] for id in digests}
 
 
 # --- how far we are -------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """What SQLite tells the cycle: counts, what is due, and the weakest of a level.
 
 Strength is computed inside the query, from the same numbers as `core.decay` and to the same result, so that a
-night reads a few thousand rows of a million and not all of them.
+night reads a few thousand rows of a million and not all of them. A space is a range of keys, walked in the
+order in which its rows lie: by an index of the space it would be a jump for every memory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import apsw
 from nagori.core.cycle import DAY, Census, LifeRow, Rules
 from nagori.core.decay import DAYS_A_WEEK, FULL_SCALE
 from nagori.core.model import Level, micros
+from nagori.stores._search import keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,14 +25,19 @@ _ROW = (
     "m.id, m.version, m.level, m.created, m.anchor, m.intensity, m.coefficient, m.recalls, m.protected,"
     " m.recalled_at, m.strengthened_at, m.archived_at, m.keep_until, m.revival_at"
 )
-_ALIVE = "m.space = :space AND m.forgotten_at IS NULL"
+_ALIVE = "m.key BETWEEN :first AND :last AND m.forgotten_at IS NULL"
 
 
 def census(db: apsw.Connection, number: int | None) -> Census:
-    sql = f"SELECT m.level, m.protected, count(*) FROM memory m WHERE {_ALIVE} GROUP BY 1, 2"
-    rows: list[Any] = db.execute(sql, {"space": number}).fetchall()
-    levels = {Level(level): count for level, protected, count in rows if not protected}
-    return Census(levels, sum(count for _, protected, count in rows if protected))
+    counted = ", ".join(f"sum(m.level = {level:d} AND NOT m.protected)" for level in Level)
+    sql = f"SELECT sum(m.protected), {counted} FROM memory m WHERE {_ALIVE}"
+    rows: list[Any] = db.execute(sql, _space(number)).fetchall()
+    protected, *counts = rows[0]
+    return Census({level: n for level, n in zip(Level, counts, strict=True) if n}, protected or 0)
+
+
+def _space(number: int | None) -> dict[str, Any]:
+    return dict(zip(("first", "last"), keys(number), strict=True))
 
 
 def due(db: apsw.Connection, number: int | None, rules: Rules, now: datetime) -> list[LifeRow]:
@@ -38,7 +45,7 @@ def due(db: apsw.Connection, number: int | None, rules: Rules, now: datetime) ->
     levels = rules.levels
     archive = rules.archive
     values |= {
-        "space": number,
+        **_space(number),
         "full": levels.level1_threshold,
         "summary": levels.level2_threshold,
         "trace": levels.level3_threshold,
@@ -66,7 +73,7 @@ def weakest(
     sql = f"""
         SELECT {_ROW}, 1 FROM memory m WHERE {_ALIVE} AND m.level = :level AND NOT m.protected
         ORDER BY {strength}, m.created, m.recalls, m.id LIMIT :n"""
-    rows = db.execute(sql, values | {"space": number, "level": int(level), "n": n}).fetchall()
+    rows = db.execute(sql, values | _space(number) | {"level": int(level), "n": n}).fetchall()
     return [LifeRow(*row) for row in rows]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import apsw
 
 from nagori.core.bookkeeping import Vector
-from nagori.core.model import Filter, Hit, Memory, Scope, micros
+from nagori.core.model import Filter, Hit, Scope, micros
 from nagori.core.text import fts_query
 from nagori.core.values import Value
 from nagori.stores._rows import ask
@@ -155,10 +155,16 @@ def by_vector(
     db: apsw.Connection, scope: Scope, number: int | None, vector: bytes, model: Model, k: int, filter: Filter
 ) -> list[Hit]:
     """Cosine, exact: over everything, or over a shortlist when there is very much."""
-    near = dict(nearest_keys(db, scope, number, vector, model, k, filter))
+    return named(db, [nearest_keys(db, scope, number, vector, model, k, filter)])[0]
+
+
+def named(db: apsw.Connection, found: Sequence[Sequence[tuple[int, float]]]) -> list[list[Hit]]:
+    """Keys and scores as hits, the best first."""
+    every = {key for near in found for key, _ in near}
     sql = "SELECT m.key, m.id FROM json_each(?) CROSS JOIN memory m ON m.key = value"
-    hits = [Hit(id, near[key]) for key, id in ask(db, sql, (json.dumps(list(near)),))]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+    ids = dict(ask(db, sql, (json.dumps(list(every)),)))
+    hits = [[Hit(ids[key], score) for key, score in near if key in ids] for near in found]
+    return [sorted(each, key=lambda hit: (-hit.score, hit.id)) for each in hits]
 
 
 def nearest_keys(
@@ -185,7 +191,16 @@ def _scan(
 def _shortlist(
     db: apsw.Connection, scope: Scope, number: int | None, vector: bytes, model: Model, n: int, filter: Filter
 ) -> list[int]:
-    """Keys of the memories meant whose bits agree best. Who may see them is written beside the bits."""
+    """Keys of the memories meant whose bits agree best."""
+    where, values = meant_by_bits(scope, number, filter)
+    sql = f"""
+        SELECT b.key FROM {model.bits} b WHERE {where}
+        ORDER BY vec_distance_hamming(vec_bit(b.b), vec_quantize_binary(vec_sub(?, ?))), b.key LIMIT ?"""
+    return [key for (key,) in ask(db, sql, (*values, vector, model.center, n))]
+
+
+def meant_by_bits(scope: Scope, number: int | None, filter: Filter) -> Condition:
+    """`meant` on the table b of bits: who may see a memory is written beside them."""
     seen, values = seen_by(scope, number, "b")
     parts = [seen]
     if not filter.archived:
@@ -197,10 +212,7 @@ def _shortlist(
         wanted = " AND ".join(["m.space = ?", *narrowed])
         parts.append(f"b.key IN (SELECT m.key FROM memory m WHERE {wanted})")
         more = [number, *more]
-    sql = f"""
-        SELECT b.key FROM {model.bits} b WHERE {" AND ".join(parts)}
-        ORDER BY vec_distance_hamming(vec_bit(b.b), vec_quantize_binary(vec_sub(?, ?))), b.key LIMIT ?"""
-    return [key for (key,) in ask(db, sql, (*values, *more, vector, model.center, n))]
+    return " AND ".join(parts), (*values, *more)
 
 
 def _measure(
@@ -258,15 +270,18 @@ def put_vectors(db: apsw.Connection, model: Model, number: int, vectors: Mapping
     return len(fitting)
 
 
-def refresh_vector(db: apsw.Connection, model: Model, key: int, memory: Memory) -> None:
-    """After a memory changed: a vector of other words goes; who may see it is copied to the bits."""
-    db.execute(f"DELETE FROM {model.vectors} WHERE key = ? AND digest <> ?", (key, memory.digest))
-    if db.changes():
-        db.execute("UPDATE model SET vectors = vectors - 1 WHERE id = ?", (model.id,))
+def refresh_vectors(db: apsw.Connection, model: Model, changed: Sequence[int]) -> None:
+    """After memories changed: a vector of other words goes; who may see it is copied to the bits."""
+    if not changed:
+        return
+    these, among = (json.dumps(list(changed)),), "key IN (SELECT value FROM json_each(?))"
+    now = f"(SELECT m.digest FROM memory m WHERE m.key = {model.vectors}.key)"
+    db.execute(f"DELETE FROM {model.vectors} WHERE {among} AND digest <> {now}", these)
+    db.execute("UPDATE model SET vectors = vectors - ? WHERE id = ?", (db.changes(), model.id))
     if model.center is not None:
-        _put_bits(db, model, "m.key = ?", (key,))
+        _put_bits(db, model, f"m.{among}", these)
         db.execute(
-            f"DELETE FROM {model.bits} WHERE key = ? AND key NOT IN (SELECT key FROM {model.vectors})", (key,)
+            f"DELETE FROM {model.bits} WHERE {among} AND key NOT IN (SELECT key FROM {model.vectors})", these
         )
 
 

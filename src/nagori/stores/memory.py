@@ -138,6 +138,18 @@ class MemoryStore:
         )
         return _best(scored, k)
 
+    def nearest_many(
+        self,
+        scope: Scope,
+        vectors: Sequence[bytes],
+        model: str,
+        k: int,
+        least: float,
+        filter: Filter = ALIVE,
+    ) -> list[list[Hit]]:
+        hits = [self.nearest(scope, vector, model, k, filter) for vector in vectors]
+        return [[hit for hit in each if hit.score >= least] for each in hits]
+
     def evidence(
         self,
         scope: Scope,

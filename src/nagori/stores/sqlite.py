@@ -24,6 +24,7 @@ import apsw
 from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Space, Vector
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, RelationType, Scope, micros
 from nagori.core.relevance import Evidence
+from nagori.core.values import Value
 from nagori.errors import Conflict, StoreError
 from nagori.paths import open_private, private_dir
 from nagori.stores import _search as search
@@ -83,13 +84,13 @@ class SqliteStore:
             number, at, next_number = self._space_row(db, space)
             if at != batch.before:
                 raise Conflict(f"expected to stand at {batch.before}, but the store is at {at}")
-            known = {m.id: (key, m) for key, m in writing.rows(db, number, [m.id for m in batch.memories])}
+            known = self._known(db, number, frozenset(m.id for m in batch.memories))
             newborn = [memory for memory in batch.memories if memory.id not in known]
             models = self._all_models(db) if known else []
             # By key, the new ones last: the word index writes a piece to disk whenever a key is out of order.
-            changed = [memory for memory in batch.memories if memory.id in known]
-            changed.sort(key=lambda memory: known[memory.id][0])
-            tokens = sum(writing.change(db, models, *known[memory.id], memory) for memory in changed)
+            changes = [(*known[m.id], m) for m in batch.memories if m.id in known]
+            changes.sort(key=lambda change: change[0])
+            tokens = writing.change(db, models, changes)
             tokens += writing.add(db, number, next_number, newborn)
             next_number += len(newborn)
             writing.put_links(db, number, batch.links)
@@ -124,7 +125,9 @@ class SqliteStore:
 
     def look(self, space: Space, ids: Iterable[str]) -> dict[str, Memory]:
         with self._reading() as db:
-            return {m.id: m for _, m in writing.rows(db, self._number(db, space), ids)}
+            wanted = frozenset(ids)
+            known = self._known(db, self._number(db, space), wanted)
+            return {id: known[id][1] for id in wanted if id in known}
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
         with self._reading() as db:
@@ -163,6 +166,27 @@ class SqliteStore:
             if known is None:
                 return []
             return search.by_vector(db, scope, self._number(db, scope.space), vector, known, k, filter)
+
+    def nearest_many(
+        self,
+        scope: Scope,
+        vectors: Sequence[bytes],
+        model: str,
+        k: int,
+        least: float,
+        filter: Filter = ALIVE,
+    ) -> list[list[Hit]]:
+        from nagori.stores import _together as together  # of the night
+
+        with self._reading() as db:
+            known, number = self._model(db, model), self._number(db, scope.space)
+            for vector in vectors:
+                check_vector(vector, known.dimension if known else None)
+            if known is None or not together.pays(known, len(vectors)):
+                hits = [self.nearest(scope, vector, model, k, filter) for vector in vectors]
+                return [[hit for hit in each if hit.score >= least] for each in hits]
+            near = together.nearest_keys(db, scope, number, vectors, known, k, least, filter)
+            return search.named(db, near)
 
     def evidence(
         self,
@@ -344,6 +368,7 @@ class SqliteStore:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 self._models.clear()  # what was learned inside the transaction may be gone with it
+                self._local.seen = None
                 raise
 
     def _number(self, db: apsw.Connection, space: Space) -> int | None:
@@ -353,6 +378,18 @@ class SqliteStore:
                 return None
             self._spaces[space] = row[0]
         return self._spaces[space]
+
+    def _known(
+        self, db: apsw.Connection, number: int | None, wanted: frozenset[str]
+    ) -> Mapping[str, tuple[int, Memory]]:
+        """Keys and memories, at least of those wanted. A writer asks for the same ones when he computes, when
+        he decides and when he writes: they are read again only if somebody wrote in between."""
+        stamp = (number, db.pragma("data_version"), db.total_changes())  # others' commits, and our own
+        seen: _Seen | None = getattr(self._local, "seen", None)
+        if seen is None or seen.stamp != stamp or not wanted <= seen.ids:
+            known = {m.id: (key, m) for key, m in writing.rows(db, number, wanted)}
+            self._local.seen = seen = _Seen(stamp, wanted, known)
+        return seen.known
 
     def _space_row(self, db: apsw.Connection, space: Space) -> tuple[int, Cursor, int]:
         db.execute("INSERT OR IGNORE INTO space (tenant, user) VALUES (?, ?)", space)
@@ -400,6 +437,14 @@ class SqliteStore:
             ids = (*known.memories, memory) if known else (memory,)
             entries[seq] = LogEntry(seq, moment(at), type, ids, Cursor(segment, offset, seq - 1))
         return list(entries.values())
+
+
+class _Seen(Value):
+    """What a writer saw last, and when."""
+
+    stamp: tuple[int | None, int, int]
+    ids: frozenset[str]
+    known: dict[str, tuple[int, Memory]]
 
 
 def connect(path: Path) -> apsw.Connection:

@@ -215,6 +215,40 @@ class StoreContract:
         assert [hit.id for hit in hits] == ["mem_a", "mem_b", "mem_c"]
         assert [hit.score for hit in hits] == pytest.approx([1.0, 0.5**0.5, 0.0], abs=1e-6)
 
+    @pytest.mark.parametrize("questions", [3, 40])
+    def test_many_vectors_at_once_find_what_each_finds_alone(self, store: Store, questions: int) -> None:
+        dice = random.Random(questions)
+
+        def anywhere() -> bytes:
+            return vector(*(dice.gauss(0, 1) for _ in range(8)))
+
+        memories = [memory(f"mem_{n:03}", f"thing {n}", archived_at=None) for n in range(120)]
+        memories += [memory("mem_away", "away", level=Level.ARCHIVED, archived_at=BIRTH)]
+        put(store, *memories, vectors={m.id: anywhere() for m in memories})
+        put(store, memory("mem_z", "not mine"), vectors={"mem_z": anywhere()}, scope=OTHER)
+        asked = [anywhere() for _ in range(questions)]
+        for k, least, filter in ((4, 0.5, Filter()), (200, 0.6, EVERYTHING), (200, -1.0, Filter())):
+            together = store.nearest_many(ME, asked, "m3", k, least, filter)
+            alone = [store.nearest(ME, each, "m3", k, filter) for each in asked]
+            for found, hits in zip(together, alone, strict=True):
+                true = {hit.id: hit.score for hit in hits if hit.score >= least}
+                assert {hit.id: hit.score for hit in found} == pytest.approx(true, abs=1e-5)
+                assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+    def test_many_vectors_at_once_find_no_more_than_asked_among_many_alike(self, store: Store) -> None:
+        memories = [memory(f"mem_{n:03}", f"thing {n}") for n in range(150)]
+        put(store, *memories, vectors={m.id: vector(1, 2, 3) for m in memories})
+        for hits in store.nearest_many(ME, [vector(1, 2, 3)] * 40, "m3", 11, 0.9):
+            assert [hit.score for hit in hits] == pytest.approx([1.0] * 11, abs=1e-5)
+
+    def test_nothing_is_near_where_nothing_is(self, store: Store) -> None:
+        assert store.nearest_many(ME, [], "m3", 5, 0.5) == []
+        assert store.nearest_many(ME, [vector(1, 0, 0)] * 40, "m3", 5, 0.5) == [[]] * 40
+        put(store, memory("mem_z", "not mine"), vectors={"mem_z": vector(1, 0, 0)}, scope=OTHER)
+        assert store.nearest_many(ME, [vector(1, 0, 0)] * 40, "m3", 5, 0.5) == [[]] * 40
+        with pytest.raises(InvalidInput, match="dimensions"):
+            store.nearest_many(ME, [vector(1, size=16)], "m3", 5, 0.5)
+
     def test_a_vector_of_former_words_is_gone_with_them(self, store: Store) -> None:
         put(store, memory(content="old"), vectors={"mem_a": vector(1, 0, 0)})
         put(store, memory(content="new", version=2))
@@ -457,6 +491,26 @@ class StoreContract:
         assert store.nearest(ME, vector(1, 0, 0), "m3", 5)[0].id == "mem_a"
         assert store.cursor(ME.space).seq == 1
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_words_that_come_and_go_are_found_while_they_are_there(self, store: Store, seed: int) -> None:
+        """Memories fade, are edited and come back, over and over; only what is left of them is found."""
+        oracle, dice = MemoryStore(), random.Random(seed)
+        words = [f"word{n}" for n in range(25)]
+        lives = {f"mem_{n:02}": memory(f"mem_{n:02}", " ".join(dice.sample(words, 9))) for n in range(30)}
+        put(store, *lives.values())
+        put(oracle, *lives.values())
+        for _ in range(60):
+            few = [_another_day(lives[id], words, dice) for id in dice.sample(sorted(lives), 7)]
+            lives |= {m.id: m for m in few}
+            put(store, *few)
+            put(oracle, *few)
+        assert store.look(ME.space, lives) == lives
+        for word in words:
+            found = {hit.id: hit.score for hit in store.match_text(ME, [word], 50, EVERYTHING)}
+            true = {hit.id: hit.score for hit in oracle.match_text(ME, [word], 50, EVERYTHING)}
+            assert found == pytest.approx(true, rel=1e-6)
+        assert store.check() == []
+
     @pytest.mark.parametrize("seed", range(8))
     def test_random_histories_agree_with_the_oracle(self, store: Store, seed: int) -> None:
         oracle, dice = MemoryStore(), random.Random(seed)
@@ -478,6 +532,10 @@ class StoreContract:
                 assert told.sketches == known.sketches
                 near, true = (engine.nearest(scope, query, "m3", 50, filter) for engine in (store, oracle))
                 assert {hit.id: hit.score for hit in near} == pytest.approx(
+                    {hit.id: hit.score for hit in true}, abs=1e-5
+                )
+                [*_, many] = store.nearest_many(scope, [query] * 33, "m3", 50, -1.0, filter)
+                assert {hit.id: hit.score for hit in many} == pytest.approx(
                     {hit.id: hit.score for hit in true}, abs=1e-5
                 )
             ids = [f"mem_{n}" for n in range(12)]
@@ -507,6 +565,21 @@ def _plan(store: Store, space: Space, rules: Rules) -> list[tuple[str, str, str]
     weakest = partial(store.weakest, space, rules=rules, now=now)
     plan = plan_cycle(store.due(space, rules, now), store.census(space), rules, now, weakest)
     return sorted((step.id, step.act, step.reason) for step in plan.steps)
+
+
+def _another_day(life: Memory, words: list[str], dice: random.Random) -> Memory:
+    """One step up or down, other words, or nothing but a mark."""
+    said = life.text.content.split()
+    step = dice.choice(("fade", "fade", "edit", "restore", "recall"))
+    if step == "fade" and life.level < Level.ARCHIVED:
+        level = Level(life.level + 1)
+        shorter = Text("", " ".join(dice.sample(said, max(1, len(said) // 2))))
+        return life.but(level=level, texts=life.texts | {level: shorter})
+    if step == "edit":
+        return life.but(level=Level.FULL, texts={Level.FULL: Text("", " ".join(dice.sample(words, 9)))})
+    if step == "restore":
+        return life.but(level=Level.FULL, texts={Level.FULL: life.texts[Level.FULL]})
+    return life.but(recalled_at=BIRTH + timedelta(days=life.version))
 
 
 _WORDS = ("lantern", "river", "copper", "月", "京都")
