@@ -13,11 +13,11 @@ from nagori.stores import migrate as schema
 from nagori.stores.sqlite import SqliteStore, connect
 from nagori.testing.contract import ME, memory, put, vector
 
-SECOND = "0002_test.sql"
+NEXT = "9999_test.sql"
 
 
 @pytest.fixture
-def second_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+def next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     """A step of tomorrow: a column more, filled from what is there."""
     sql = """
         ALTER TABLE memory ADD COLUMN mood TEXT;
@@ -25,11 +25,12 @@ def second_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, .
     """
     folder = tmp_path / "steps"
     (folder / "sql").mkdir(parents=True)
-    (folder / "sql" / SECOND).write_text(sql)
+    (folder / "sql" / NEXT).write_text(sql)
     real = Path(schema.__file__).parent
-    (folder / "sql" / schema.STEPS[0]).write_text((real / "sql" / schema.STEPS[0]).read_text())
+    for name in schema.STEPS:
+        (folder / "sql" / name).write_text((real / "sql" / name).read_text())
     monkeypatch.setattr("importlib.resources.files", lambda _: folder)
-    return (*schema.STEPS, SECOND)
+    return (*schema.STEPS, NEXT)
 
 
 def version(path: Path) -> int:
@@ -48,34 +49,46 @@ def test_a_new_file_gets_every_step(tmp_path: Path) -> None:
 
 
 def test_an_older_store_keeps_its_memories_and_gains_what_is_new(
-    tmp_path: Path, second_step: tuple[str, ...]
+    tmp_path: Path, next_step: tuple[str, ...]
 ) -> None:
     path = tmp_path / "n.db"
     store = SqliteStore(path)
     put(store, memory(content="from yesterday"), vectors={"mem_a": vector(1, 0, 0)})
     store.close()
     connection = connect(path)
-    assert schema.migrate(connection, second_step) == 1
+    assert schema.migrate(connection, next_step) == 1
     assert connection.execute("SELECT mood FROM memory").fetchall() == [("calm",)]
     connection.close()
-    assert version(path) == 2
+    assert version(path) == len(next_step)
 
 
-def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, second_step: tuple[str, ...]) -> None:
+def test_an_older_store_goes_on_with_the_vectors_it_has(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "n.db")
+    put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
+    store.close()
+    connection = connect(tmp_path / "n.db")
+    connection.execute("ALTER TABLE space DROP COLUMN model; PRAGMA user_version = 1")
+    assert schema.migrate(connection) == len(schema.STEPS) - 1
+    connection.close()
+    assert store.model_in_use(ME.space) == "m3"
+    store.close()
+
+
+def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, next_step: tuple[str, ...]) -> None:
     path = tmp_path / "n.db"
-    (tmp_path / "steps/sql" / SECOND).write_text("CREATE TABLE half_done (x); SELECT * FROM nowhere;")
+    (tmp_path / "steps/sql" / NEXT).write_text("CREATE TABLE half_done (x); SELECT * FROM nowhere;")
     connection = connect(path)
     with pytest.raises(apsw.SQLError):
-        schema.migrate(connection, second_step)
+        schema.migrate(connection, next_step)
     assert connection.execute("SELECT name FROM sqlite_schema WHERE name = 'half_done'").fetchall() == []
     connection.close()
-    assert version(path) == 1
+    assert version(path) == len(schema.STEPS)
 
 
-def test_yesterdays_code_refuses_todays_store_untouched(tmp_path: Path, second_step: tuple[str, ...]) -> None:
+def test_yesterdays_code_refuses_todays_store_untouched(tmp_path: Path, next_step: tuple[str, ...]) -> None:
     path = tmp_path / "n.db"
     connection = connect(path)
-    schema.migrate(connection, second_step)
+    schema.migrate(connection, next_step)
     connection.close()
     before = path.read_bytes()
     store = SqliteStore(path)
