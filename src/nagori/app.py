@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nagori.services.cycle import Night
     from nagori.services.exchange import Imported
     from nagori.services.explain import Explanation, Status
+    from nagori.services.reembed import Change, Changed
     from nagori.services.remember import Draft
     from nagori.services.upkeep import Finding, Proof
 
@@ -77,15 +78,17 @@ class Nagori:
             raise StoreError("{path}: {reason}", path=folder, reason=fault.strerror) from fault
         journal = FileJournal(folder / "journal")
         store = store or SqliteStore(folder / "nagori.db")
+        auto = embedder is AUTO
         parts = Parts(
             config=config,
             clock=clock or SystemClock(),
             journal=journal,
             store=store,
             ledger=Ledger(journal, store, tell),
-            open_embedder=lambda: _configured_embedder(config, tell) if embedder is AUTO else embedder,
+            open_embedder=lambda: _configured_embedder(config, tell, folder) if auto else embedder,
             data_dir=folder,
             tell=tell,
+            open_model=lambda name: _named_embedder(config, name, tell, folder) if auto else None,
         )
         return cls(parts, scope or Scope())
 
@@ -306,6 +309,18 @@ class Nagori:
         self.parts.ledger.catch_up(self.scope.space)
         return upkeep.embed_missing(self.parts, self.scope.space, progress)
 
+    def plan_reembed(self) -> Change:
+        """What a change to the configured embedding model would take; nothing is done."""
+        from nagori.services import reembed
+
+        return reembed.plan(self.parts)
+
+    def reembed(self, progress: Progress = no_progress) -> Changed:
+        """Change every memory over to the configured embedding model; recall goes on meanwhile."""
+        from nagori.services import reembed
+
+        return reembed.reembed(self.parts, progress)
+
     def backup(self, path: str | Path, progress: Progress = no_progress) -> Saved:
         """Everything in one checked file, while others go on writing."""
         from nagori.services import backup
@@ -326,10 +341,16 @@ class Nagori:
         return upkeep.doctor(self.parts)
 
 
-def _configured_embedder(config: Config, tell: Observer) -> Embedder | None:
+def _configured_embedder(config: Config, tell: Observer, folder: Path) -> Embedder | None:
     from nagori.adapters.embed import open_embedder
 
-    return open_embedder(config.embedding.provider, tell)
+    return open_embedder(config.embedding, tell, folder)
+
+
+def _named_embedder(config: Config, name: str, tell: Observer, folder: Path) -> Embedder | None:
+    from nagori.adapters.embed import open_named
+
+    return open_named(name, config.embedding, tell, folder) if config.embedding.provider != "none" else None
 
 
 def _no_such_format(format: str) -> InvalidInput:

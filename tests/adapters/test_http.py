@@ -329,7 +329,7 @@ def test_the_environments_proxy_is_a_tunnel_and_sees_no_key(
 ) -> None:
     tunnel = Tunnel(int(port_of(secure)))
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    monkeypatch.setattr(http, "_LOOPBACK", ())
+    monkeypatch.setattr(http, "LOOPBACK", ())
     monkeypatch.setenv("https_proxy", f"http://me:word@127.0.0.1:{tunnel.door.getsockname()[1]}")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)

@@ -31,7 +31,7 @@ from nagori.errors import ModelError
 LONGEST_ANSWER = 8_000_000
 SHOWN = 200  # characters of a server's own message in an error
 _PASSING = (408, 429, 500, 502, 503, 504, 529)
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _CREDENTIALS = ("auth", "key", "token", "cookie")
 
 
@@ -332,7 +332,7 @@ def _address(url: str, plain: bool) -> SplitResult:
         known = False
     if not known or "@" in at.netloc or not url.isprintable() or " " in url:
         raise ModelError("the address of the server is not one: it begins with https://", passing=False)
-    if at.scheme == "http" and not plain and at.hostname not in _LOOPBACK:
+    if at.scheme == "http" and not plain and at.hostname not in LOOPBACK:
         raise ModelError("{host}: keys and texts travel by https only", host=at.hostname, passing=False)
     return at
 
@@ -377,7 +377,7 @@ def _proxy(host: str) -> SplitResult | None:
     )
 
     proxies = getproxies_environment()
-    if "https" not in proxies or host in _LOOPBACK or proxy_bypass_environment(host, proxies):
+    if "https" not in proxies or host in LOOPBACK or proxy_bypass_environment(host, proxies):
         return None
     named = proxies["https"]
     at = urlsplit(named if "://" in named else f"http://{named}")

