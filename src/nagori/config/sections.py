@@ -26,8 +26,10 @@ class General(Value):
 
 
 class Embedding(Value):
-    """001 `embedding`, with a default that needs neither key nor network [ruling 37]. What makes vectors
-    different (model, length, prefixes) makes another model of it: `nagori reembed` switches."""
+    """001 `embedding`, with a default that needs neither key nor network [ruling 37].
+
+    What makes other vectors (model, length, prefixes) makes another model of it: `nagori reembed` switches.
+    """
 
     provider: str = knob(
         "local",

@@ -16,7 +16,7 @@ from nagori.core.bookkeeping import Space, Vector
 from nagori.core.cost import Tokens, price_of
 from nagori.core.model import Scope
 from nagori.core.pieces import about_tokens
-from nagori.core.values import Value
+from nagori.core.values import Value, batched
 from nagori.errors import InvalidInput
 from nagori.parts import Parts, Progress, no_progress
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nagori.protocols import Embedder
 
 AT_ONCE = 64
+LOOK_AT_ONCE = 2_000
 DROP_AT_ONCE = 5_000
 SAMPLE = 500  # memories that stand for all when tokens are estimated
 
@@ -93,14 +94,16 @@ def _wished(parts: Parts) -> Embedder:
 
 
 def _fill(parts: Parts, space: Space, embedder: Embedder) -> Iterator[int]:
-    """Vectors for whatever has none of this model, as many at a time as are kept at once."""
-    while waiting := parts.store.unembedded(space, embedder.model, AT_ONCE):
-        data = embedder.embed_passages([memory.searchable for memory in waiting])
-        vectors = {
-            memory.id: Vector(embedder.model, memory.digest, vector)
-            for memory, vector in zip(waiting, data, strict=True)
-        }
-        yield parts.store.add_vectors(space, vectors)
+    """Vectors for whatever has none of this model, kept bundle by bundle. Many are looked for at once: the
+    store passes over all that have theirs already, each time it is asked."""
+    while waiting := parts.store.unembedded(space, embedder.model, LOOK_AT_ONCE):
+        for bundle in batched(waiting, AT_ONCE):
+            data = embedder.embed_passages([memory.searchable for memory in bundle])
+            vectors = {
+                memory.id: Vector(embedder.model, memory.digest, vector)
+                for memory, vector in zip(bundle, data, strict=True)
+            }
+            yield parts.store.add_vectors(space, vectors)
 
 
 def _clear(parts: Parts, space: Space, kept: str) -> int:

@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nagori.adapters.embed.measured import Measured, Rows
-from nagori.adapters.http import LOOPBACK, post_json
+from nagori.adapters.http import post_json
+from nagori.adapters.wire import LOOPBACK
 from nagori.config.sections import Embedding
 from nagori.core.bookkeeping import quiet
 from nagori.errors import ModelError
