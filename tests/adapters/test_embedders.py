@@ -17,12 +17,12 @@ from nagori.adapters.embed import facts, libraries, measured, openai
 from nagori.adapters.embed.facts import Facts
 from nagori.adapters.embed.measured import Measured, Rows
 from nagori.adapters.http import post_json
-from nagori.config import Config
+from nagori.config import Config, load
 from nagori.config.sections import Embedding
 from nagori.core.bookkeeping import quiet
 from nagori.core.ranking import cosine
 from nagori.edges.words import ERRORS
-from nagori.errors import ModelError
+from nagori.errors import InvalidConfig, ModelError
 from nagori.testing import WordEmbedder
 from scripted import FAULTS, Request, Scripted, elsewhere, vector_of
 
@@ -506,3 +506,51 @@ def test_nobody_who_waits_for_a_prompt_waits_for_a_network(
     assert "Tuesday" in answer.context
     assert asked == []
     assert opened == []
+
+
+@pytest.mark.usefixtures("impatient")
+def test_the_command_line_says_once_what_was_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from nagori.edges.cli import main
+
+    def said(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["nagori", "--data-dir", str(tmp_path), *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        return " ".join(capsys.readouterr().err.split())
+
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "openai")
+    with Scripted(["503"]) as server:
+        monkeypatch.setenv("NAGORI_EMBEDDING__BASE_URL", server.base)
+        assert said("remember", "The kettle is green.").count("words alone had to do") == 1
+        assert "127.0.0.1 answers 503: scripted" in said("recall", "kettle")
+        assert "127.0.0.1 の返事は 503 でした" in said("--lang", "ja", "recall", "kettle")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("NAGORI_EMBEDDING__BASE_URL", "https://models.example/v1")
+    assert "no key in OPENAI_API_KEY" in said("recall", "kettle")
+    assert said("recall", "kettle") == ""
+
+
+def test_a_key_in_the_place_of_its_name_is_refused_and_not_repeated() -> None:
+    with pytest.raises(InvalidConfig) as caught:
+        load(env={}, overrides={"embedding.key_env": "sk-not-a-name-3f9a"})
+    assert "not the name of a variable" in str(caught.value)
+    assert "3f9a" not in str(caught.value)
+
+
+def test_the_doctor_says_what_an_embedder_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def advice(provider: str) -> dict[str, str]:
+        with Nagori.open(tmp_path, config=Config(embedding=Embedding(provider=provider))) as memory:
+            return {f.detail: f.advice for f in memory.doctor() if f.name == "embedder"}
+
+    by_words = "prompts are answered by words: only the local model is quick enough"
+    assert advice("openai") == {"openai:text-embedding-3-small": "", by_words: ""}
+    monkeypatch.delenv("OPENAI_API_KEY")
+    no_key = "no key in OPENAI_API_KEY: recall goes by words alone"
+    assert advice("openai") == {no_key: "set OPENAI_API_KEY", by_words: ""}
+    monkeypatch.setattr(libraries, "find_spec", lambda name: None)
+    missing = "not installed: recall goes by words alone"
+    assert advice("fastembed") == {missing: "pip install fastembed", by_words: ""}
+    assert by_words not in advice("none")

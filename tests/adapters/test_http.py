@@ -220,6 +220,7 @@ def test_a_server_that_speaks_no_tls_is_told() -> None:
         "https://me:secret@example.org/",
         "https://example.org:port/",
         "https://example.org/a b",
+        "https://example.org/鍵",
         "https://example.org/\r\nx: y",
         "https://[::1/",
     ],

@@ -4,9 +4,9 @@ Everything counts towards the deadline: finding the name, connecting, sending, r
 tries. A server that trickles a byte a second holds nobody beyond it.
 
 A key is for the host it was meant for: only https (or this machine, or a plain address that somebody
-configured on purpose), no redirects, certificates always checked (SSL_CERT_FILE adds one's own), and no
-header is ever part of an error. HTTPS_PROXY and NO_PROXY are honoured for https, by a tunnel through a
-plain http proxy; other proxies are not.
+configured on purpose), no redirects, certificates always checked (SSL_CERT_FILE names one's own
+authorities), and no header is ever part of an error. HTTPS_PROXY and NO_PROXY are honoured for https, by a
+tunnel through a plain http proxy; other proxies are not.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def _address(url: str, plain: bool) -> SplitResult:
         known = at.scheme in ("https", "http") and bool(at.hostname) and (at.port is None or at.port > 0)
     except ValueError:
         known = False
-    if not known or "@" in at.netloc or not url.isprintable() or " " in url:
+    if not known or "@" in at.netloc or not (url.isascii() and url.isprintable()) or " " in url:
         raise ModelError("the address of the server is not one: it begins with https://", passing=False)
     if at.scheme == "http" and not plain and at.hostname not in LOOPBACK:
         raise ModelError("{host}: keys and texts travel by https only", host=at.hostname, passing=False)

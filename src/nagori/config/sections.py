@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,11 @@ class Embedding(Value):
     key_env: str = knob("OPENAI_API_KEY", "the variable, or entry of the keyring, that holds its key")
     query_prefix: str = knob("", 'put before questions, for models that want it, e.g. "query: "')
     passage_prefix: str = knob("", 'put before memories, e.g. "passage: "')
+
+    def faults(self) -> Iterator[str]:
+        """A key in the place of its name would be shown by everything that shows settings."""
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", self.key_env):
+            yield "key_env: not the name of a variable; the key itself belongs into that variable"
 
     @property
     def chosen(self) -> str:
