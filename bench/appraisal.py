@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from nagori.adapters.embed import open_embedder
+from nagori.config.sections import Embedding
 from nagori.core.appraisal import Appraisal, Leaning, anchors, appraise, axes_from, lean
 from nagori.core.model import Valence
 from nagori.protocols import Embedder
@@ -215,7 +216,7 @@ def main() -> None:
     result["words"] = emobank(wanted.data, None) | jrte(wanted.data, None) | goemotions(wanted.data)
     result["words"] |= speed(wanted.data)
     show("words alone", result["words"])
-    embedder = None if wanted.no_embedder else open_embedder("local")
+    embedder = None if wanted.no_embedder else open_embedder(Embedding())
     if embedder:
         leaner = Leaner(embedder, wanted.cache)
         about["embedder"] = embedder.model

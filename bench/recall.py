@@ -24,6 +24,7 @@ from bench.systems import Answer, Skipped, System
 from bench.vectors import Remembered, query_cpu_seconds
 from nagori import __version__
 from nagori.adapters.embed import open_embedder
+from nagori.config.sections import Embedding
 
 CACHE = ROOT / "out" / "bench-cache"
 PEERS = ("chroma", "mem0", "langgraph", "langgraph-sqlite")
@@ -196,7 +197,7 @@ def measure(
     """The head of the report and every system's figures."""
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nagori-bench-")))
-        real = None if options.no_embedder else open_embedder("local")
+        real = None if options.no_embedder else open_embedder(Embedding())
         embedder = stack.enter_context(closing(Remembered(real, options.cache))) if real else None
         queries = [each.text for talk in talks for each in talk.questions]
         embedding = query_cpu_seconds(real, queries) if real else 0.0

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from nagori.services.explain import Explanation, Status
     from nagori.services.judge import Estimate, Judged
     from nagori.services.preview import Preview
+    from nagori.services.reembed import Change, Changed
     from nagori.services.remember import Draft
     from nagori.services.upkeep import Finding, Proof
 
@@ -81,16 +82,18 @@ class Nagori:
             raise StoreError("{path}: {reason}", path=folder, reason=fault.strerror) from fault
         journal = FileJournal(folder / "journal")
         store = store or SqliteStore(folder / "nagori.db")
+        auto = embedder is AUTO
         parts = Parts(
             config=config,
             clock=clock or SystemClock(),
             journal=journal,
             store=store,
             ledger=Ledger(journal, store, tell),
-            open_embedder=lambda: _configured_embedder(config, tell) if embedder is AUTO else embedder,
+            open_embedder=lambda: _configured_embedder(config, tell, folder) if auto else embedder,
             data_dir=folder,
             tell=tell,
             open_llm=lambda: _configured_llm(config) if llm is AUTO else llm,
+            open_model=lambda name: _named_embedder(config, name, tell, folder) if auto else None,
         )
         return cls(parts, scope or Scope())
 
@@ -343,6 +346,18 @@ class Nagori:
         self.parts.ledger.catch_up(self.scope.space)
         return upkeep.embed_missing(self.parts, self.scope.space, progress)
 
+    def plan_reembed(self) -> Change:
+        """What a change to the configured embedding model would take; nothing is done."""
+        from nagori.services import reembed
+
+        return reembed.plan(self.parts)
+
+    def reembed(self, progress: Progress = no_progress) -> Changed:
+        """Change every memory over to the configured embedding model; recall goes on meanwhile."""
+        from nagori.services import reembed
+
+        return reembed.reembed(self.parts, progress)
+
     def backup(self, path: str | Path, progress: Progress = no_progress) -> Saved:
         """Everything in one checked file, while others go on writing."""
         from nagori.services import backup
@@ -363,10 +378,16 @@ class Nagori:
         return upkeep.doctor(self.parts)
 
 
-def _configured_embedder(config: Config, tell: Observer) -> Embedder | None:
+def _configured_embedder(config: Config, tell: Observer, folder: Path) -> Embedder | None:
     from nagori.adapters.embed import open_embedder
 
-    return open_embedder(config.embedding.provider, tell)
+    return open_embedder(config.embedding, tell, folder)
+
+
+def _named_embedder(config: Config, name: str, tell: Observer, folder: Path) -> Embedder | None:
+    from nagori.adapters.embed import open_named
+
+    return open_named(name, config.embedding, tell, folder) if config.embedding.provider != "none" else None
 
 
 def _configured_llm(config: Config) -> LLM | None:

@@ -139,6 +139,15 @@ class Store(Protocol):
         """Give memories their missing vectors; those whose text changed meanwhile are left alone."""
         ...
 
+    def use_model(self, space: Space, model: str) -> bool:
+        """Search the space with the vectors of `model` from now on; False, and nothing changes, while a
+        memory has none of them. The first vectors a space gets decide this by themselves."""
+        ...
+
+    def drop_vectors(self, space: Space, model: str, limit: int) -> int:
+        """Take away at most `limit` vectors of `model`, never those the space is searched with; how many."""
+        ...
+
     def renewed(self, space: Space) -> AbstractContextManager[None]:
         """Inside, the space is empty and can be filled anew; others see the old state until the end.
         Vectors of texts that come back are kept."""
@@ -228,6 +237,14 @@ class Store(Protocol):
 
     def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         """Vectors already known for these texts: the content-hash cache."""
+        ...
+
+    def model_in_use(self, space: Space) -> str | None:
+        """The model whose vectors the space is searched with; None before the first vector."""
+        ...
+
+    def models(self, space: Space) -> dict[str, int]:
+        """How many vectors the space has, by model."""
         ...
 
     def history(self, space: Space, id: str) -> list[LogEntry]:

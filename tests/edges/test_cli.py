@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Category, Kind
 from nagori.edges.cli import app, main
 from nagori.edges.words import CATEGORIES_JA, KINDS_JA
+from nagori.testing import WordEmbedder
 
 
 @dataclass
@@ -61,9 +63,12 @@ def test_a_fact_is_kept_found_explained_and_shown(run: Run) -> None:
     assert "1" in run("status").out
 
 
-def test_every_command_can_speak_json(run: Run, tmp_path: Path) -> None:
+def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     id = kept(run, "tea")
+    monkeypatch.setitem(PROVIDERS, "none", lambda *_: WordEmbedder())
     commands = [
+        ["reembed", "--dry-run"],
+        ["reembed"],
         ["recall", "tea"],
         ["show", id],
         ["list"],

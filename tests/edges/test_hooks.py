@@ -311,7 +311,7 @@ def test_a_question_is_embedded_once_while_the_store_is_being_opened(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = WordEmbedder()
-    monkeypatch.setitem(PROVIDERS, "local", lambda tell: words)
+    monkeypatch.setitem(PROVIDERS, "local", lambda *_: words)
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "local")
     remember(folder, "The tea ceremony is on Tuesday.")
     before = words.calls
@@ -322,7 +322,7 @@ def test_a_question_is_embedded_once_while_the_store_is_being_opened(
 def test_a_model_that_breaks_is_told_and_nothing_is_said_beside_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(_: object) -> None:
+    def broken(*_: object) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setitem(PROVIDERS, "local", broken)

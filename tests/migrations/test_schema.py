@@ -62,6 +62,19 @@ def test_an_older_store_keeps_its_memories_and_gains_what_is_new(
     assert version(path) == len(next_step)
 
 
+def test_an_older_store_goes_on_with_the_vectors_it_has(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "n.db")
+    put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
+    store.close()
+    connection = connect(tmp_path / "n.db")
+    connection.execute("ALTER TABLE space DROP COLUMN model; ALTER TABLE memory DROP COLUMN judged_by")
+    connection.pragma("user_version", 1)
+    assert schema.migrate(connection) == len(schema.STEPS) - 1
+    connection.close()
+    assert store.model_in_use(ME.space) == "m3"
+    store.close()
+
+
 def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, next_step: tuple[str, ...]) -> None:
     path = tmp_path / "n.db"
     (tmp_path / "steps/sql" / NEXT).write_text("CREATE TABLE half_done (x); SELECT * FROM nowhere;")

@@ -4,34 +4,31 @@ Everything counts towards the deadline: finding the name, connecting, sending, r
 tries. A server that trickles a byte a second holds nobody beyond it.
 
 A key is for the host it was meant for: only https (or this machine, or a plain address that somebody
-configured on purpose), no redirects, certificates always checked (SSL_CERT_FILE adds one's own), and no
-header is ever part of an error. HTTPS_PROXY and NO_PROXY are honoured for https, by a tunnel through a
-plain http proxy; other proxies are not.
+configured on purpose), no redirects, certificates always checked (SSL_CERT_FILE names one's own
+authorities), and no header is ever part of an error. HTTPS_PROXY and NO_PROXY are honoured for https, by a
+tunnel through a plain http proxy; other proxies are not.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import socket
 import ssl
 import time
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
-from threading import Thread
+from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
+from nagori.adapters.wire import LOOPBACK, Deadline, Line
 from nagori.core.privacy import fit_to_keep
 from nagori.errors import ModelError
 
 LONGEST_ANSWER = 8_000_000
 SHOWN = 200  # characters of a server's own message in an error
 _PASSING = (408, 429, 500, 502, 503, 504, 529)
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _CREDENTIALS = ("auth", "key", "token", "cookie")
 
 
@@ -54,7 +51,7 @@ def post_json(
     time the server asks for or a growing one of our own. `plain` allows http to other machines.
     """
     sent = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
-    question = _Question("POST", url, sent, headers or {}, plain, most, _Deadline(timeout, clock))
+    question = _Question("POST", url, sent, headers or {}, plain, most, Deadline(timeout, clock))
     return as_object(_tried(question, tries, cancelled, wait), question.host)
 
 
@@ -70,7 +67,7 @@ def fetch(
     plain: bool = False,
 ) -> bytes:
     """The bytes with which `url` answers, or ModelError; tried again as above."""
-    question = _Question(method, url, body, headers or {}, plain, most, _Deadline(timeout, time.monotonic))
+    question = _Question(method, url, body, headers or {}, plain, most, Deadline(timeout, time.monotonic))
     return _tried(question, tries, lambda: False, time.sleep)
 
 
@@ -123,21 +120,6 @@ def _rest(seconds: float, cancelled: Callable[[], bool], wait: Callable[[float],
         seconds -= 0.2
 
 
-class _Deadline:
-    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
-        self.seconds, self._clock, self._end = seconds, clock, clock() + seconds
-
-    def left(self) -> float:
-        return self._end - self._clock()
-
-    def bound(self, sock: socket.socket) -> None:
-        """Let the next operation of `sock` take what is left, and no more."""
-        left = self.left()
-        if left <= 0:
-            raise TimeoutError
-        sock.settimeout(left)
-
-
 class _Question:
     """What is asked, of whom; its repr shows neither body nor headers."""
 
@@ -149,7 +131,7 @@ class _Question:
         headers: Mapping[str, str],
         plain: bool,
         most: int,
-        deadline: _Deadline,
+        deadline: Deadline,
     ) -> None:
         self._at = _address(url, plain)
         self.host = self._at.hostname or ""
@@ -159,7 +141,7 @@ class _Question:
 
     def ask(self) -> bytes:
         """One try."""
-        line = _Line(self._at, self.deadline)
+        line = Line(self._at, self.deadline)
         try:
             path = (self._at.path or "/") + (f"?{self._at.query}" if self._at.query else "")
             line.request(self.method, path, self.body, self.headers)
@@ -254,101 +236,6 @@ _REFUSALS = {
 }
 
 
-class _Line(HTTPConnection):
-    """A connection whose every step is bound by the deadline."""
-
-    sock: Any
-    _wire: socket.socket | None = None
-
-    def __init__(self, at: SplitResult, deadline: _Deadline) -> None:
-        secure = at.scheme == "https"
-        host, port = at.hostname or "", at.port or (443 if secure else 80)
-        proxy = _proxy(host) if secure else None
-        super().__init__(proxy.hostname or "" if proxy else host, (proxy.port or 80) if proxy else port)
-        if proxy:
-            self.set_tunnel(host, port, _proxy_key(proxy))
-        self._name, self._secure, self._deadline, self._through = host, secure, deadline, proxy is not None
-
-    def connect(self) -> None:
-        self._wire = raw = _dial(self.host, self.port, self._deadline)
-        self.sock = _Bounded(raw, self._deadline)
-        if self._through:
-            self._tunnel()  # type: ignore[attr-defined]
-        if self._secure:
-            self._deadline.bound(raw)
-            self._wire = ssl.create_default_context().wrap_socket(raw, server_hostname=self._name)
-            self.sock = _Bounded(self._wire, self._deadline)
-
-    def hang_up(self) -> None:
-        """The end. `close` is not: http.client calls it before the answer is read."""
-        if self._wire is not None:
-            self._wire.close()
-
-
-class _Bounded(io.RawIOBase):
-    """The face of a socket that http.client uses; each send and receive may take only what is left."""
-
-    def __init__(self, sock: socket.socket, deadline: _Deadline) -> None:
-        self._sock, self._deadline = sock, deadline
-
-    def sendall(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            self._deadline.bound(self._sock)
-            rest = rest[self._sock.send(rest[:65536]) :]
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._deadline.bound(self._sock)
-        return self._sock.recv_into(buffer)
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(self)
-
-    def close(self) -> None:
-        """Left to `hang_up`: the reader made here outlives it."""
-
-
-def _dial(host: str, port: int, deadline: _Deadline) -> socket.socket:
-    """A connected socket: every address of the name in turn, one deadline for all."""
-    trouble: OSError | None = None
-    for family, kind, protocol, _, address in _resolved(host, port, deadline):
-        sock = socket.socket(family, kind, protocol)
-        try:
-            deadline.bound(sock)
-            sock.connect(address)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return sock
-        except OSError as fault:
-            sock.close()
-            trouble = fault
-    raise trouble or OSError("no address")
-
-
-def _resolved(host: str, port: int, deadline: _Deadline) -> list[Any]:
-    """The addresses of a name. The system's resolver knows no deadline, so it is left behind in a thread."""
-    found: list[Any] = []
-
-    def look() -> None:
-        try:
-            found.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except (OSError, UnicodeError) as fault:
-            found.append(fault)
-
-    thread = Thread(target=look, daemon=True)
-    thread.start()
-    thread.join(max(0.0, deadline.left()))
-    if not found:
-        raise TimeoutError
-    if isinstance(found[0], UnicodeError):
-        raise socket.gaierror(socket.EAI_NONAME, "not a name")
-    if isinstance(found[0], OSError):
-        raise found[0]
-    return list(found[0])
-
-
 def _address(url: str, plain: bool) -> SplitResult:
     """The parts of an address that keys may be sent to."""
     try:
@@ -356,9 +243,9 @@ def _address(url: str, plain: bool) -> SplitResult:
         known = at.scheme in ("https", "http") and bool(at.hostname) and (at.port is None or at.port > 0)
     except ValueError:
         known = False
-    if not known or "@" in at.netloc or not url.isprintable() or " " in url:
+    if not known or "@" in at.netloc or not (url.isascii() and url.isprintable()) or " " in url:
         raise ModelError("the address of the server is not one: it begins with https://", passing=False)
-    if at.scheme == "http" and not plain and at.hostname not in _LOOPBACK:
+    if at.scheme == "http" and not plain and at.hostname not in LOOPBACK:
         raise ModelError("{host}: keys and texts travel by https only", host=at.hostname, passing=False)
     return at
 
@@ -393,25 +280,3 @@ def _retry_after(asked: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None
-
-
-def _proxy(host: str) -> SplitResult | None:
-    """The environment's proxy for https to `host`, if there is one we can use."""
-    from urllib.request import (  # type: ignore[attr-defined]
-        getproxies_environment,
-        proxy_bypass_environment,
-    )
-
-    proxies = getproxies_environment()
-    if "https" not in proxies or host in _LOOPBACK or proxy_bypass_environment(host, proxies):
-        return None
-    named = proxies["https"]
-    at = urlsplit(named if "://" in named else f"http://{named}")
-    return at if at.scheme == "http" and at.hostname else None
-
-
-def _proxy_key(proxy: SplitResult) -> dict[str, str]:
-    if not proxy.username:
-        return {}
-    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-    return {"proxy-authorization": "Basic " + b64encode(pair.encode()).decode()}

@@ -12,7 +12,7 @@ from nagori.errors import ModelError
 
 def key_from(variable: str) -> str | None:
     """The key called `variable`; None if there is none."""
-    return os.environ.get(variable, "").strip() or _from_keyring(variable)
+    return os.environ.get(variable, "").strip() or _from_keyring(variable) if variable else None
 
 
 def needed_key(variable: str) -> str:
@@ -33,6 +33,6 @@ def _from_keyring(variable: str) -> str | None:
     except ImportError:
         return None
     try:
-        return keyring.get_password("nagori", variable) or None
+        return (keyring.get_password("nagori", variable) or "").strip() or None
     except Exception:  # a keyring has a hundred ways to be locked, and none of them is our business
         return None

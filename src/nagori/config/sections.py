@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,12 +26,45 @@ class General(Value):
             yield f"data_dir: {self.data_dir!r} is not absolute"
 
 
-class Embedding(Value):
-    """001 `embedding`, with a default that needs neither key nor network [ruling 37]."""
+def _key_faults(name: str) -> Iterator[str]:
+    """A key in the place of its name would be shown by everything that shows settings."""
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", name):
+        yield "key_env: not the name of a variable; the key itself belongs into that variable"
 
-    provider: str = knob("local", "who makes vectors", choices=("local", "none", "openai"))
-    model: str = knob("multilingual-e5-small", "name of the model")
-    dimensions: int = knob(384, "length of its vectors", lo=1, hi=65536)
+
+class Embedding(Value):
+    """001 `embedding`, with a default that needs neither key nor network [ruling 37].
+
+    What makes other vectors (model, length, prefixes) makes another model of it: `nagori reembed` switches.
+    """
+
+    provider: str = knob(
+        "local",
+        "who makes vectors",
+        choices=("local", "none", "openai", "fastembed", "sentence-transformers"),
+    )
+    model: str = knob("", "name of the model; empty: the provider's own")
+    dimensions: int = knob(0, "length of its vectors; 0: the model's own", lo=0, hi=65536)
+    base_url: str = knob("https://api.openai.com/v1", "of a server that speaks like OpenAI's")
+    key_env: str = knob("OPENAI_API_KEY", "the variable, or entry of the keyring, that holds its key")
+    query_prefix: str = knob("", 'put before questions, for models that want it, e.g. "query: "')
+    passage_prefix: str = knob("", 'put before memories, e.g. "passage: "')
+
+    def faults(self) -> Iterator[str]:
+        yield from _key_faults(self.key_env)
+
+    @property
+    def chosen(self) -> str:
+        """The model by name."""
+        return self.model or EMBEDDERS.get(self.provider, "")
+
+
+EMBEDDERS = {
+    "local": "multilingual-e5-small",
+    "openai": "text-embedding-3-small",
+    "fastembed": "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+    "sentence-transformers": "intfloat/multilingual-e5-small",
+}
 
 
 class Llm(Value):
@@ -46,7 +80,7 @@ class Llm(Value):
     key_env: str = knob("", "variable that holds the key; empty: the provider's usual one")
     command: str = knob("claude", "program that `claude-cli` starts")
     temperature: float = knob(0.0, "0: as repeatable as it gets", lo=0.0, hi=2.0)
-    max_tokens: int = knob(4096, "longest answer, in tokens", lo=1, hi=10**6)
+    max_tokens: int = knob(1024, "longest answer about one memory, in tokens", lo=1, hi=10**6)
     timeout_seconds: float = knob(60.0, "longest wait for one answer, tries included", lo=0.1, hi=3600.0)
     tries: int = knob(3, "so often an overloaded server is asked", lo=1, hi=10)
     batch: int = knob(20, "at most so many memories in one question", lo=1, hi=100)
@@ -67,6 +101,10 @@ class Llm(Value):
         -1.0, "dollars a million tokens read; below 0: as in `nagori cost`", lo=-1.0, hi=10**6
     )
     price_out: float = knob(-1.0, "dollars a million tokens written", lo=-1.0, hi=10**6)
+
+    def faults(self) -> Iterator[str]:
+        if self.key_env:
+            yield from _key_faults(self.key_env)
 
 
 class Working(Value):

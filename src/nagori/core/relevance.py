@@ -62,7 +62,8 @@ Window = tuple[int | None, int | None]  # microseconds since 1970, half open; an
 class Evidence(Value):
     """What a store knows about a question. `places`: word → memory → how often; words that nearly every
     memory has are left out. `asked`: how many words the question has without those. `usual`: mean and
-    spread of the question's cosines in general."""
+    spread of the question's cosines in general. `unrelated`: those of the model, between any texts that have
+    nothing to do with each other; the embedder knows them, not the store."""
 
     total: int
     asked: int
@@ -71,6 +72,7 @@ class Evidence(Value):
     cosines: Mapping[str, float]
     usual: tuple[float, float]
     sketches: Mapping[str, Sketch]
+    unrelated: tuple[float, float] = (0.0, 1.0)
 
 
 def relevance(

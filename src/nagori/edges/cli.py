@@ -60,6 +60,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": move.import_,
     "verify": upkeep.verify,
     "rebuild": upkeep.rebuild,
+    "reembed": upkeep.reembed,
     "backup": upkeep.backup,
     "restore": upkeep.restore,
     "doctor": upkeep.doctor,

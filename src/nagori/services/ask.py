@@ -45,7 +45,8 @@ def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int) -> An
 def question_of(parts: Parts, stage: str, data: object, schema: Schema, most: int) -> Question:
     """The question that a stage asks about `data`. No character of the data can close its frame."""
     told = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-    return Question(Prompt(task(stage, told), told), schema, min(most, parts.config.llm.max_tokens))
+    count = len(data) if isinstance(data, list) else 1
+    return Question(Prompt(task(stage, told), told), schema, min(most, count * parts.config.llm.max_tokens))
 
 
 def answer_of(reply: Reply, schema: Schema) -> Any:

@@ -90,7 +90,7 @@ def as_of(parts: Parts, scope: Scope, moment: datetime, filter: Filter = ALIVE) 
 def status(parts: Parts, scope: Scope) -> Status:
     """Counts, sizes and the last thing that happened."""
     parts.ledger.catch_up(scope.space)
-    embedder = parts.embedder
+    embedder = parts.embedder_for(scope.space)
     newest = parts.store.last_log(scope.space, 1)
     return Status(
         data_dir=parts.data_dir,

@@ -15,7 +15,12 @@ from nagori.core.bookkeeping import START, Cursor, Space
 from nagori.core.fold import Event
 from nagori.core.model import Memory, Relation, RelationType, Scope
 from nagori.core.values import batched
+from nagori.errors import ModelError
 from nagori.parts import Parts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Embedder
 
 FILE = "linked.json"
 NEW_WORDS = frozenset({"formed", "imported", "edited", "faded", "restored"})
@@ -26,8 +31,8 @@ MOST = 5_000  # memories compared in one night; the others wait for the next
 
 def link_new(parts: Parts, space: Space) -> int:
     """Tie what is new to what is like it; how many ties were made."""
-    rules, embedder = parts.config.relations, parts.embedder
-    if not rules.enable_auto_linking or embedder is None:
+    rules, embedder = parts.config.relations, parts.embedder_for(space)
+    if not rules.enable_auto_linking or embedder is None or not _measured(parts, embedder):
         return 0
     made = 0
     ids, end = _changed(parts, space)
@@ -36,6 +41,15 @@ def link_new(parts: Parts, space: Space) -> int:
             made += len(parts.ledger.write(space, lambda events=events: events))  # type: ignore[misc]
     _save(parts, space, end)
     return made
+
+
+def _measured(parts: Parts, embedder: Embedder) -> bool:
+    """Whether the model can say what "nothing in common" is; a server may be out of reach tonight."""
+    try:
+        return bool(embedder.unrelated)
+    except ModelError as trouble:
+        parts.tell("embedder.silent", error=trouble)
+        return False
 
 
 def _ties(parts: Parts, space: Space, ids: Sequence[str]) -> Iterator[Event]:
@@ -64,7 +78,7 @@ def _age(memory: Memory) -> tuple[object, str]:
 
 def _alike(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, list[Memory]]:
     """For each memory those that speak of the same, most alike first."""
-    embedder, rules = parts.embedder, parts.config.relations
+    embedder, rules = parts.embedder_for(scope.space), parts.config.relations
     assert embedder is not None
     digests = {memory.id: memory.digest for memory in memories}
     vectors = parts.store.vectors_of(scope.space, embedder.model, list(digests.values()))

@@ -57,14 +57,14 @@ def fused(parts: Parts, scope: Scope, asked: Asked, evidence: Evidence, n: int) 
     finalists = parts.store.get(scope, sorted(odds, key=lambda id: (-odds[id], id))[:n])
     lifts = newness([_statement(memory, odds[memory.id]) for memory in finalists]) if asked.present else {}
     least = min(evidence.cosines.values(), default=None)
-    unrelated = parts.embedder.unrelated if parts.embedder else (0.0, 1.0)
     japanese = is_japanese(asked.text)
     found = {}
     for memory in finalists:
         id, strength = memory.id, retention(parts, memory)
         factors = _factors(parts, asked, memory, strength)
         same = is_japanese(memory.searchable) is japanese
-        sure = certainty(terms[id]["heard"], evidence.cosines.get(id, least), unrelated, same_language=same)
+        near = evidence.cosines.get(id, least)
+        sure = certainty(terms[id]["heard"], near, evidence.unrelated, same_language=same)
         if asked.window and terms[id]["time"] == 1.0:  # said when it was asked for: that is a reason, too
             sure = 1.0 if asked.only_time else max(sure, THEN)
         told = terms[id] | factors | {"newness": lifts.get(id, 0.0), "certainty": sure}

@@ -18,7 +18,7 @@ from nagori.core.pieces import about_tokens
 from nagori.core.relevance import Evidence
 from nagori.core.text import asks, clean, query_tokens
 from nagori.core.values import Value, replace
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, ModelError
 from nagori.parts import Parts
 from nagori.services.rank import RANKINGS, Asked, retention
 
@@ -123,14 +123,17 @@ def _mood(parts: Parts, scope: Scope, session: str) -> Emotion | None:
 def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
     """What the store knows. A time that is named brings its own candidates: "what did we do last Friday?" has
     no other word to go by."""
-    embedder, words = parts.embedder, query_tokens(asked.text)
+    words, used = query_tokens(asked.text), parts.store.model_in_use(scope.space)
     if parts.config.llm.expand:
         from nagori.services.expand import other_words  # rarely wanted, and a hook pays for every import
 
         words = [*words, *other_words(parts, asked.text)]
-    vector = embedder.embed_query(asked.text) if embedder else None
-    model = embedder.model if embedder else None
+    meant = _meant(parts, used, asked.text)
+    model, vector = meant.model, meant.data
     evidence = parts.store.evidence(scope, words, vector, model, CANDIDATES, asked.filter)
+    if vector and not evidence.cosines and parts.store.model_in_use(scope.space) != used:
+        return _look(parts, scope, asked)  # the space has changed to another model in this moment
+    evidence = replace(evidence, unrelated=meant.unrelated)
     wish = asked.wish
     if wish is None or not wish.certain or asked.filter.since or asked.filter.until:
         return evidence
@@ -141,6 +144,25 @@ def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
         cosines={**more.cosines, **evidence.cosines},
         sketches={**more.sketches, **evidence.sketches},
     )
+
+
+class _Meant(Value):
+    """A question as a model sees it; without a model it has words and nothing else."""
+
+    model: str | None = None
+    data: bytes | None = None
+    unrelated: tuple[float, float] = (0.0, 1.0)
+
+
+def _meant(parts: Parts, model: str | None, text: str) -> _Meant:
+    embedder = parts.embedder_of(model)
+    if embedder is None:
+        return _Meant()
+    try:
+        return _Meant(embedder.model, embedder.embed_query(text), embedder.unrelated)
+    except ModelError as trouble:
+        parts.tell("embedder.silent", error=trouble)
+        return _Meant()
 
 
 # --- choosing -------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from nagori.core.model import (
 from nagori.core.privacy import fit_to_keep
 from nagori.core.record import to_record
 from nagori.core.values import Value, batched, replace
-from nagori.errors import InvalidInput, StoreError
+from nagori.errors import InvalidInput, ModelError, StoreError
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
 
@@ -205,16 +205,22 @@ def known_by(parts: Parts, scope: Scope, ids: Sequence[str]) -> dict[str, Memory
 
 
 def embed(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, Vector]:
-    """Vectors for memories, by id: known ones from the store, the others computed. Outside any lock."""
-    embedder = parts.embedder
+    """Vectors for memories, by id: known ones from the store, the others computed. Outside any lock. What an
+    embedder fails to give is given later (`embed_missing`); the memory is kept all the same."""
+    digests = {memory.digest: memory.searchable for memory in memories}
+    known: dict[bytes, bytes] = {}
+    try:
+        embedder = parts.embedder_for(scope.space)
+        if embedder is not None:
+            known = parts.store.vectors_of(scope.space, embedder.model, list(digests))
+    except StoreError:
+        embedder = parts.embedder
     if embedder is None:
         return {}
-    digests = {memory.digest: memory.searchable for memory in memories}
-    try:
-        known = parts.store.vectors_of(scope.space, embedder.model, list(digests))
-    except StoreError:
-        known = {}
     missing = [digest for digest in digests if digest not in known]
-    fresh = embedder.embed_passages([digests[digest] for digest in missing])
-    known |= dict(zip(missing, fresh, strict=True))
-    return {m.id: Vector(embedder.model, m.digest, known[m.digest]) for m in memories}
+    try:
+        fresh = embedder.embed_passages([digests[digest] for digest in missing]) if missing else []
+        known |= dict(zip(missing, fresh, strict=True))
+    except ModelError as trouble:
+        parts.tell("embedder.silent", error=trouble)
+    return {m.id: Vector(embedder.model, m.digest, known[m.digest]) for m in memories if m.digest in known}

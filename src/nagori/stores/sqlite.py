@@ -104,6 +104,19 @@ class SqliteStore:
             number = self._number(db, space)
             return self._put_vectors(db, number, vectors) if number else 0
 
+    def use_model(self, space: Space, model: str) -> bool:
+        from nagori.stores import _models as models  # of a change of model: a recall need not load it
+
+        with self._writing() as db:
+            return models.use(db, self._space_row(db, space)[0], model, self._model(db, model))
+
+    def drop_vectors(self, space: Space, model: str, limit: int) -> int:
+        from nagori.stores import _models as models
+
+        with self._writing() as db:
+            number, known = self._number(db, space), self._model(db, model)
+            return models.drop(db, number, known, limit) if number and known else 0
+
     @contextmanager
     def renewed(self, space: Space) -> Iterator[None]:
         with self._writing() as db:
@@ -260,6 +273,18 @@ class SqliteStore:
             sql = f"SELECT digest, v FROM {known.vectors} WHERE digest = ? AND key BETWEEN ? AND ? LIMIT 1"
             return dict(row for digest in digests for row in ask(db, sql, (digest, *search.keys(number))))
 
+    def model_in_use(self, space: Space) -> str | None:
+        with self._reading() as db:
+            sql = "SELECT model FROM space WHERE tenant = ? AND user = ?"
+            row = db.execute(sql, space).fetchone()
+        return row[0] if row else None
+
+    def models(self, space: Space) -> dict[str, int]:
+        from nagori.stores import _models as models
+
+        with self._reading() as db:
+            return models.counts(db, self._number(db, space), self._all_models(db))
+
     def history(self, space: Space, id: str) -> list[LogEntry]:
         sql = "SELECT seq FROM log WHERE space = ? AND memory = ? ORDER BY seq"
         with self._reading() as db:
@@ -412,6 +437,8 @@ class SqliteStore:
             kept += search.put_vectors(db, known, number, mine)
             if search.grow_bits(db, known):
                 del self._models[name]
+            if kept:  # the first vectors of a space decide what it is searched with
+                db.execute("UPDATE space SET model = ? WHERE id = ? AND model IS NULL", (name, number))
         return kept
 
     def _model(self, db: apsw.Connection, name: str) -> search.Model | None:

@@ -82,6 +82,12 @@ def put(
     store.commit(scope.space, batch)
 
 
+def give(store: Store, model: str, id: str, size: int = 16) -> int:
+    """Give a memory of ours its vector of `model`."""
+    [known] = store.get(ME, [id])
+    return store.add_vectors(ME.space, {id: Vector(model, known.digest, vector(1, 1, size=size))})
+
+
 class StoreContract:
     """The promises. Override the fixture `store`."""
 
@@ -308,6 +314,60 @@ class StoreContract:
         assert store.nearest(ME, vector(0, 1, size=16), "other", 5)[0].score == pytest.approx(1.0)
         assert store.nearest(ME, vector(1, 0, 0), "m3", 5)[0].score == pytest.approx(1.0)
 
+    def test_the_first_vectors_decide_what_a_space_is_searched_with(self, store: Store) -> None:
+        assert store.model_in_use(ME.space) is None
+        put(store, memory("mem_a", "a"))
+        assert store.model_in_use(ME.space) is None
+        give(store, "m3", "mem_a")
+        give(store, "m4", "mem_a")
+        assert store.model_in_use(ME.space) == "m3"
+        assert store.models(ME.space) == {"m3": 1, "m4": 1}
+        assert store.model_in_use(OTHER.space) is None
+        assert store.models(OTHER.space) == {}
+
+    def test_a_model_is_used_when_no_memory_is_without_it(self, store: Store) -> None:
+        put(store, memory("mem_a", "a"), memory("mem_b", "b"), vectors={"mem_a": vector(1, 0, 0)})
+        give(store, "m4", "mem_a")
+        assert not store.use_model(ME.space, "m4")
+        assert store.model_in_use(ME.space) == "m3"
+        give(store, "m4", "mem_b")
+        assert store.use_model(ME.space, "m4")
+        assert store.model_in_use(ME.space) == "m4"
+        put(store, memory("mem_b", "new words", version=2))
+        assert not store.use_model(ME.space, "m4")
+        assert store.model_in_use(ME.space) == "m4"
+
+    def test_a_space_without_memories_may_use_any_model(self, store: Store) -> None:
+        assert store.use_model(ME.space, "m4")
+        assert store.model_in_use(ME.space) == "m4"
+
+    def test_vectors_that_nobody_searches_with_can_be_dropped(self, store: Store) -> None:
+        names = [f"mem_{x}" for x in "abc"]
+        put(store, *(memory(name, name) for name in names), vectors={n: vector(1, 2, 3) for n in names})
+        put(store, memory("mem_z"), vectors={"mem_z": vector(1, 0, 0)}, scope=OTHER)
+        for name in names:
+            give(store, "m4", name)
+        assert store.drop_vectors(ME.space, "m3", 5) == 0
+        assert store.use_model(ME.space, "m4")
+        assert [store.drop_vectors(ME.space, "m3", 2) for _ in range(3)] == [2, 1, 0]
+        assert store.drop_vectors(ME.space, "m4", 5) == 0
+        assert store.drop_vectors(ME.space, "unheard of", 5) == 0
+        assert store.models(ME.space) == {"m4": 3}
+        assert store.models(OTHER.space) == {"m3": 1}
+        assert len(store.nearest(ME, vector(1, size=16), "m4", 5)) == 3
+        assert store.nearest(ME, vector(1, 0, 0), "m3", 5) == []
+        assert store.nearest(OTHER, vector(1, 0, 0), "m3", 5)[0].id == "mem_z"
+        assert store.check() == []
+
+    def test_a_renewed_space_is_searched_with_the_same_model(self, store: Store) -> None:
+        put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
+        give(store, "m4", "mem_a")
+        assert store.use_model(ME.space, "m4")
+        with store.renewed(ME.space):
+            put(store, memory())
+        assert store.model_in_use(ME.space) == "m4"
+        assert store.models(ME.space) == {"m3": 1, "m4": 1}
+
     def test_a_known_text_gives_its_vector_back(self, store: Store) -> None:
         put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
         found = store.vectors_of(ME.space, "m3", [memory().digest, b"0" * 16])
@@ -360,7 +420,7 @@ class StoreContract:
     def test_evidence_needs_no_vectors_and_no_memories(self, store: Store) -> None:
         assert store.evidence(ME, ["tea"], None, None, 5).sketches == {}
         put(store, memory("mem_a", "tea"))
-        assert set(store.evidence(ME, ["tea"], vector(1), "unknown model", 5).sketches) == {"mem_a"}
+        assert set(store.evidence(ME, ["tea"], vector(1, size=16), "unknown model", 5).sketches) == {"mem_a"}
 
     # relations and history
 

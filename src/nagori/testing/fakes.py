@@ -63,7 +63,7 @@ class Failing:
 
     def __init__(self, part: object, method: str, at: int, error: Callable[[], BaseException]) -> None:
         self._part, self._method, self._at, self._error = part, method, at, error
-        self.count = 0
+        self.called = 0
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self._part, name)
@@ -71,8 +71,8 @@ class Failing:
             return real
 
         def call(*args: Any, **more: Any) -> Any:
-            self.count += 1
-            if self.count == self._at:
+            self.called += 1
+            if self.called == self._at:
                 raise self._error()
             return real(*args, **more)
 

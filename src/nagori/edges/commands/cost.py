@@ -12,6 +12,8 @@ from nagori.core.values import Value, replace
 from nagori.edges import render
 from nagori.edges.session import Json, Session, print_json
 
+FREE = ("none", "local", "fastembed", "sentence-transformers")
+
 
 class Configured(Value):
     """What the settings ask for: the models that cost something, and those whose price nobody told us."""
@@ -56,12 +58,13 @@ def paid_models(config: Config) -> tuple[list[Price], list[str]]:
     """Prices of the models that the settings ask for, and the names of those whose price is not known."""
     found: list[Price] = []
     unknown: list[str] = []
-    for section, free in ((config.llm, ("none",)), (config.embedding, ("none", "local"))):
-        if section.provider in free:
+    asked = [(config.llm.provider, config.llm.model), (config.embedding.provider, config.embedding.chosen)]
+    for provider, model in asked:
+        if provider in FREE:
             continue
-        price = price_of(section.model)
-        if price is None or section.provider == "claude-cli":
-            unknown.append(section.model if price is None else section.provider)
+        price = price_of(model)
+        if price is None or provider == "claude-cli":
+            unknown.append(model if price is None else provider)
         else:
             found.append(price)
     return found, unknown

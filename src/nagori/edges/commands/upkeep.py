@@ -1,4 +1,4 @@
-"""Upkeep: `verify`, `rebuild`, `backup`, `restore`, `doctor`, `config`."""
+"""Upkeep: `verify`, `rebuild`, `reembed`, `backup`, `restore`, `doctor`, `config`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import typer
 
 from nagori.app import Nagori
 from nagori.config import rows, schema
+from nagori.core.values import fields_of
 from nagori.edges import render
 from nagori.edges.commands import install
 from nagori.edges.commands.schedule import nights
 from nagori.edges.install import launcher
 from nagori.edges.session import Json, Session, print_json, progress
 from nagori.errors import InvalidInput
+from nagori.services.reembed import Change
 from nagori.services.upkeep import Proof
 
 
@@ -61,6 +63,39 @@ def rebuild(
         session.say("rebuilt", n=f"{told:,}")
         if vectors:
             session.say("embedded", n=f"{vectors:,}")
+
+
+def reembed(
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it would take.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Change over to the configured embedding model, while recall goes on with the old one."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        change = memory.plan_reembed()
+        if not as_json:
+            _tell_change(session, change)
+        if dry_run:
+            if as_json:
+                print_json({name: getattr(change, name) for name in fields_of(change)})
+            else:
+                session.say("dry")
+            return
+        with progress(session) as bar:
+            done = memory.reembed(bar)
+    session.tell_again("differs")
+    if as_json:
+        print_json({"model": done.model, "made": done.made, "removed": done.removed})
+    else:
+        session.say("reembedded", model=done.model, made=f"{done.made:,}", removed=f"{done.removed:,}")
+
+
+def _tell_change(session: Session, change: Change) -> None:
+    cost = render.dollars(change.usd) if change.usd is not None else "$?"
+    values = {"old": ", ".join(change.old) or session.voice("none"), "new": change.new}
+    figures = {"left": f"{change.left:,}", "memories": f"{change.memories:,}", "tokens": f"{change.tokens:,}"}
+    session.say("reembed_plan", **values, **figures, cost=cost)
 
 
 def backup(

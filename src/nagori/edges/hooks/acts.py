@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from nagori.app import Nagori
+    from nagori.protocols import Embedder
 
 COMPACTED = "compacted"  # a note: this session's own beginning is no longer before the model
 SHORT_ANSWER = 30  # characters of an assistant's answer that says nothing by itself
 LONGEST_QUESTION = 2000  # characters; recall reads no more
+QUICK = "local"  # the one embedder that may be asked here
 WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
 
 
@@ -61,7 +63,19 @@ def _whose(moment: Moment, config: Config) -> Scope:
 def _open(config: Config, folder: Path, scope: Scope) -> Nagori:
     from nagori.app import Nagori  # the store and all that: a turn's end needs none of it
 
-    return Nagori.open(folder, config=config, scope=scope, llm=None)  # no network for a prompt [ruling 24]
+    memory = Nagori.open(folder, config=config, scope=scope, llm=None)
+    # Nobody who waits for a host waits for a network, or for a library that takes seconds to load.
+    if config.embedding.provider != QUICK:
+        memory.parts.open_embedder = lambda: None
+    if config.embedding.provider != "none":
+        memory.parts.open_model = _at_hand
+    return memory
+
+
+def _at_hand(name: str) -> Embedder | None:
+    from nagori.adapters.embed import at_hand
+
+    return at_hand(name)
 
 
 # --- session start --------------------------------------------------------------------------------
@@ -120,11 +134,12 @@ def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer
     text = _question(clean(moment.text))
     if is_chatter(text):
         return SILENCE
-    ahead = Ahead(config.embedding.provider, text[:LONGEST_QUESTION])
+    ahead = Ahead(config.embedding, text[:LONGEST_QUESTION]) if config.embedding.provider == QUICK else None
     notes = Notes.of(folder, moment.session)
     k = config.hooks.most
     with _open(config, folder, scope) as memory:
-        memory.parts.open_embedder = ahead.embedder
+        if ahead is not None:
+            memory.parts.open_embedder = ahead.embedder
         floor = max(config.hooks.floor, config.retrieval.floor)
         found = memory.recall(text[:LONGEST_QUESTION], 3 * k, session=moment.session, floor=floor, mark=False)
         zone = memory.parts.clock.zone

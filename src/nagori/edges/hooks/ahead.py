@@ -12,14 +12,15 @@ from threading import Thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nagori.config.sections import Embedding
     from nagori.protocols import Embedder
 
 
 class Ahead:
     """Begins at once; `embedder` waits for it."""
 
-    def __init__(self, provider: str, question: str) -> None:
-        self._provider, self._question = provider, question
+    def __init__(self, wanted: Embedding, question: str) -> None:
+        self._wanted, self._question = wanted, question
         self._made: Known | None = None
         self._fault: Exception | None = None
         self._thread = Thread(target=self._begin, daemon=True)
@@ -36,7 +37,7 @@ class Ahead:
             from nagori.adapters.embed import open_embedder
 
             os.environ.setdefault("OMP_NUM_THREADS", "1")
-            real = open_embedder(self._provider)
+            real = open_embedder(self._wanted)
             self._made = Known(real, self._question) if real else None
         except Exception as fault:  # told where it is asked for; a thread's own words would go to stderr
             self._fault = fault

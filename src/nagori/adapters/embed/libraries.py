@@ -1,0 +1,79 @@
+"""Models that run on this machine through another package: `fastembed`, `sentence-transformers`.
+
+Both are imported, and their models loaded, when the first vector is wanted: it takes seconds. They may
+fetch a model from the network the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from nagori.adapters.embed.measured import Measured, Rows
+from nagori.config.sections import Embedding
+from nagori.core.bookkeeping import quiet
+from nagori.errors import ModelError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Observer
+
+
+def open_fastembed(wanted: Embedding, tell: Observer = quiet, folder: Path | None = None) -> Measured | None:
+    if not _installed("fastembed", tell):
+        return None
+
+    def load() -> Any:
+        from fastembed import TextEmbedding  # type: ignore[import-not-found,unused-ignore]
+
+        return TextEmbedding(model_name=wanted.chosen)
+
+    def encode(model: Any, texts: Sequence[str], asking: bool) -> Any:
+        return model.query_embed(list(texts)) if asking else model.embed(list(texts))
+
+    return Measured("fastembed", wanted, folder, _quietly("fastembed", load, encode))
+
+
+def open_sentence_transformers(
+    wanted: Embedding, tell: Observer = quiet, folder: Path | None = None
+) -> Measured | None:
+    if not _installed("sentence_transformers", tell):
+        return None
+
+    def load() -> Any:
+        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
+
+        return SentenceTransformer(wanted.chosen)
+
+    def encode(model: Any, texts: Sequence[str], asking: bool) -> Any:
+        return model.encode(list(texts), show_progress_bar=False)
+
+    return Measured("sentence-transformers", wanted, folder, _quietly("sentence-transformers", load, encode))
+
+
+def _installed(package: str, tell: Observer) -> bool:
+    if find_spec(package) is None:
+        tell("embedder.missing", package=package.replace("_", "-"))
+        return False
+    return True
+
+
+def _quietly(
+    package: str, load: Callable[[], Any], encode: Callable[[Any, Sequence[str], bool], Any]
+) -> Callable[[Sequence[str], bool], Rows]:
+    """`encode` with a model that is loaded once; whatever the package raises becomes a ModelError."""
+    loaded = cache(load)
+
+    def rows(texts: Sequence[str], asking: bool) -> Rows:
+        try:
+            return Rows([list(map(float, row)) for row in encode(loaded(), texts, asking)])
+        except Exception as trouble:
+            reason = f"{type(trouble).__name__}: {trouble}"[:200]
+            raise ModelError(
+                "{package} gives no vectors: {reason}", package=package, reason=reason
+            ) from trouble
+
+    return rows

@@ -1,0 +1,73 @@
+"""Vectors from OpenAI, or from any server that speaks like it (Ollama, vLLM, LM Studio, LiteLLM, …).
+
+The key comes from the variable that `embedding.key_env` names, or from the system's keyring under the same
+name if the package `keyring` is installed; never from the configuration file. A server on this machine
+needs none. Memories leave the machine with this: that is why nobody is asked unless it was configured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from nagori.adapters.embed.measured import Measured, Rows
+from nagori.adapters.http import post_json
+from nagori.adapters.keys import key_from
+from nagori.adapters.wire import LOOPBACK
+from nagori.config.sections import Embedding
+from nagori.core.bookkeeping import quiet
+from nagori.errors import ModelError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Observer
+
+PATIENCE = {"timeout": 60.0, "tries": 4}  # for memories, which nobody waits for
+IMPATIENCE = {"timeout": 10.0, "tries": 2}  # for a question
+OWN_HOST = "api.openai.com"
+
+
+def open_openai(
+    wanted: Embedding,
+    tell: Observer = quiet,
+    folder: Path | None = None,
+    post: Callable[..., Any] = post_json,
+) -> Measured | None:
+    """The embedder, or None where its key is missing."""
+    host = _host(wanted.base_url)
+    key = key_from(wanted.key_env)
+    if not key and host not in LOOPBACK:
+        tell("embedder.keyless", variable=wanted.key_env)
+        return None
+    url = wanted.base_url.rstrip("/") + "/embeddings"
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+
+    def encode(texts: Sequence[str], asking: bool) -> Rows:
+        body: dict[str, Any] = {"model": wanted.chosen, "input": list(texts), "encoding_format": "float"}
+        if wanted.dimensions:
+            body["dimensions"] = wanted.dimensions
+        plain = url.startswith("http:")  # somebody wrote it down so
+        return _rows(post(url, body, headers, plain=plain, **(IMPATIENCE if asking else PATIENCE)), host)
+
+    return Measured("openai", wanted, folder, encode, "" if host == OWN_HOST else f"@{host}")
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _rows(answer: dict[str, Any], host: str) -> Rows:
+    """The vectors in the order of the texts; `index` tells it, and a server may shuffle."""
+    strange = ModelError("the answer of {host} has no embeddings in it", host=host)
+    data = answer.get("data")
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        raise strange
+    placed = {row.get("index", at): row.get("embedding") for at, row in enumerate(data)}
+    if placed.keys() != set(range(len(data))) or not all(isinstance(row, list) for row in placed.values()):
+        raise strange
+    return Rows([placed[at] for at in range(len(data))], str(answer.get("model", "")))
