@@ -9,12 +9,12 @@ Unusable: an answer that is not what was asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
 from nagori.config.sections import Llm
-from nagori.core.answers import fits
+from nagori.core.answers import exactly, fits
 from nagori.core.asking import Prompt, Reply
 from nagori.core.cost import Price, Tokens, price_of, prices
 from nagori.core.pieces import about_tokens
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 _LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 
 
-def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int) -> Any:
-    """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`. `most` is the
-    longest answer in tokens."""
+def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()) -> Any:
+    """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`; `places` are
+    the items it should have. `most` is the longest answer in tokens."""
     told = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    shape = exactly(schema, places) if places else schema
     reply = _paid(
-        parts, stage, Prompt(task(stage, told), told), schema, min(most, parts.config.llm.max_tokens)
+        parts, stage, Prompt(task(stage, told), told), shape, min(most, parts.config.llm.max_tokens)
     )
     value = _read(reply)
     fault = fits(value, schema)

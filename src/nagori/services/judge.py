@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from nagori.core.answers import belongs
 from nagori.core.bookkeeping import Space
 from nagori.core.decay import coefficient_for
 from nagori.core.fold import Event
@@ -46,16 +47,18 @@ ATTEMPTS = 3
 
 _PLACE = {"type": ["integer", "null"], "minimum": 0, "maximum": 200}
 _PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
+# In the order they are answered: the words first, so that a model looks at this passage and no other; what
+# it is and how it felt before any number.
 _ITEM: dict[str, Any] = {
     "i": {"type": "integer", "minimum": 0, "maximum": 200},
-    "intensity": _PERCENT,
-    "valence": {"type": "string", "enum": [str(each) for each in Valence]},
-    "arousal": _PERCENT,
-    "tags": {"type": "array", "maxItems": 4, "items": {"type": "string", "enum": sorted(TAGS)}},
-    "category": {"type": "string", "enum": [str(each) for each in Category]},
-    "kind": {"type": "string", "enum": [str(each) for each in Kind if each is not Kind.SUMMARY]},
-    "importance": _PERCENT,
     "keywords": {"type": "array", "maxItems": 8, "items": {"type": "string", "maxLength": 60}},
+    "kind": {"type": "string", "enum": [str(each) for each in Kind if each is not Kind.SUMMARY]},
+    "category": {"type": "string", "enum": [str(each) for each in Category]},
+    "valence": {"type": "string", "enum": [str(each) for each in Valence]},
+    "tags": {"type": "array", "maxItems": 4, "items": {"type": "string", "enum": sorted(TAGS)}},
+    "intensity": _PERCENT,
+    "arousal": _PERCENT,
+    "importance": _PERCENT,
     "corrects": _PLACE,
     "continues": _PLACE,
 }
@@ -215,14 +218,14 @@ class _Round:
         self._round.by_rules.append(memory.id)
 
     def _ask(self, batch: Sequence[Memory], context: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
-        """Findings by place; what has no place in the question is passed over."""
+        """Findings by place."""
         self._round.questions += 1
         shown = [
             _shown(place, memory, place >= len(context)) for place, memory in enumerate((*context, *batch))
         ]
-        answer = ask(self._parts, STAGE, shown, SCHEMA, FRAME_TOKENS + ITEM_TOKENS * len(batch))
         asked = range(len(context), len(shown))
-        return {item["i"]: item for item in answer["items"] if item["i"] in asked}
+        answer = ask(self._parts, STAGE, shown, SCHEMA, FRAME_TOKENS + ITEM_TOKENS * len(batch), asked)
+        return placed(answer["items"], [str(each["text"]) for each in shown], asked)
 
     def _write(self, shown: Sequence[Memory], findings: Mapping[int, Mapping[str, Any]]) -> None:
         """All findings in one write; who changed meanwhile is judged another time."""
@@ -243,6 +246,19 @@ class _Round:
         written = parts.ledger.write(space, decide)
         self._aside.update(set(ids) - {event.memory for event in written})
         self.patience.done(STAGE, ids)
+
+
+def placed(
+    items: Sequence[Mapping[str, Any]], texts: Sequence[str], asked: Sequence[int]
+) -> dict[int, Mapping[str, Any]]:
+    """Items by their place among `texts`. What was not asked for is passed over, and so is what is about
+    another passage than it says: it will be asked for alone, where it can be about nothing else."""
+    known = [frozenset(tokens(text)) for text in texts]
+    return {
+        item["i"]: item
+        for item in items
+        if item["i"] in asked and (len(asked) == 1 or belongs(" ".join(item["keywords"]), item["i"], known))
+    }
 
 
 def _shown(place: int, memory: Memory, judge: bool) -> dict[str, object]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nagori.core.answers import strays
+from nagori.core.answers import belongs, strays
 from nagori.core.bookkeeping import Space
 from nagori.core.model import Level, Memory, Text
 from nagori.core.pieces import about_tokens
+from nagori.core.text import tokens
 from nagori.core.values import Value, fresh
 from nagori.errors import ModelError, Unusable
 from nagori.parts import Parts
@@ -113,8 +114,10 @@ class Shortener:
             for place, text in enumerate(texts)
         ]
         read = sum(about_tokens(text.whole[:LONGEST]) for text in texts)
-        answer = ask(self._parts, stage, data, _schema(stage), 200 + 40 * len(batch) + read // 2)
-        return {item["i"]: item for item in answer["items"]}
+        longest = 200 + 40 * len(batch) + read // 2
+        answer = ask(self._parts, stage, data, _schema(stage), longest, range(len(batch)))
+        known = [frozenset(tokens(text.whole)) for text in texts]
+        return {item["i"]: item for item in answer["items"] if _is_about(item, known)}
 
     def _take(self, stage: str, memory: Memory, item: Mapping[str, Any] | None, done: Shortened) -> None:
         fault, text = "left out", None
@@ -157,6 +160,13 @@ def _schema(stage: str) -> dict[str, Any]:
     items = {"type": "array", "maxItems": MOST, "items": item}
     top = {"type": "object", "properties": {"items": items}, "required": ["items"]}
     return {**top, "additionalProperties": False}
+
+
+def _is_about(item: Mapping[str, Any], texts: Sequence[frozenset[str]]) -> bool:
+    """Whether an item can be about the text whose number it bears."""
+    halves = (item["trigger"], item["content"])
+    words = " ".join(half if isinstance(half, str) else " ".join(half) for half in halves)
+    return item["i"] < len(texts) and belongs(words, item["i"], texts)
 
 
 def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
