@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check e2e-venv docs bench lock clean
+.PHONY: demo test test-all test-llm check e2e-venv docs bench lock clean
 
 demo: $(READY)
 	$(BIN)/python -m nagori.edges.demo
@@ -16,6 +16,11 @@ test: $(READY) check e2e-venv
 
 test-all: $(READY) check e2e-venv
 	$(BIN)/python -m pytest -q -n auto --durations=10
+
+# A real small model on this machine, end to end; not part of the others: 1.1 GB once, then some minutes.
+test-llm: $(READY)
+	$(BIN)/python -m tests.llm.install
+	$(BIN)/python -m pytest -q -s tests/llm
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -36,7 +41,7 @@ bench: $(READY)
 # Pins with hashes; run after changing requirements/*.in.
 lock: $(READY)
 	$(BIN)/python -m pip -q install uv
-	for name in run dev bench e2e; do \
+	for name in run dev bench e2e llm; do \
 		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
 			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 

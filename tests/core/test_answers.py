@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.answers import fits, strays
+from nagori.core.answers import belongs, exactly, fits, strays
+from nagori.core.text import tokens
 
 SCHEMA = {
     "type": "object",
@@ -128,3 +129,61 @@ def test_any_two_texts_get_a_verdict(text: str, source: str) -> None:
     assert verdict in {None, "empty", "refuses", "longer", "language", "invents"}
     if verdict is None:
         assert len(text.strip()) <= len(source) * 18  # NFKC may unfold a sign to eighteen
+
+
+# --- many in one answer
+
+LISTED = {
+    "type": "object",
+    "properties": {
+        "items": {
+            "type": "array",
+            "maxItems": 9,
+            "items": {
+                "type": "object",
+                "properties": {"i": {"type": "integer", "minimum": 0, "maximum": 9}},
+                "required": ["i"],
+            },
+        }
+    },
+    "required": ["items"],
+}
+
+
+def test_a_question_says_how_many_items_it_wants_and_which() -> None:
+    items = exactly(LISTED, range(3, 5))["properties"]["items"]
+    assert (items["minItems"], items["maxItems"]) == (2, 2)
+    assert items["items"]["properties"]["i"] == {"type": "integer", "minimum": 3, "maximum": 4}
+    assert items["items"]["required"] == ["i"]
+    assert LISTED["properties"]["items"]["maxItems"] == 9  # the shape that answers are held against stays
+
+
+TEXTS = [
+    frozenset(tokens(text))
+    for text in (
+        "Good morning, nice weather again.",
+        "I am allergic to walnuts, please never suggest them.",
+        "屋根の修理が終わり、北側の瓦が割れていた。",
+        "娘が高校に合格した。",
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("walnuts allergic", 1),
+        ("屋根 瓦", 2),
+        ("娘は高校に合格", 3),
+        ("", 0),
+        ("something else entirely", 0),  # it stands nowhere
+        ("walnuts weather", 0),  # some of it does stand there
+    ],
+)
+def test_words_of_a_text_belong_to_it(words: str, place: int) -> None:
+    assert belongs(words, place, TEXTS)
+
+
+@pytest.mark.parametrize(("words", "place"), [("walnuts allergic", 0), ("屋根 修理", 3), ("娘の合格", 2)])
+def test_words_of_another_text_do_not(words: str, place: int) -> None:
+    assert not belongs(words, place, TEXTS)

@@ -22,27 +22,27 @@ def ready() -> bool:
     return READY.exists() and READY.read_bytes() == PINS.read_bytes()
 
 
-def install(folder: Path = VENV, seconds: float = SECONDS) -> str:
+def install(folder: Path = VENV, seconds: float = SECONDS, pins: Path = PINS) -> str:
     """Nothing when it worked, else one line that says what did not."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
         venv.create(folder)
-        _pip(folder, seconds)
+        _pip(folder, seconds, pins)
     except subprocess.TimeoutExpired:
         trouble = f"not within {seconds:g} s"
     except (subprocess.CalledProcessError, OSError) as error:
         trouble = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
     else:
-        (folder / READY.name).write_bytes(PINS.read_bytes())
+        (folder / READY.name).write_bytes(pins.read_bytes())
         return ""
     shutil.rmtree(folder, ignore_errors=True)
     return trouble
 
 
-def _pip(folder: Path, seconds: float) -> None:
+def _pip(folder: Path, seconds: float, pins: Path) -> None:
     """Wheels with the pinned hashes only; one retry, for somebody offline should not wait long."""
     quick = ["--quiet", "--disable-pip-version-check", "--timeout", "15", "--retries", "1"]
-    only = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(PINS)]
+    only = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(pins)]
     words = [sys.executable, "-m", "pip", "--python", str(folder), "install", *quick, *only]
     subprocess.run(words, check=True, capture_output=True, text=True, timeout=seconds)
 

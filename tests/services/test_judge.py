@@ -266,6 +266,46 @@ def test_a_question_that_is_refused_as_it_is_goes_in_halves(
         assert (memory.judge().judged, len(server.requests)) == (3, 3)
 
 
+def test_a_finding_about_another_passage_than_it_says_is_asked_for_again(
+    tmp_path: Path, server: Scripted, clock: FrozenClock
+) -> None:
+    """A small model passes over a greeting and numbers the rest by its own count."""
+    import json
+
+    good = judging(lambda each: {"keywords": each["text"].split()[:2]})
+
+    def slipped(body: dict[str, object]) -> str:
+        items = json.loads(good(body))["items"]
+        words = [each["keywords"] for each in items]
+        shifted = [
+            {**each, "keywords": other} for each, other in zip(items, words[1:] + words[-1:], strict=True)
+        ]
+        return json.dumps({"items": shifted})
+
+    server.answer = slipped
+    with helped(tmp_path, server, clock) as memory:
+        kept = told(memory, "Hello there, my friend.", "Walnuts never, please.", "Gardens need rain.")
+        assert (memory.judge().judged, len(server.requests)) == (3, 3)
+        assert [memory.show(each.id).keywords for each in kept] == [
+            ("Hello", "there,"),
+            ("Walnuts", "never,"),
+            ("Gardens", "need"),
+        ]
+
+
+def test_a_server_that_keeps_to_a_schema_is_told_which_passages_to_judge(
+    tmp_path: Path, server: Scripted, clock: FrozenClock
+) -> None:
+    with helped(tmp_path, server, clock, batch=2) as memory:
+        told(memory, "Soup.", "Boats.", "Gardens.")
+        memory.judge()
+        schemas = [each.body["response_format"]["json_schema"]["schema"] for each in server.requests]
+        items = [schema["properties"]["items"] for schema in schemas]
+        assert [(each["minItems"], each["maxItems"]) for each in items] == [(2, 2), (1, 1)]
+        places = [each["items"]["properties"]["i"] for each in items]
+        assert [(each["minimum"], each["maximum"]) for each in places] == [(0, 1), (2, 2)]
+
+
 def test_words_that_give_orders_change_nothing_but_what_was_asked(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:

@@ -98,6 +98,36 @@ def test_many_go_into_one_question(tmp_path: Path, server: Scripted, clock: Froz
         assert len(server.requests) == 2
 
 
+def test_a_summary_that_bears_anothers_number_is_not_taken(
+    tmp_path: Path, server: Scripted, clock: FrozenClock
+) -> None:
+    """No name or number gives it away: both are about nothing but kanji."""
+    texts = {
+        "屋根": "屋根の修理が夕方に終わった。北側の瓦が多く割れていて、下地の板も腐っていたそうだ。" * 3,
+        "合格": "娘が第一志望の高校に合格した。家族みんなで泣いて喜び、夜は祖父母も呼んで祝った。" * 3,
+    }
+    firsts = [text.split("。")[0] + "。" for text in texts.values()]
+
+    def crossed(body: dict[str, object]) -> str:
+        asked = data_of(body)
+        said = [next(first for first in firsts if first in each["content"]) for each in asked]
+        items = [
+            {"i": each["i"], "trigger": "", "content": one}
+            for each, one in zip(asked, said[::-1], strict=True)
+        ]
+        return json.dumps({"items": items}, ensure_ascii=False)
+
+    server.answer = crossed
+    with opened(tmp_path, server, clock) as memory:
+        both = [kept(memory, text) for text in texts.values()]
+        assert set(memory.cycle().waiting) == {each.id for each in both}
+        server.answer = shortening()
+        memory.cycle()
+        assert [memory.show(each.id).text.content for each in both] == [
+            first.rstrip("。") + "." for first in firsts
+        ]
+
+
 # --- when it goes wrong
 
 SAYS: dict[str, Callable[[str], str]] = {

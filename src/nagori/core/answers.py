@@ -1,6 +1,8 @@
 """Whether a model's answer can be used. A model may say anything; only what passes here is taken.
 
+    exactly   the shape for so many items: a small model leaves out what it may leave out
     fits      it has the shape that was asked for: fields, choices, bounds, lengths
+    belongs   it is about the passage whose number it bears: a small model loses count
     strays    what a shorter text says that its source does not: names, numbers, another language
 
 Names are known by their form (capitals inside a sentence, katakana, an honorific, an identifier), so a name
@@ -14,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from unicodedata import normalize
 
 from nagori.core._stem import STOP_WORDS, stem
+from nagori.core.text import tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +50,17 @@ _REFUSING = re.compile(
 )
 # What a writer of summaries says of himself and others; names of nobody.
 _ROLES = frozenset(["user", "assistant", "speaker", "they", "team", "agent", "people", "someone", "both"])
+
+
+def exactly(schema: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
+    """`schema` of a list of `items` numbered by `i`, for exactly these places. It is how the question is
+    put; an answer that keeps to `schema` alone can still be read, for what it has."""
+    items = schema["properties"]["items"]
+    fields = items["items"]["properties"]
+    place = {**fields["i"], "minimum": min(places), "maximum": max(places)}
+    item = {**items["items"], "properties": {**fields, "i": place}}
+    exact = {**items, "minItems": len(places), "maxItems": len(places), "items": item}
+    return {**schema, "properties": {**schema["properties"], "items": exact}}
 
 
 def fits(value: object, schema: Mapping[str, Any], at: str = "answer") -> str | None:
@@ -89,6 +103,14 @@ def _list_fault(value: Sequence[Any], schema: Mapping[str, Any], at: str) -> str
         return f"{at}: too many"
     faults = (fits(each, schema["items"], f"{at}[{place}]") for place, each in enumerate(value))
     return next((fault for fault in faults if fault), None)
+
+
+def belongs(words: str, place: int, texts: Sequence[frozenset[str]]) -> bool:
+    """Whether `words` may have been made from the text at `place` (its tokens): no other text has more than
+    twice as many of them. Words that stand nowhere belong anywhere."""
+    said = set(tokens(words))
+    shared = [len(said & text) for text in texts]
+    return max(shared) <= 2 * shared[place]
 
 
 # ── faithfulness ─────────────────────────────────────────────────────────────────────────────────────

@@ -9,13 +9,13 @@ Unusable: an answer that is not what was asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 
 from nagori.config.sections import Llm
-from nagori.core.answers import fits
+from nagori.core.answers import exactly, fits
 from nagori.core.asking import Prompt, Question, Reply
 from nagori.core.cost import Price, Tokens, price_of, prices
 from nagori.core.pieces import about_tokens
@@ -35,18 +35,21 @@ ABOUT_THE_QUESTION = (400, 413, 422)
 _LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 
 
-def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int) -> Any:
-    """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`. `most` is the
-    longest answer in tokens."""
-    question = question_of(parts, stage, data, schema, most)
+def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()) -> Any:
+    """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`; `places` are
+    the items it should have. `most` is the longest answer in tokens."""
+    question = question_of(parts, stage, data, schema, most, places)
     return answer_of(_paid(parts, stage, question), schema)
 
 
-def question_of(parts: Parts, stage: str, data: object, schema: Schema, most: int) -> Question:
+def question_of(
+    parts: Parts, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()
+) -> Question:
     """The question that a stage asks about `data`. No character of the data can close its frame."""
     told = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     count = len(data) if isinstance(data, list) else 1
-    return Question(Prompt(task(stage, told), told), schema, min(most, count * parts.config.llm.max_tokens))
+    shape = exactly(schema, places) if places else schema
+    return Question(Prompt(task(stage, told), told), shape, min(most, count * parts.config.llm.max_tokens))
 
 
 def answer_of(reply: Reply, schema: Schema) -> Any:

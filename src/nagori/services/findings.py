@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from nagori.core.answers import belongs
 from nagori.core.decay import coefficient_for
 from nagori.core.fold import Event
 from nagori.core.model import TAGS, Category, Emotion, Kind, Memory, RelationType, Trust, Valence
@@ -24,16 +25,18 @@ IMPORTANCE = 0.8  # what matters but was not felt lasts nearly as long as what w
 
 _PLACE = {"type": ["integer", "null"], "minimum": 0, "maximum": 200}
 _PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
+# In the order they are answered: the words first, so that a model looks at this passage and no other; what
+# it is and how it felt before any number.
 _ITEM: dict[str, Any] = {
     "i": {"type": "integer", "minimum": 0, "maximum": 200},
-    "intensity": _PERCENT,
-    "valence": {"type": "string", "enum": [str(each) for each in Valence]},
-    "arousal": _PERCENT,
-    "tags": {"type": "array", "maxItems": 4, "items": {"type": "string", "enum": sorted(TAGS)}},
-    "category": {"type": "string", "enum": [str(each) for each in Category]},
-    "kind": {"type": "string", "enum": [str(each) for each in Kind if each is not Kind.SUMMARY]},
-    "importance": _PERCENT,
     "keywords": {"type": "array", "maxItems": 8, "items": {"type": "string", "maxLength": 60}},
+    "kind": {"type": "string", "enum": [str(each) for each in Kind if each is not Kind.SUMMARY]},
+    "category": {"type": "string", "enum": [str(each) for each in Category]},
+    "valence": {"type": "string", "enum": [str(each) for each in Valence]},
+    "tags": {"type": "array", "maxItems": 4, "items": {"type": "string", "enum": sorted(TAGS)}},
+    "intensity": _PERCENT,
+    "arousal": _PERCENT,
+    "importance": _PERCENT,
     "corrects": _PLACE,
     "continues": _PLACE,
 }
@@ -54,6 +57,19 @@ def told(batch: Sequence[Memory], context: Sequence[Memory]) -> list[dict[str, o
 def longest(batch: Sequence[Memory]) -> int:
     """Tokens that an answer about so many may have."""
     return FRAME_TOKENS + ITEM_TOKENS * len(batch)
+
+
+def placed(
+    items: Sequence[Mapping[str, Any]], texts: Sequence[str], asked: Sequence[int]
+) -> dict[int, Mapping[str, Any]]:
+    """Items by their place among `texts`. What was not asked for is passed over, and so is what is about
+    another passage than it says: it will be asked for alone, where it can be about nothing else."""
+    known = [frozenset(tokens(text)) for text in texts]
+    return {
+        item["i"]: item
+        for item in items
+        if item["i"] in asked and (len(asked) == 1 or belongs(" ".join(item["keywords"]), item["i"], known))
+    }
 
 
 def _shown(place: int, memory: Memory, judge: bool) -> dict[str, object]:

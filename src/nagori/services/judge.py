@@ -21,7 +21,7 @@ from nagori.core.values import Value, fresh
 from nagori.errors import ModelError, Unusable
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.ask import ask, ask_tokens, cost_of, price_for, question_of
-from nagori.services.findings import LONGEST, SCHEMA, events, longest, told
+from nagori.services.findings import LONGEST, SCHEMA, events, longest, placed, told
 from nagori.services.later import Later, Returned
 from nagori.services.lease import lease
 from nagori.services.patience import Patience
@@ -166,7 +166,8 @@ class _Round:
             for memory in back.asked:
                 self._failed(memory, back.fault)
             return
-        findings = {item["i"]: item for item in back.answer["items"] if item["i"] < len(back.shown)}
+        texts = [memory.text.whole if memory else "" for memory in back.shown]
+        findings = placed(back.answer["items"], texts, range(len(texts)))
         self._write(back.shown, findings)
         for place, left in enumerate(back.shown):
             if left and place not in findings:
@@ -219,15 +220,16 @@ class _Round:
         self._round.by_rules.append(memory.id)
 
     def _ask(self, batch: Sequence[Memory], context: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
-        """Findings by place; what has no place in the question is passed over."""
+        """Findings by place."""
         self._round.questions += 1
         shown = told(batch, context)
-        answer = ask(self._parts, STAGE, shown, SCHEMA, longest(batch))
         asked = range(len(context), len(shown))
-        return {item["i"]: item for item in answer["items"] if item["i"] in asked}
+        answer = ask(self._parts, STAGE, shown, SCHEMA, longest(batch), asked)
+        return placed(answer["items"], [str(each["text"]) for each in shown], asked)
 
     def _question(self, batch: Sequence[Memory]) -> Question:
-        return question_of(self._parts, STAGE, told(batch, ()), SCHEMA, longest(batch))
+        places = range(len(batch))
+        return question_of(self._parts, STAGE, told(batch, ()), SCHEMA, longest(batch), places)
 
     def _write(self, shown: Sequence[Memory | None], findings: Mapping[int, Mapping[str, Any]]) -> None:
         """All findings in one write; who changed meanwhile is judged another time."""

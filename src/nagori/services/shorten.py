@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nagori.core.answers import strays
+from nagori.core.answers import belongs, strays
 from nagori.core.asking import Question
 from nagori.core.bookkeeping import Space
 from nagori.core.model import Level, Memory, Text
 from nagori.core.pieces import about_tokens
+from nagori.core.text import tokens
 from nagori.core.values import Value, fresh
 from nagori.errors import ModelError, Unusable
 from nagori.parts import Parts
@@ -125,11 +126,13 @@ class Shortener:
             self._take(stage, memory, answer.get(place), done)
 
     def _ask(self, stage: str, batch: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
-        answer = ask(self._parts, stage, _told(batch), _schema(stage), _longest(batch))
-        return {item["i"]: item for item in answer["items"]}
+        places = range(len(batch))
+        answer = ask(self._parts, stage, _told(batch), _schema(stage), _longest(batch), places)
+        return _placed(answer["items"], batch)
 
     def _question(self, stage: str, batch: Sequence[Memory]) -> Question:
-        return question_of(self._parts, stage, _told(batch), _schema(stage), _longest(batch))
+        places = range(len(batch))
+        return question_of(self._parts, stage, _told(batch), _schema(stage), _longest(batch), places)
 
     # --- by post: what is asked tonight is answered before another night
 
@@ -137,7 +140,7 @@ class Shortener:
         try:
             for stage, later in self._later.items():
                 for back in later.collect(_schema(stage)):
-                    items = {item["i"]: item for item in back.answer["items"]} if not back.fault else {}
+                    items = _placed(back.answer["items"], back.shown) if not back.fault else {}
                     for place, memory in enumerate(back.shown):
                         if memory:
                             self._posted[stage, memory.id] = items.get(place)
@@ -211,6 +214,21 @@ def _schema(stage: str) -> dict[str, Any]:
     items = {"type": "array", "maxItems": MOST, "items": item}
     top = {"type": "object", "properties": {"items": items}, "required": ["items"]}
     return {**top, "additionalProperties": False}
+
+
+def _placed(
+    items: Sequence[Mapping[str, Any]], batch: Sequence[Memory | None]
+) -> dict[int, Mapping[str, Any]]:
+    """Items by the number of their text; what is about another one is passed over."""
+    known = [frozenset(tokens(_fullest(memory).whole) if memory else ()) for memory in batch]
+    return {item["i"]: item for item in items if _is_about(item, known)}
+
+
+def _is_about(item: Mapping[str, Any], texts: Sequence[frozenset[str]]) -> bool:
+    """Whether an item can be about the text whose number it bears."""
+    halves = (item["trigger"], item["content"])
+    words = " ".join(half if isinstance(half, str) else " ".join(half) for half in halves)
+    return item["i"] < len(texts) and belongs(words, item["i"], texts)
 
 
 def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
