@@ -14,7 +14,7 @@ from tests.models import judging
 from tests.scripted import Scripted
 from typer.testing import CliRunner
 
-from nagori import Nagori, Turn
+from nagori import Emotion, Kind, Nagori, Turn
 from nagori.edges import hooks
 from nagori.edges.cli import app
 from nagori.edges.worker.work import LOG, work
@@ -92,6 +92,17 @@ def test_status_and_doctor_tell_of_a_model_in_trouble(server: Scripted, own_home
     server.script = ["ok"]
     run("judge")
     assert json.loads(run("status", "--json").output)["model_trouble"] is None
+
+
+def test_a_night_says_who_waits_for_the_models_words(server: Scripted, own_home: Path) -> None:
+    long = "The boat came late again and nobody on the quay knew why it had waited so long outside. " * 8
+    with Nagori.open() as memory:
+        memory.remember(long, kind=Kind.EPISODE, emotion=Emotion(40))
+    server.script = ["500"]
+    assert "1 of them wait for the model's words" in " ".join(run("cycle").output.split())
+    assert list(json.loads(run("cycle", "--json").output)["waiting"].values()) == [
+        "127.0.0.1 answers 500: scripted"
+    ]
 
 
 def test_without_a_model_there_is_nothing_to_judge_with(

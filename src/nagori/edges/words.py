@@ -34,6 +34,10 @@ SAID: dict[str, tuple[str, str]] = {
         "{done:,} steps done, {left:,} left for next time",
         "{done:,} 件を処理し、{left:,} 件は次回に回しました",
     ),
+    "cycle_waiting": (
+        "{n:,} of them wait for the model's words: {reason}",
+        "うち {n:,} 件はモデルの言葉を待っています: {reason}",
+    ),
     "cycle_shown": ("only shown; nothing was changed", "表示だけです。何も変更していません"),
     "preview_more": ("  … and {n:,} more", "  … ほか {n:,} 件"),
     "preview_saves": (

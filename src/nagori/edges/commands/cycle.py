@@ -45,6 +45,9 @@ def cycle(
     else:
         session.out.print(_table(session, plan))
         session.say("cycle_done", done=night.done, left=len(night.left))
+        if night.waiting:
+            why = next(iter(night.waiting.values()))
+            session.say("cycle_waiting", n=len(night.waiting), reason=why)
 
 
 def archive(context: typer.Context, id: Id, as_json: Json = False) -> None:
@@ -172,4 +175,5 @@ def _counts_json(plan: Plan) -> list[dict[str, object]]:
 def _night_json(night: Night) -> dict[str, object]:
     sizes = {"bytes_before": night.bytes_before, "bytes_after": night.bytes_after}
     counts = _counts_json(night.plan)
-    return {"done": night.done, "left": night.left, "ties": night.ties, "counts": counts, **sizes}
+    model = {"by_model": night.by_model, "waiting": night.waiting}
+    return {"done": night.done, "left": night.left, "ties": night.ties, "counts": counts, **sizes, **model}
