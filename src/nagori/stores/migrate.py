@@ -10,7 +10,7 @@ import apsw
 from nagori.errors import SchemaTooNew, StoreError
 
 APPLICATION_ID = 0x6E616772  # "nagr"
-STEPS = ("0001_memories.sql", "0002_model_in_use.sql", "0003_judged.sql")
+STEPS = ("0001_memories.sql", "0002_judged.sql", "0003_model_in_use.sql")
 
 
 def migrate(connection: apsw.Connection, steps: tuple[str, ...] = STEPS) -> int:
