@@ -117,6 +117,7 @@ def _do(
     if model:
         _write_shorter(model, steps, seen, night)
     after, twice = dict(seen), Counter(step.id for step in steps)
+    embeds = parts.embedder_for(space) is not None
     events: list[Event] = []
     for step in steps:
         memory = after.get(step.id)
@@ -127,12 +128,12 @@ def _do(
             night.left.append(step.id)
             continue
         event = _event(memory, step, night)
-        if twice[step.id] > 1 or parts.embedder:  # otherwise nobody asks what became of it
+        if twice[step.id] > 1 or embeds:  # otherwise nobody asks what became of it
             after |= fold([event], after).memories
         events.append(event)
         night.steps_on[step.id] += 1
     vectors = {}
-    if parts.embedder:
+    if embeds:
         changed = [memory for id, memory in after.items() if memory.digest != seen[id].digest]
         vectors = embed(parts, Scope(tenant=space[0], user=space[1]), changed)
 
