@@ -134,6 +134,7 @@ SAYS: dict[str, Callable[[str], str]] = {
     "nothing": lambda text: "",
     "a refusal": lambda text: "I'm sorry, but I cannot shorten this text.",
     "longer text": lambda text: text + " And so on, and so on.",
+    "most of it again": lambda text: text[: len(text) * 3 // 4],
     "another language": lambda text: "小樽で冷蔵倉庫の話をした。",
     "French": lambda text: "Nous avons parlé du nouvel entrepôt frigorifique au bureau du port.",
     "an invented number": lambda text: "We met in Otaru and ordered 15 racks.",

@@ -32,6 +32,7 @@ TERSE = 25  # a trigger so short may stay
 LONGEST = 8000  # characters of one memory that are shown
 READ = 6000  # tokens of one question
 MOST = 8  # memories in one
+SHORTER = 0.5  # of its source: a summary has at most so much; asked for is a quarter
 ILL = 3
 
 _HALVES = {
@@ -208,8 +209,9 @@ def _fullest(memory: Memory) -> Text:
 
 
 def _schema(stage: str) -> dict[str, Any]:
+    """The content first: a model that copies would otherwise pour it into an empty trigger."""
     trigger, content = _HALVES[stage]
-    fields = {"i": {"type": "integer", "minimum": 0, "maximum": MOST}, "trigger": trigger, "content": content}
+    fields = {"i": {"type": "integer", "minimum": 0, "maximum": MOST}, "content": content, "trigger": trigger}
     item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     items = {"type": "array", "maxItems": MOST, "items": item}
     top = {"type": "object", "properties": {"items": items}, "required": ["items"]}
@@ -236,8 +238,8 @@ def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
     own: the content carries the memory."""
     trigger, content = " ".join(item["trigger"].split()), " ".join(item["content"].split())
     fault = strays(content, source.whole)
-    if fault or len(content) > len(source.content):
-        return fault or "longer", None
+    if fault or len(content) > SHORTER * len(source.content):
+        return fault or "hardly shorter", None
     if source.trigger and (not trigger or strays(trigger, source.trigger)):
         trigger = source.trigger if about_tokens(source.trigger) <= TERSE else ""
     return "", Text(trigger if source.trigger else "", content)
