@@ -393,6 +393,10 @@ ERRORS: dict[str, str] = {
     "{type} is not an Emotion": "{type} は感情ではありません",
     "{type} is not a Source": "{type} は出どころではありません",
     "{value} is not above 0": "{value} は 0 より大きくありません",
+    "{n} tokens beside the messages leave nothing of {budget}": (
+        "メッセージ以外の {n} トークンだけで上限 {budget} に達します"
+    ),
+    "not a conversation in this format: {reason}": "この形式の会話ではありません: {reason}",
     "contains control characters": "制御文字が含まれています",
     "not a text of at most 4096 characters": "4096 文字以内の文章ではありません",
     "missing": "ありません",
