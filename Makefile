@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check e2e-venv docs bench lock clean
+.PHONY: demo test test-all test-frameworks check e2e-venv docs bench lock clean
 
 demo: $(READY)
 	$(BIN)/python -m nagori.edges.demo
@@ -16,6 +16,17 @@ test: $(READY) check e2e-venv
 
 test-all: $(READY) check e2e-venv
 	$(BIN)/python -m pytest -q -n auto --durations=10
+
+# Frameworks that nagori plugs into, the real ones, in an environment of their own (out/frameworks-venv).
+FRAMEWORKS := out/frameworks-venv
+test-frameworks: $(FRAMEWORKS)/.ready
+	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider tests/frameworks tests/services/test_histories.py
+
+$(FRAMEWORKS)/.ready: requirements/frameworks.txt
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip -q --disable-pip-version-check install --require-hashes \
+		-r requirements/frameworks.txt
+	touch $@
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -36,7 +47,7 @@ bench: $(READY)
 # Pins with hashes; run after changing requirements/*.in.
 lock: $(READY)
 	$(BIN)/python -m pip -q install uv
-	for name in run dev bench e2e; do \
+	for name in run dev bench e2e frameworks; do \
 		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
 			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 

@@ -28,6 +28,7 @@ from nagori.edges.commands import (
     install,
     keep,
     move,
+    prune,
     schedule,
     upkeep,
 )
@@ -45,6 +46,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "list": find.list_,
     "why": find.why,
     "status": find.status,
+    "prune": prune.prune,
     "edit": change.edit,
     "thumb": change.thumb,
     "protect": change.protect,

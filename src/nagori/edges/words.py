@@ -34,6 +34,10 @@ SAID: dict[str, tuple[str, str]] = {
         "{done:,} steps done, {left:,} left for next time",
         "{done:,} 件を処理し、{left:,} 件は次回に回しました",
     ),
+    "pruned": (
+        "{tokens:,} tokens; {left_out:,} of {messages:,} messages left out, {remembered:,} memories made",
+        "{tokens:,} トークン。{messages:,} 件中 {left_out:,} 件を省き、{remembered:,} 件を記憶しました",
+    ),
     "cycle_shown": ("only shown; nothing was changed", "表示だけです。何も変更していません"),
     "column_act": ("step", "処理"),
     "column_reason": ("why", "理由"),
@@ -396,6 +400,7 @@ ERRORS: dict[str, str] = {
     "{n} tokens beside the messages leave nothing of {budget}": (
         "メッセージ以外の {n} トークンだけで上限 {budget} に達します"
     ),
+    "line {n} is not a JSON object": "{n} 行目は JSON のオブジェクトではありません",
     "not a conversation in this format: {reason}": "この形式の会話ではありません: {reason}",
     "contains control characters": "制御文字が含まれています",
     "not a text of at most 4096 characters": "4096 文字以内の文章ではありません",

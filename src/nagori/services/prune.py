@@ -22,6 +22,7 @@ from nagori.services.formats import Count, Format, format_of
 from nagori.services.gaps import Words, prices, view
 from nagori.services.leaving import leave
 
+MOST_WORDS = 500  # gaps whose words are carried along
 AGAIN = 6  # times that a plan is made anew because the provider counts more
 
 
@@ -136,14 +137,15 @@ class _Work:
             session=self.session,
             originals=self.originals,
             read=self.read,
-            words=words.used,
+            words=dict([*(self.told | words.used).items()][-MOST_WORDS:]),
         )
 
     def _keep(self, plan: Plan) -> None:
         """Before anything else is done with them, the messages that leave, whole or in part, are kept."""
         leaving = {*plan.dropped, *plan.cut} - self.old.dropped - self.old.cut.keys()
-        if leaving and self.asked.remember:
-            messages = {at: self.read[at] for at in leaving}
+        ours = set(self.told.values())  # a host may hand our own words back to us: they tell nothing new
+        messages = {at: self.read[at] for at in leaving if self.read[at].text not in ours}
+        if messages and self.asked.remember:
             self.kept += len(leave(self.parts, self.scope, self.session, messages))
 
 

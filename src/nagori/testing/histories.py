@@ -55,7 +55,8 @@ def _text(draw: Random, most: int = 60, least: int = 1) -> str:
     count = draw.randint(least, draw.choice((5, most, most)) if most > 5 else most)
     if draw.random() < 0.02:
         count *= 30  # somebody pastes a file
-    return " ".join(draw.choices(WORDS, k=count))
+    words = draw.choices(WORDS, k=min(count, 40))
+    return " ".join(words * -(-count // 40))
 
 
 def draw_history(draw: Random, format: str, most: int = 120) -> list[Any]:
