@@ -24,6 +24,7 @@ from nagori.services.form import form
 from nagori.services.remember import scrubbed
 
 HOST = "window"
+LONGEST_NAME = 256
 LONGEST = 200_000  # characters of one message: nobody says more, programs do
 TOLD = (500, 250)  # characters from the beginning and the end of a tool's result that become a memory
 SPEAKERS = {USER: Trust.USER, ASSISTANT: Trust.ASSISTANT, TOOL: Trust.TOOL}
@@ -47,6 +48,7 @@ def _heard(parts: Parts, scope: Scope, session: str, at: int, message: Message) 
         "session": session,
         "role": message.role,
         "text": text,
+        "speaker": message.speaker[:LONGEST_NAME] if message.speaker else None,
         "project": scope.project,
         "agent": scope.agent,
         "agent_role": scope.role,
@@ -81,4 +83,5 @@ def turn_of(data: Mapping[str, Any], at: datetime) -> Turn | None:
     if role is Trust.TOOL and len(text) > sum(TOLD):
         text = f"{text[: TOLD[0]]}\n…\n{text[-TOLD[1] :]}"
     session, index = str(data["session"]), int(data["index"])
-    return Turn(text, at, session=session, index=index, role=role, uri=f"{HOST}:{session}#{index}")
+    uri = f"{HOST}:{session}#{index}"
+    return Turn(text, at, session, index, speaker=data.get("speaker"), role=role, uri=uri)

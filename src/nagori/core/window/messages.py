@@ -27,6 +27,7 @@ class Message(Value):
     failed: bool = False  # the result of a call that went wrong, as its field says
     pinned: bool = False
     at: datetime | None = None
+    speaker: str | None = None
 
 
 class Unit:

@@ -38,6 +38,7 @@ def _message(original: Any, count: Count) -> Message:
         answers=(str(answered),) if answered else (),
         failed=getattr(original, "status", None) == "error",
         at=moment(_extras(original).get("timestamp")),
+        speaker=str(name) if (name := getattr(original, "name", None)) and not answered else None,
     )
 
 

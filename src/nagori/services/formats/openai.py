@@ -38,6 +38,7 @@ def _message(original: Mapping[str, Any], count: Count) -> Message:
         calls=tuple(_calls(original)),
         answers=tuple(_answers(original)),
         at=moment(original.get("timestamp") or original.get("created_at")),
+        speaker=str(original["name"]) if original.get("name") and role != "function" else None,
     )
 
 
