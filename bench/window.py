@@ -129,9 +129,10 @@ def histories(memory: Nagori, count: Count, many: int, names: Sequence[str]) -> 
                 except Exception:  # that there is one is the finding
                     wrong[who]["exceptions"] += 1
                     continue
+                wrong[who]["over"] += sum(sizes(sent, count, _form(name))) > budget
                 if sent is not history:
                     pruned[who] += 1
-                    wrong[who].update(set(_wrong(history, sent, name, budget, count)))
+                    wrong[who].update(set(_wrong(history, sent, name)))
         for who, found in wrong.items():
             cells = [
                 found[kind] for kind in ("exceptions", "over", "pairs", "system", "turn", "order", "roles")
@@ -152,9 +153,7 @@ def _pruned_by(
     return done.messages if done.pruned or done.plan.cut else history
 
 
-def _wrong(history: list[Any], sent: list[Any], name: str, budget: int, count: Count) -> Iterator[str]:
-    if sum(sizes(sent, count, _form(name))) > budget:
-        yield "over"
+def _wrong(history: list[Any], sent: list[Any], name: str) -> Iterator[str]:
     kinds = {
         "system": "system",
         "turn is lost": "turn",
@@ -207,64 +206,75 @@ def _stable(views: Sequence[list[Any]], size: Callable[[Any], int]) -> Row:
 # --- kept
 
 
+Shares = list[tuple[float, ...]]
+
+
 def kept(
     talks: Sequence[Talk], apart: frozenset[str], embedder: Remembered | None, count: Count, peer: str | None
 ) -> Iterator[Row]:
     for budget in BUDGETS:
-        found: dict[str, list[tuple[float, float, float]]] = {}
+        found: dict[str, Shares] = {}
+        sent: dict[str, list[int]] = {}
         with tempfile.TemporaryDirectory(prefix="nagori-bench-") as work:
             clock = FrozenClock()
             with Nagori.open(Path(work), config=Config(), clock=clock, embedder=embedder) as memory:
                 for talk in talks:
                     clock.set(max(said.at for said in talk.said if said.at))
-                    for who, shares in _talk(memory, talk, apart, budget, count, peer):
+                    there = memory.within(Scope(user=talk.name))
+                    for who, tokens, shares in _talk(there, talk, apart, budget, count, peer):
                         found.setdefault(who, []).extend(shares)
+                        sent.setdefault(who, []).append(tokens)
         for who, shares in found.items():
             means = [f"{100 * mean(column):.1f}" for column in zip(*shares, strict=True)]
-            yield [f"{budget:,}", who, str(len(shares)), *means]
+            yield [f"{budget:,}", who, str(len(shares)), *means, f"{max(sent[who]):,}"]
 
 
 def _talk(
     memory: Nagori, talk: Talk, apart: frozenset[str], budget: int, count: Count, peer: str | None
-) -> Iterator[tuple[str, list[tuple[float, float, float]]]]:
-    """For each way of pruning and each question: gold kept, kept or recalled in ten, … in the room left."""
-    there = memory.within(Scope(user=f"{talk.name}-{budget}"))
+) -> Iterator[tuple[str, int, Shares]]:
+    """Who pruned, the tokens of the window, and for each question the share of its gold turns there."""
     said = [
         {"role": str(each.role), "name": each.speaker, "content": each.text, "timestamp": each.at.isoformat()}
         for each in talk.said
         if each.at
     ]
     asked = [question for question in talk.questions if question.category not in apart]
-    done = there.prune(said, budget=budget, count=count, session=talk.name)
-    room = budget - done.plan.tokens
+    done = memory.prune(said, budget=budget, count=count, session=talk.name)
     ours = [at for at in range(len(said)) if at not in done.plan.dropped]
-    whole = [there.recall(question.text, k=100, mark=False) for question in asked]
-    places = [[each.memory.source.turn or 0 for each in found] for found in whole]
-    texts = [[count(each.memory.searchable) for each in found] for found in whole]
-    ten = [_first(each, 10) for each in places]
-    fitting = [_within(each, sizes, room) for each, sizes in zip(places, texts, strict=True)]
+    recalled = [_recalled(memory, question.text, budget - done.plan.tokens, count) for question in asked]
     yield (
         "nagori",
+        sum(sizes(done.messages, count)),
         [
-            (
-                _share(talk, question.gold, ours),
-                _share(talk, question.gold, [*ours, *a]),
-                _share(talk, question.gold, [*ours, *b]),
-            )
-            for question, a, b in zip(asked, ten, fitting, strict=True)
+            tuple(_share(talk, question.gold, [*ours, *more]) for more in ([], *found))
+            for question, found in zip(asked, recalled, strict=True)
         ],
     )
+    tokens = sizes(said, count)
+    for who, places in _others(memory, said, tokens, budget, count, peer):
+        shares: Shares = [(_share(talk, question.gold, places),) * 3 for question in asked]
+        yield who, sum(tokens[at] for at in places), shares
+
+
+def _recalled(memory: Nagori, question: str, room: int, count: Count) -> tuple[list[int], list[int]]:
+    """The turns of the ten best memories, and of as many as there is room for."""
+    found = [each.memory for each in memory.recall(question, k=100, mark=False)]
+    places = [memory.source.turn or 0 for memory in found]
+    return _first(places, 10), _within(places, [count(memory.searchable) for memory in found], room)
+
+
+def _others(
+    memory: Nagori, said: list[Message], tokens: list[int], budget: int, count: Count, peer: str | None
+) -> Iterator[tuple[str, list[int]]]:
+    """What others keep."""
     sliding = memory.prune(said, budget=budget, count=count, strategy="sliding", remember=False)
-    others = {"sliding window": [at for at in range(len(said)) if at not in sliding.plan.dropped]}
-    sent = {id(message): at for at, message in enumerate(said)}
-    others["003"] = [sent[id(m)] for m in literal_window.prune_history(said, budget) if id(m) in sent]
+    yield "sliding window", [at for at in range(len(said)) if at not in sliding.plan.dropped]
+    places = {id(message): at for at, message in enumerate(said)}
+    yield "003", [places[id(m)] for m in literal_window.prune_history(said, budget) if id(m) in places]
     if peer:
         roles = [message["role"] for message in said]
-        tokens = sizes(said, count)
         ask = {"roles": roles, "tokens": tokens, "limit": int(0.7 * budget), "counts": [len(said)]}
-        others["trim_messages"] = trimmed(peer, [ask])[0][0]
-    for who, places_kept in others.items():
-        yield who, [(_share(talk, q.gold, places_kept),) * 3 for q in asked]
+        yield "trim_messages", trimmed(peer, [ask])[0][0]
 
 
 def _first(places: Sequence[int], most: int) -> list[int]:
@@ -294,7 +304,7 @@ TITLES = {
         *("format", "who", "n", "pruned", "exceptions", "over", "pairs", "system", "turn", "order", "roles"),
     ],
     "stability": ["who", "calls", "same %", "changed", "tokens/call"],
-    "kept": ["budget", "who", "questions", "kept %", "or in 10 %", "or in the room %"],
+    "kept": ["budget", "who", "questions", "kept %", "or in 10 %", "or in the room %", "most tokens"],
 }
 WORDS = ("format", "who")
 

@@ -6,6 +6,7 @@ import asyncio
 from copy import deepcopy
 from pathlib import Path
 from threading import Event, Thread
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -398,8 +399,10 @@ def test_what_arrives_while_it_is_pruned_is_not_lost(memory: Nagori, monkeypatch
     assert begun.wait(20)
     adding = Thread(target=conversation.add, args=(user("I came meanwhile."),))
     adding.start()
-    while len(conversation.history) < 126:
-        pass
+    for _ in range(2000):
+        if len(conversation.history) == 126:
+            break
+        sleep(0.01)
     assert conversation.messages[-1] == user("I came meanwhile.")
     go_on.set()
     pruning.join()

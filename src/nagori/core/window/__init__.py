@@ -33,10 +33,10 @@ class Window(Value):
     recency_weight: float = knob(0.3, "weight of recency in a message's score", lo=0.0, hi=1.0)
     role_weight: float = knob(0.3, "weight of who said it", lo=0.0, hi=1.0)
     content_weight: float = knob(0.4, "weight of what was said", lo=0.0, hi=1.0)
-    user: float = knob(1.0, "score of what a user says", lo=0.0, hi=1.0)
-    assistant: float = knob(0.5, "… of what an assistant says", lo=0.0, hi=1.0)
-    tool: float = knob(0.5, "… of what a tool gives back", lo=0.0, hi=1.0)
-    system: float = knob(0.3, "… of a system message in the midst of a conversation", lo=0.0, hi=1.0)
+    user_score: float = knob(1.0, "score of what a user says", lo=0.0, hi=1.0)
+    assistant_score: float = knob(0.5, "… of what an assistant says", lo=0.0, hi=1.0)
+    tool_score: float = knob(0.5, "… of what a tool gives back", lo=0.0, hi=1.0)
+    system_score: float = knob(0.3, "… of a system message in the midst of a conversation", lo=0.0, hi=1.0)
     keywords: tuple[str, ...] = knob(
         (*_KEYWORDS.split(), *_JAPANESE.split()), "words that make a message important"
     )

@@ -21,7 +21,12 @@ _MARKERS = {"[SYSTEM:": (SYSTEM,), "[User": (SYSTEM,), "[TASK": (SYSTEM,), "[Too
 
 def standing(message: Message, rules: Window) -> float:
     """The part of a message's score that no time changes: who said it, and what."""
-    roles = {USER: rules.user, ASSISTANT: rules.assistant, TOOL: rules.tool, SYSTEM: rules.system}
+    roles = {
+        USER: rules.user_score,
+        ASSISTANT: rules.assistant_score,
+        TOOL: rules.tool_score,
+        SYSTEM: rules.system_score,
+    }
     return rules.role_weight * roles.get(message.role, 0.5) + rules.content_weight * content(message, rules)
 
 
@@ -53,15 +58,14 @@ def _marked(marker: str, role: str, text: str) -> bool:
 
 
 def _found(keywords: Sequence[str], low: str) -> bool:
-    pattern = _pattern(tuple(keywords))
-    return pattern is not None and pattern.search(low) is not None
+    """An English word is found where it begins: `errors`, but no plan in an explanation."""
+    words = [word for word in _lowered(tuple(keywords)) if word in low]  # much quicker than a pattern
+    return any(re.search(rf"(?<![a-z]){re.escape(word)}", low) for word in words)
 
 
 @lru_cache(64)
-def _pattern(keywords: tuple[str, ...]) -> re.Pattern[str] | None:
-    """An English word is found where it begins: `errors`, but no plan in an explanation."""
-    words = [re.escape(word.lower()) for word in keywords if word]
-    return re.compile("|".join(rf"(?<![a-z]){word}" for word in words)) if words else None
+def _lowered(keywords: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word.lower() for word in keywords if word)
 
 
 def _width(text: str) -> int:
