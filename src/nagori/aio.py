@@ -9,7 +9,7 @@ from functools import partial, wraps
 from typing import Any, Self
 
 from nagori.app import Nagori
-from nagori.core.model import Recollection, Scope
+from nagori.core.model import Memory, Recollection, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ WORKERS = 4
 
 
 class AsyncConversation:
-    """A `Conversation` whose `add` and `recall` are awaited; meanwhile others may add to it."""
+    """A `Conversation` whose `add`, `recall` and `end` are awaited; meanwhile others may add to it."""
 
     def __init__(self, conversation: Conversation, run: Callable[..., Awaitable[Any]]) -> None:
         self._conversation, self._run = conversation, run
@@ -29,6 +29,11 @@ class AsyncConversation:
         """Like `Conversation.add`."""
         done: Pruned = await self._run(partial(self._conversation.add, *messages))
         return done
+
+    async def end(self) -> list[Memory]:
+        """Like `Conversation.end`."""
+        kept: list[Memory] = await self._run(self._conversation.end)
+        return kept
 
     async def recall(self, query: str, k: int | None = None, **more: Any) -> list[Recollection]:
         """Like `Conversation.recall`."""

@@ -210,6 +210,7 @@ class Nagori:
         asked = _pruning(self.parts, more)
         return Conversation(
             lambda history, last: prune.prune(self.parts, self.scope, history, asked, last),
+            lambda last: prune.keep_rest(self.parts, self.scope, last),
             self.recall,
             messages,
         )

@@ -377,6 +377,16 @@ def test_a_conversation_prunes_itself_and_reports(memory: Nagori) -> None:
     assert any(each.memory.text.content == FACT for each in conversation.recall("staging server port"))
 
 
+def test_when_a_conversation_ends_the_rest_of_it_is_remembered(memory: Nagori) -> None:
+    conversation = memory.conversation(talk(2), budget=1000, session="gardens")
+    assert memory.list() == []
+    kept = conversation.end()
+    assert FACT in {each.text.content for each in kept}
+    assert not any("Be kind" in each.text.content for each in memory.list())
+    assert conversation.end() == []
+    assert conversation.messages == talk(2)
+
+
 def test_a_conversation_goes_on_from_a_past(memory: Nagori) -> None:
     conversation = memory.conversation(talk(60), budget=1000)
     assert len(conversation.messages) == 124
@@ -418,6 +428,8 @@ def test_async_callers_have_the_same_verbs(tmp_path: Path) -> None:
             for message in talk(20):
                 await conversation.add(message)
             found = await conversation.recall("staging server port")
+            assert len(await conversation.end()) > 5
+            assert conversation.report["left_out"]
             return len(done.messages), len(found) and len(conversation.messages)
 
     pruned, conversed = asyncio.run(story())

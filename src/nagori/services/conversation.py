@@ -3,6 +3,7 @@
     talk = memory.conversation(session="planning", budget=8000)
     talk.add({"role": "user", "content": "…"})
     client.messages.create(messages=talk.messages, …)
+    talk.end()
 
 The whole history stays in `history`; `messages` is a view of it. What arrives while it is being pruned (a
 language model may be asked for a summary, which takes its time) stands at the end of the view.
@@ -14,18 +15,19 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
-from nagori.core.model import Recollection
+from nagori.core.model import Memory, Recollection
 from nagori.services.prune import Pruned
 
 Prune = Callable[[Sequence[Any], Pruned | None], Pruned]
+Keep = Callable[[Pruned], list[Memory]]
 Recall = Callable[..., list[Recollection]]
 
 
 class Conversation:
     """Messages of one session, in any format that `prune` reads."""
 
-    def __init__(self, prune: Prune, recall: Recall, history: Sequence[Any] = ()) -> None:
-        self._prune, self._recall = prune, recall
+    def __init__(self, prune: Prune, keep: Keep, recall: Recall, history: Sequence[Any] = ()) -> None:
+        self._prune, self._keep, self._recall = prune, keep, recall
         self._pruning, self._changing = Lock(), Lock()
         self.history: list[Any] = list(history)
         self.last: Pruned | None = None  # what was done last time
@@ -41,6 +43,10 @@ class Conversation:
             with self._changing:
                 self.last = done
         return done
+
+    def end(self) -> list[Memory]:
+        """It is over: what is still in the window is remembered, too."""
+        return self._keep(self.add())
 
     @property
     def messages(self) -> list[Any]:

@@ -11,10 +11,10 @@ from hashlib import sha256
 from math import ceil
 from typing import Any
 
-from nagori.core.model import Scope
+from nagori.core.model import Memory, Scope
 from nagori.core.values import Value, fresh, replace
 from nagori.core.window import Window
-from nagori.core.window.messages import Message
+from nagori.core.window.messages import SYSTEM, Message
 from nagori.core.window.plan import NOTHING, Band, Plan, band_of, plan_window
 from nagori.errors import InvalidInput
 from nagori.parts import Parts
@@ -87,6 +87,12 @@ def prune(
     done = work.done()
     _tell(parts, done, work.rules)
     return done
+
+
+def keep_rest(parts: Parts, scope: Scope, done: Pruned) -> list[Memory]:
+    """Remember what is still in the window, too: the conversation has ended."""
+    rest = {at: read for at, read in enumerate(done.read) if at not in done.plan.dropped}
+    return leave(parts, scope, done.session, {at: read for at, read in rest.items() if read.role != SYSTEM})
 
 
 class _Work:
