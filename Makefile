@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all test-llm check e2e-venv docs bench lock clean
+.PHONY: demo test test-all test-llm test-frameworks check e2e-venv docs bench lock clean
 
 demo: $(READY)
 	$(BIN)/python -m nagori.edges.demo
@@ -21,6 +21,17 @@ test-all: $(READY) check e2e-venv
 test-llm: $(READY)
 	$(BIN)/python -m tests.llm.install
 	$(BIN)/python -m pytest -q -s tests/llm
+
+# Frameworks that nagori plugs into, the real ones, in an environment of their own (out/frameworks-venv).
+FRAMEWORKS := out/frameworks-venv
+test-frameworks: $(FRAMEWORKS)/.ready
+	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider tests/frameworks tests/services/test_histories.py
+
+$(FRAMEWORKS)/.ready: requirements/frameworks.txt
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip -q --disable-pip-version-check install --require-hashes \
+		-r requirements/frameworks.txt
+	touch $@
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -41,7 +52,7 @@ bench: $(READY)
 # Pins with hashes; run after changing requirements/*.in.
 lock: $(READY)
 	$(BIN)/python -m pip -q install uv
-	for name in run dev bench e2e llm; do \
+	for name in run dev bench e2e llm frameworks; do \
 		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
 			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 

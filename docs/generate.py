@@ -66,8 +66,7 @@ def settings() -> str:
         "An unknown or impossible setting is an error that names it, and all faults are told at once. "
         "[config.schema.json](config.schema.json) lets an editor check the file while you type.\n",
         "**Some settings are ahead of the code**: they belong to parts that are still to come, such as the "
-        "session tier and the context window. The [README](../../README.md) says what "
-        "works today.\n",
+        "session tier. The [README](../../README.md) says what works today.\n",
         NUMBERS,
     ]
     whole = config.Config()

@@ -9,9 +9,46 @@ from functools import partial, wraps
 from typing import Any, Self
 
 from nagori.app import Nagori
-from nagori.core.model import Scope
+from nagori.core.model import Memory, Recollection, Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.services.conversation import Conversation
+    from nagori.services.prune import Pruned
 
 WORKERS = 4
+
+
+class AsyncConversation:
+    """A `Conversation` whose `add`, `recall` and `end` are awaited; meanwhile others may add to it."""
+
+    def __init__(self, conversation: Conversation, run: Callable[..., Awaitable[Any]]) -> None:
+        self._conversation, self._run = conversation, run
+
+    async def add(self, *messages: Any) -> Pruned:
+        """Like `Conversation.add`."""
+        done: Pruned = await self._run(partial(self._conversation.add, *messages))
+        return done
+
+    async def end(self) -> list[Memory]:
+        """Like `Conversation.end`."""
+        kept: list[Memory] = await self._run(self._conversation.end)
+        return kept
+
+    async def recall(self, query: str, k: int | None = None, **more: Any) -> list[Recollection]:
+        """Like `Conversation.recall`."""
+        found: list[Recollection] = await self._run(partial(self._conversation.recall, query, k, **more))
+        return found
+
+    @property
+    def messages(self) -> list[Any]:
+        """What to send."""
+        return self._conversation.messages
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The figures of the last time."""
+        return self._conversation.report
 
 
 class AsyncNagori:
@@ -45,6 +82,12 @@ class AsyncNagori:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def conversation(self, *args: Any, **more: Any) -> AsyncConversation:
+        """Like `Nagori.conversation`: what prunes or recalls is awaited, what is only looked at is not."""
+        return AsyncConversation(
+            await self._run(partial(self._memory.conversation, *args, **more)), self._run
+        )
 
     async def export(self, format: str = "jsonl") -> list[str]:
         """Like `Nagori.export`, all lines at once."""

@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from nagori.core.populations import Population
     from nagori.protocols import LLM, Clock, Embedder, Observer, Store
     from nagori.services.backup import Saved
+    from nagori.services.conversation import Conversation
     from nagori.services.cycle import Night
     from nagori.services.exchange import Imported
     from nagori.services.explain import Explanation, Status
     from nagori.services.judge import Estimate, Judged
     from nagori.services.preview import Preview
+    from nagori.services.prune import Pruned, Pruning
     from nagori.services.reembed import Change, Changed
     from nagori.services.remember import Draft
     from nagori.services.upkeep import Finding, Proof
@@ -202,6 +204,30 @@ class Nagori:
         from nagori.services import usage
 
         return usage.usage(self.parts, self.scope)
+
+    # --- the context window ---------------------------------------------------------------------
+
+    def prune(self, messages: Sequence[Any], *, before: Pruned | None = None, **more: Any) -> Pruned:
+        """A conversation as it is sent to a model when not all of it fits: never over its budget, never a
+        call without its result. What is left out is remembered. `more` are fields of `Pruning` (`session`,
+        `format`, `pins`, `beside`, `remember`, `count`, `provider`), `model`, and settings of `window`
+        (`budget`, `preset`, `strategy`, …); `before` is what the last call gave."""
+        from nagori.services import prune
+
+        return prune.prune(self.parts, self.scope, messages, _pruning(self.parts, more), before)
+
+    def conversation(self, messages: Sequence[Any] = (), **more: Any) -> Conversation:
+        """A conversation that prunes itself as messages are added; `more` as for `prune`."""
+        from nagori.services import prune
+        from nagori.services.conversation import Conversation
+
+        asked = _pruning(self.parts, more)
+        return Conversation(
+            lambda history, last: prune.prune(self.parts, self.scope, history, asked, last),
+            lambda last: prune.keep_rest(self.parts, self.scope, last),
+            self.recall,
+            messages,
+        )
 
     # --- changing -------------------------------------------------------------------------------
 
@@ -396,6 +422,20 @@ def _configured_llm(config: Config) -> LLM | None:
     from nagori.adapters.llm import open_llm
 
     return open_llm(config.llm)
+
+
+def _pruning(parts: Parts, more: dict[str, Any]) -> Pruning:
+    """What a caller said about a window, on top of what is configured."""
+    from nagori.adapters.tokens import open_counter
+    from nagori.core.values import fields_of
+    from nagori.core.window import Window, settled
+    from nagori.services.prune import Pruning
+
+    rules = settled(parts.config.window, {k: more[k] for k in more if k in fields_of(Window)})
+    asked = {key: value for key, value in more.items() if key not in fields_of(Window)}
+    asked.setdefault("count", open_counter(rules.model, parts.tell))
+    asked["pins"] = frozenset(asked.get("pins", ()))
+    return _made(Pruning, rules=rules, **asked)
 
 
 def _no_such_format(format: str) -> InvalidInput:

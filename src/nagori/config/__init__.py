@@ -18,7 +18,6 @@ from pathlib import Path
 
 from nagori import paths
 from nagori.config.sections import (
-    PRESETS,
     Embedding,
     General,
     Hooks,
@@ -26,7 +25,6 @@ from nagori.config.sections import (
     Privacy,
     Sessions,
     Threads,
-    Window,
     Working,
 )
 from nagori.core.decay import Reinforcement, Retention, Weekly
@@ -35,6 +33,7 @@ from nagori.core.life import Archive, Capacity, Compression, Levels, Protection,
 from nagori.core.ranking import Resonance, Retrieval, SelfRecall
 from nagori.core.salience import Importance, Salience
 from nagori.core.values import Value
+from nagori.core.window import PRESETS, Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
-from nagori.config.sections import PRESETS
 from nagori.core import knobs
 from nagori.core.values import Value, fields_of, replace
+from nagori.core.window import PRESETS
 from nagori.errors import InvalidConfig
 
 TYPE_CHECKING = False

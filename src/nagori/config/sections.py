@@ -9,10 +9,6 @@ from pathlib import Path
 from nagori.core.knobs import knob
 from nagori.core.values import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 class General(Value):
     """Language and place."""
@@ -131,50 +127,6 @@ class Sessions(Value):
         """What leaves the cache must have been archived before."""
         if self.keep_hours < self.hot_hours:
             yield f"keep_hours: {self.keep_hours} is below hot_hours ({self.hot_hours})"
-
-
-class Window(Value):
-    """003 §2, §4–5: the context window [C1–C7]. A preset (§14) sets what is not set by itself."""
-
-    preset: str = knob("balanced", "how eagerly to prune", choices=("balanced", "conservative", "aggressive"))
-    budget: int = knob(8000, "tokens of a conversation", lo=1, hi=10**9)
-    target: float = knob(0.7, "share of the budget left after pruning", lo=0.01, hi=1.0)
-    warn_at: float = knob(0.6, "share of the budget from which it is logged", lo=0.0, hi=1.0)
-    prune_at: float = knob(0.8, "… from which low scores go", lo=0.0, hi=1.0)
-    summarise_at: float = knob(0.9, "… from which gaps are summarised", lo=0.0, hi=1.0)
-    recency_weight: float = knob(0.3, "weight of recency in a message's score", lo=0.0, hi=1.0)
-    role_weight: float = knob(0.3, "weight of who said it", lo=0.0, hi=1.0)
-    content_weight: float = knob(0.4, "weight of what was said", lo=0.0, hi=1.0)
-    keywords: tuple[str, ...] = knob(
-        (
-            "error",
-            "success",
-            "plan",
-            "task",
-            "duck_call",
-            "approval",
-            "denied",
-            "completed",
-            "failed",
-            "warning",
-        ),
-        "words that make a message important",
-    )
-    gap: int = knob(5, "so many dropped messages in a row are summarised", lo=1, hi=10**6)
-
-    def faults(self) -> Iterator[str]:
-        """The bands rise, and pruning ends below where it begins."""
-        if not self.warn_at <= self.prune_at <= self.summarise_at:
-            yield "warn_at, prune_at, summarise_at: not in rising order"
-        if self.target > self.prune_at:
-            yield f"target: {self.target} is above prune_at ({self.prune_at})"
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "balanced": {"window.budget": 8000, "window.prune_at": 0.8, "window.target": 0.7},
-    "conservative": {"window.budget": 6000, "window.prune_at": 0.6, "window.target": 0.5},
-    "aggressive": {"window.budget": 12000, "window.prune_at": 0.9, "window.target": 0.8},
-}
 
 
 class Privacy(Value):

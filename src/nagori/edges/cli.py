@@ -29,6 +29,7 @@ from nagori.edges.commands import (
     keep,
     model,
     move,
+    prune,
     schedule,
     upkeep,
 )
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "list": find.list_,
     "why": find.why,
     "status": find.status,
+    "prune": prune.prune,
     "edit": change.edit,
     "thumb": change.thumb,
     "protect": change.protect,

@@ -38,6 +38,10 @@ SAID: dict[str, tuple[str, str]] = {
         "{n:,} of them wait for the model's words: {reason}",
         "うち {n:,} 件はモデルの言葉を待っています: {reason}",
     ),
+    "pruned": (
+        "{tokens:,} tokens; {left_out:,} of {messages:,} messages left out, {remembered:,} memories made",
+        "{tokens:,} トークン。{messages:,} 件中 {left_out:,} 件を省き、{remembered:,} 件を記憶しました",
+    ),
     "cycle_shown": ("only shown; nothing was changed", "表示だけです。何も変更していません"),
     "preview_more": ("  … and {n:,} more", "  … ほか {n:,} 件"),
     "preview_saves": (
@@ -501,6 +505,11 @@ ERRORS: dict[str, str] = {
     "{type} is not an Emotion": "{type} は感情ではありません",
     "{type} is not a Source": "{type} は出どころではありません",
     "{value} is not above 0": "{value} は 0 より大きくありません",
+    "{n} tokens beside the messages leave nothing of {budget}": (
+        "メッセージ以外の {n} トークンだけで上限 {budget} に達します"
+    ),
+    "line {n} is not a JSON object": "{n} 行目は JSON のオブジェクトではありません",
+    "not a conversation in this format: {reason}": "この形式の会話ではありません: {reason}",
     "contains control characters": "制御文字が含まれています",
     "not a text of at most 4096 characters": "4096 文字以内の文章ではありません",
     "missing": "ありません",

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from nagori.core.answers import strays
 from nagori.core.pieces import about_tokens
-from nagori.errors import ModelError
 from nagori.parts import Parts
 from nagori.services.ask import ask
 
@@ -20,14 +19,12 @@ SCHEMA = {
 
 
 def retold(parts: Parts, stage: str, texts: Sequence[str], tokens: int) -> str:
-    """These texts in a model's words, within `tokens`; empty when it does not answer or strays from them."""
+    """These texts in a model's words, within `tokens`; empty when it strays from them, or where there is
+    nothing to shorten. ModelError when it does not answer."""
     shown = _shown(texts)
     if sum(map(about_tokens, shown)) <= tokens:
         return ""
-    try:
-        told = ask(parts, stage, {"texts": shown, "tokens": tokens}, SCHEMA, 100 + 2 * tokens)["summary"]
-    except ModelError:
-        return ""
+    told = ask(parts, stage, {"texts": shown, "tokens": tokens}, SCHEMA, 100 + 2 * tokens)["summary"]
     plain = " ".join(told.split())
     return "" if about_tokens(plain) > tokens or strays(plain, "\n".join(shown)) else plain
 

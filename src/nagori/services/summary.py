@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from math import log, sqrt
 
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust
 from nagori.core.pieces import about_tokens
 from nagori.core.text import asks, sentences, tokens
 from nagori.core.values import Value
+from nagori.errors import ModelError
 from nagori.parts import Parts
 
 MOST = 2000  # memories of one session that are read
@@ -40,9 +42,10 @@ def summarise(parts: Parts, scope: Scope, session: str, tokens: int = 200, model
     if model and parts.llm is not None and said:
         from nagori.services.retell import retold  # a hook that asks for a summary never comes here
 
-        told = retold(parts, "session", [memory.text.content for memory in said], tokens)
-        if told:
-            return told
+        with suppress(ModelError):  # told and counted; its own sentences are enough
+            told = retold(parts, "session", [memory.text.content for memory in said], tokens)
+            if told:
+                return told
     return _extract(_sentences(said), tokens)
 
 

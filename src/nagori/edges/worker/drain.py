@@ -19,6 +19,7 @@ from nagori.edges.transcripts import claude_code
 from nagori.edges.worker.drained import Drained
 from nagori.errors import InvalidInput
 from nagori.journal import FileJournal
+from nagori.services import leaving
 from nagori.services.remember import Draft
 
 TYPE_CHECKING = False
@@ -38,6 +39,12 @@ class _Heard(Value):
     role: str
     turn: Turn
     project: str | None
+    agent: str | None = None
+    agent_role: str | None = None
+
+    @property
+    def whose(self) -> tuple[str | None, str | None, str | None]:
+        return self.project, self.agent, self.agent_role
 
 
 def drain(memory: Nagori, space: Space, until: float = float("inf")) -> int:
@@ -47,8 +54,9 @@ def drain(memory: Nagori, space: Space, until: float = float("inf")) -> int:
     formed = 0
     for run in batched(journal.read(space, state.cursor), AT_ONCE):
         heard = list(_numbered(run, state))
-        for project, group in groupby(heard, key=lambda each: each.project):
-            there = memory.within(Scope(tenant=space[0], user=space[1], project=project))
+        for (project, agent, role), group in groupby(heard, key=lambda each: each.whose):
+            scope = Scope(tenant=space[0], user=space[1], project=project, agent=agent, role=role)
+            there = memory.within(scope)
             formed += _form(there, list(group))
         state.cursor = run[-1].end
         state.save()
@@ -77,6 +85,11 @@ def _numbered(run: Iterable[Placed], state: Drained) -> Iterator[_Heard]:
         if event.type != "heard":
             continue
         data = event.data
+        if data.get("host") == leaving.HOST:  # formed when it left its window, unless a crash came between
+            if turn := leaving.turn_of(data, event.at):
+                whose = (data.get("project"), data.get("agent"), data.get("agent_role"))
+                yield _Heard("user", turn, *whose)
+            continue
         session, role, text = str(data["session"]), str(data["role"]), str(data["text"])
         talk = state.talk(session)
         speaker = f"{role} {data.get('speaker', '')}"

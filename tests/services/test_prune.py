@@ -1,0 +1,533 @@
+"""Pruning a conversation: valid for its provider, true to its objects, and nothing of it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from copy import deepcopy
+from pathlib import Path
+from threading import Event, Thread
+from time import sleep
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nagori import AsyncNagori, Config, Nagori
+from nagori.core.window.estimate import estimate_tokens
+from nagori.edges.worker.drain import drain
+from nagori.errors import InvalidInput, ModelError
+from nagori.services import formats, gaps, leaving
+from nagori.services.formats import format_of
+from nagori.services.formats.parts import cut_text, moment, shortened, weigh
+
+FACT = "The staging server of project Zebra listens on port 8443."
+
+
+def user(text: str, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text, **more}
+
+
+def talk(turns: int) -> list[dict[str, Any]]:
+    """A system prompt, a fact, and much talk about other things."""
+    said = [
+        {"role": "system", "content": "Be kind."},
+        user(FACT),
+        {"role": "assistant", "content": "Noted, 8443."},
+    ]
+    for n in range(turns):
+        said.append(user(f"Tell me about garden number {n} and the flowers that grow in it.", seen=n))
+        said.append(
+            {"role": "assistant", "content": f"In garden {n} there are {n} roses beside the wall of stone."}
+        )
+    return [*said, user("And what shall I plant now?")]
+
+
+def anthropic(turns: int) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    for n in range(turns):
+        call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"/srv/{n}"}}
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"file {n} has {n} lines " * 5}
+        said.append(user(f"Please read file number {n} and tell me about it."))
+        said.append({"role": "assistant", "content": [{"type": "text", "text": "Reading."}, call]})
+        said.append({"role": "user", "content": [result]})
+        said.append({"role": "assistant", "content": f"File {n} is a list of names and places."})
+    return [*said, user("Which one was the longest?")]
+
+
+# --- what is sent
+
+
+def test_what_fits_is_sent_as_it_came(memory: Nagori) -> None:
+    said = talk(3)
+    done = memory.prune(said)
+    assert done.messages == said
+    assert not done.pruned
+    assert memory.list() == []
+
+
+def test_what_is_kept_are_the_callers_own_objects_and_none_of_them_is_changed(memory: Nagori) -> None:
+    said = talk(60)
+    before = deepcopy(said)
+    done = memory.prune(said, budget=1000)
+    ours = [message for message in done.messages if not any(message is each for each in said)]
+    assert said == before
+    assert len(ours) == done.report["summaries"] + done.report["notices"] > 0
+    assert done.messages[0] is said[0]
+    assert done.messages[-1] is said[-1]
+
+
+def test_it_is_within_its_budget_with_what_is_sent_beside(memory: Nagori) -> None:
+    done = memory.prune(talk(60), budget=2000, beside=1200)
+    tokens = sum(message.tokens for message in format_of([], "openai").read(done.messages, estimate_tokens))
+    assert tokens <= done.plan.tokens <= 0.8 * 800
+
+
+def test_anthropics_turns_alternate_and_begin_with_the_user(memory: Nagori) -> None:
+    done = memory.prune(anthropic(40), budget=1500)
+    roles = [message["role"] for message in done.messages]
+    assert roles[::2] == ["user"] * len(roles[::2])
+    assert roles[1::2] == ["assistant"] * len(roles[1::2])
+    assert done.pruned
+
+
+def test_a_note_stands_after_the_results_of_tools() -> None:
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "12"}
+    said = format_of([], "anthropic").note({"role": "user", "content": [result], "x": 1}, "[left out]")
+    assert said == {"role": "user", "content": [result, {"type": "text", "text": "[left out]"}], "x": 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "who"),
+    [
+        (None, "assistant", "user"),
+        (None, "user", ""),
+        ("user", "user", "assistant"),
+        ("tool", "user", "assistant"),
+        ("assistant", "assistant", "user"),
+        ("user", "assistant", ""),
+        ("tool", "assistant", ""),
+        ("assistant", "user", ""),
+        ("assistant", "system", "user"),
+    ],
+)
+def test_who_tells_of_a_gap_where_turns_alternate(before: str | None, after: str, who: str) -> None:
+    assert gaps._between(format_of([], "anthropic"), before, after) == who
+
+
+def test_the_last_gap_is_told_too(memory: Nagori) -> None:
+    said = [
+        *talk(4),
+        {"role": "tool", "tool_call_id": "whose", "content": "a result that nobody asked for " * 40},
+    ]
+    done = memory.prune(said, budget=450)
+    assert done.messages[-1] == {"role": "assistant", "content": "[messages left out: 1]"}
+
+
+def test_a_japanese_gap_is_told_in_japanese(memory: Nagori) -> None:
+    said = [user(f"{n}番目の庭には白い薔薇が{n}本咲いていて、隣に石の壁があります。") for n in range(80)]
+    first = memory.prune(said, budget=1000).messages[0]["content"]
+    assert first.startswith("[過去")
+    assert "薔薇" in first
+
+
+def test_an_oversized_result_is_cut_and_keeps_its_beginning_and_its_end(memory: Nagori) -> None:
+    log = "first line\n" + "noise in the log file\n" * 3000 + "last line"
+    call = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "read", "arguments": "{}"}}]}
+    done = memory.prune(
+        [user("Read it."), call, {"role": "tool", "tool_call_id": "c", "content": log, "k": 1}]
+    )
+    cut = done.messages[-1]
+    assert cut["content"].startswith("first line")
+    assert cut["content"].endswith("last line")
+    assert "characters cut" in cut["content"]
+    assert (cut["k"], done.report["cut"]) == (1, 1)
+
+
+def test_what_the_caller_pins_stays(memory: Nagori) -> None:
+    said = talk(60)
+    assert said[1] in memory.prune(said, budget=1000, pins=[1]).messages
+    assert said[1] not in memory.prune(said, budget=1000, remember=False).messages
+
+
+# --- from call to call
+
+
+def test_the_same_gap_is_told_in_the_same_words_and_the_view_only_grows(memory: Nagori) -> None:
+    said = talk(60)
+    before, steady = None, 0
+    for count in range(60, len(said)):
+        done = memory.prune(said[:count], budget=1000, before=before)
+        if before is not None and not done.pruned:
+            assert done.messages[: len(before.messages)] == before.messages
+            steady += 1
+        before = done
+    assert steady > 40
+
+
+def test_with_or_without_the_last_report_it_is_the_same_view(memory: Nagori) -> None:
+    said = talk(60)
+    before = memory.prune(said[:70], budget=1000)
+    assert memory.prune(said, budget=1000, before=before).messages == memory.prune(said, budget=1000).messages
+
+
+def test_a_past_that_was_changed_is_read_anew(memory: Nagori) -> None:
+    said = talk(60)
+    before = memory.prune(said, budget=1000)
+    other = [*said[:100], user("Something quite different.")]
+    assert (
+        memory.prune(other, budget=1000, before=before).messages == memory.prune(other, budget=1000).messages
+    )
+
+
+def test_what_was_left_out_comes_back_when_it_is_pinned(memory: Nagori) -> None:
+    said = talk(60)
+    before = memory.prune(said, budget=1000)
+    assert said[1] in memory.prune(said, budget=1000, before=before, pins=[1]).messages
+
+
+def test_a_model_that_fails_leaves_the_words_to_rules(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> str:
+        raise ModelError("no answer")
+
+    monkeypatch.setattr(gaps, "gap_summary", fails)
+    assert memory.prune(talk(60), budget=1000).messages[1]["content"].startswith("[Summary of")
+
+
+@pytest.mark.parametrize(("budget", "may"), [(1000, False), (4000, True)])
+def test_a_model_is_asked_in_a_crowded_window_and_not_in_an_emergency(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch, budget: int, may: bool
+) -> None:
+    asked: list[bool] = []
+
+    def answers(parts: object, texts: object, tokens: int, count: object, model: bool) -> str:
+        asked.append(model)
+        return "they spoke of gardens " * 500
+
+    monkeypatch.setattr(gaps, "gap_summary", answers)
+    said = talk(100)
+    total = sum(message.tokens for message in format_of([], "openai").read(said, estimate_tokens))
+    done = memory.prune(said, budget=round(total / 0.95) if may else budget)
+    assert set(asked) == {may}
+    assert done.report["summaries"]
+    assert done.plan.fits
+
+
+# --- counting
+
+
+def test_a_provider_that_counts_for_itself_has_the_last_word(memory: Nagori) -> None:
+    def provider(messages: list[Any]) -> int:
+        return sum(len(str(message["content"])) for message in messages)  # four times ours, and uneven
+
+    done = memory.prune(talk(60), budget=2500, provider=provider)
+    assert provider(done.messages) <= 2500
+    assert len(done.messages) > 10
+
+
+def test_a_provider_that_counts_less_leaves_more(memory: Nagori) -> None:
+    said = talk(60)
+    few = memory.prune(said, budget=1000, provider=lambda messages: 5 * len(messages))
+    assert len(few.messages) > len(memory.prune(said, budget=1000).messages)
+
+
+def test_a_known_model_is_counted_by_its_vocabulary(memory: Nagori) -> None:
+    pytest.importorskip("splintr", reason="the vocabularies are not installed: pip install nagori[tokens]")
+    from nagori.adapters.tokens import open_counter
+
+    count = open_counter("openai/gpt-5-mini")
+    assert count("The staging server moved to port 8443 yesterday.") == 11
+    assert count("<|endoftext|> \ud800") > 4  # only words, whatever they look like
+    assert open_counter("gpt-4")("サーバー") != count("サーバー")
+    assert open_counter("claude-sonnet-5") is estimate_tokens
+    assert memory.prune(talk(60), budget=1000, model="gpt-5").plan.tokens <= 800
+
+
+def test_without_the_vocabularies_tokens_are_estimated_and_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import sys
+
+    from nagori.adapters import tokens
+
+    monkeypatch.setitem(sys.modules, "splintr", None)
+    tokens._counter.cache_clear()
+    told: list[str] = []
+    assert tokens.open_counter("gpt-5", lambda name, **_: told.append(name)) is estimate_tokens
+    assert told == ["tokens.estimated"]
+    tokens._counter.cache_clear()
+
+
+# --- nothing is lost
+
+
+def test_what_is_left_out_is_recalled_in_the_same_conversation(memory: Nagori) -> None:
+    done = memory.prune(talk(60), budget=1000, session="gardens")
+    found = memory.recall("Which port does the staging server listen on?", k=3)
+    assert FACT in [each.memory.text.content for each in found]
+    assert found[0].memory.source.session == "gardens"
+    assert done.report["remembered"] > 50
+
+
+def heard(memory: Nagori) -> list[Any]:
+    events = (placed.event for placed in memory.parts.journal.read(memory.scope.space))
+    return [event for event in events if event.type == "heard"]
+
+
+def test_the_same_message_told_again_is_kept_once(memory: Nagori) -> None:
+    said = talk(60)
+    memory.prune(said, budget=1000, session="s")
+    events, memories = len(heard(memory)), {each.id: each.mentions for each in memory.list(limit=1000)}
+    again = memory.prune(said, budget=1000, session="s")
+    assert again.report["remembered"] == 0
+    assert len(heard(memory)) == events
+    assert {each.id: each.mentions for each in memory.list(limit=1000)} == memories
+
+
+def test_the_raw_words_are_in_the_journal_without_secrets_and_private_passages(memory: Nagori) -> None:
+    said = talk(60)
+    said[1] = user("My key is AKIAQ3EGRIB2WXK7YJZT, and <private>I am afraid</private> of the dark cellar.")
+    memory.prune(said, budget=1000)
+    text = next(event.data["text"] for event in heard(memory) if event.data["index"] == 1)
+    assert "cellar" in text
+    assert "AKIA" not in text
+    assert "afraid" not in text
+
+
+def test_the_worker_adds_nothing_to_what_was_formed(memory: Nagori) -> None:
+    agent = memory.within(project="garden", agent="planner", role="gardener")
+    agent.prune(talk(60), budget=1000)
+    before = {each.id: each.mentions for each in agent.list(limit=1000)}
+    drain(memory, memory.scope.space)
+    assert {each.id: each.mentions for each in agent.list(limit=1000)} == before
+    assert before
+
+
+def test_a_crash_between_writing_down_and_forming_is_healed_by_the_worker(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object) -> list[Any]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(leaving, "form", crash)
+    with pytest.raises(KeyboardInterrupt):
+        memory.prune(talk(60), budget=1000)
+    assert memory.list() == []
+    drain(memory, memory.scope.space)
+    assert memory.recall("Which port does the staging server listen on?")
+
+
+def test_a_tools_result_is_written_down_whole_and_remembered_in_short(memory: Nagori) -> None:
+    said = anthropic(40)
+    log = "begin of the log\n" + "x " * 2000 + "\nfailed: disk full on machine Kiso"
+    said[2] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t0", "content": log}]}
+    memory.prune(said, budget=1500)
+    raw = next(event.data["text"] for event in heard(memory) if event.data["index"] == 2)
+    [short] = [each for each in memory.list(limit=1000) if each.source.turn == 2]
+    assert len(raw) > 4000 > 1000 > len(short.text.content)
+    assert short.text.content.endswith("Kiso")
+
+
+def test_mere_noises_and_system_messages_become_no_memories(memory: Nagori) -> None:
+    said = talk(60)
+    said[3:3] = [user("ok, thanks"), {"role": "system", "content": "The session was resumed at noon."}]
+    memory.prune(said, budget=1000)
+    contents = {each.text.content for each in memory.list(limit=1000)}
+    assert not {"ok, thanks", "The session was resumed at noon."} & contents
+
+
+def test_our_own_words_that_come_back_are_not_remembered(memory: Nagori) -> None:
+    said = talk(60)
+    first = memory.prune(said, budget=1000)
+    returned = [*first.messages, *talk(60)[1:]]
+    memory.prune(returned, budget=1000, before=first)
+    assert not [each for each in memory.list(limit=1000) if "[Summary of" in each.text.content]
+
+
+def test_nothing_is_remembered_when_nobody_wants_it(memory: Nagori) -> None:
+    assert memory.prune(talk(60), budget=1000, remember=False).pruned
+    assert heard(memory) == []
+
+
+def test_it_is_told_in_figures_and_never_in_words(tmp_path: Path) -> None:
+    told: list[tuple[str, dict[str, object]]] = []
+    with Nagori.open(
+        tmp_path, config=Config(), embedder=None, tell=lambda name, **fields: told.append((name, fields))
+    ) as memory:
+        memory.prune(talk(60), budget=1000, remember=False)
+        memory.prune(talk(3), budget=200, remember=False)
+        memory.prune(talk(3), budget=300, remember=False)
+    assert [name for name, _ in told] == ["window.pruned", "window.pruned", "window.filling"]
+    assert not any("8443" in str(fields) for _, fields in told)
+
+
+# --- a conversation
+
+
+def test_a_conversation_prunes_itself_and_reports(memory: Nagori) -> None:
+    conversation = memory.conversation(budget=1000, session="gardens")
+    assert (conversation.messages, conversation.report) == ([], {})
+    for message in talk(60):
+        done = conversation.add(message)
+        assert done.plan.tokens <= 800
+    assert conversation.messages == done.messages
+    assert conversation.report["left_out"] > 80
+    assert len(conversation.history) == 124
+    assert any(each.memory.text.content == FACT for each in conversation.recall("staging server port"))
+
+
+def test_when_a_conversation_ends_the_rest_of_it_is_remembered(memory: Nagori) -> None:
+    conversation = memory.conversation(talk(2), budget=1000, session="gardens")
+    assert memory.list() == []
+    kept = conversation.end()
+    assert FACT in {each.text.content for each in kept}
+    assert not any("Be kind" in each.text.content for each in memory.list())
+    assert conversation.end() == []
+    assert conversation.messages == talk(2)
+
+
+def test_a_conversation_goes_on_from_a_past(memory: Nagori) -> None:
+    conversation = memory.conversation(talk(60), budget=1000)
+    assert len(conversation.messages) == 124
+    conversation.add(user("So?"))
+    assert len(conversation.messages) < 60
+
+
+def test_what_arrives_while_it_is_pruned_is_not_lost(memory: Nagori, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = Event(), Event()
+
+    def slowly(parts: object, texts: object, tokens: int, count: object, model: bool) -> str:
+        begun.set()
+        assert go_on.wait(20)
+        return "gardens"
+
+    monkeypatch.setattr(gaps, "gap_summary", slowly)
+    conversation = memory.conversation(talk(60), budget=1000, remember=False)
+    pruning = Thread(target=conversation.add, args=(user("Wait for it."),))
+    pruning.start()
+    assert begun.wait(20)
+    adding = Thread(target=conversation.add, args=(user("I came meanwhile."),))
+    adding.start()
+    for _ in range(2000):
+        if len(conversation.history) == 126:
+            break
+        sleep(0.01)
+    assert conversation.messages[-1] == user("I came meanwhile.")
+    go_on.set()
+    pruning.join()
+    adding.join()
+    assert [each["content"] for each in conversation.messages[-2:]] == ["Wait for it.", "I came meanwhile."]
+
+
+def test_async_callers_have_the_same_verbs(tmp_path: Path) -> None:
+    async def story() -> tuple[int, int]:
+        async with await AsyncNagori.open(tmp_path, config=Config(), embedder=None) as memory:
+            done = await memory.prune(talk(60), budget=1000)
+            conversation = await memory.conversation(budget=1000)
+            for message in talk(20):
+                await conversation.add(message)
+            found = await conversation.recall("staging server port")
+            assert len(await conversation.end()) > 5
+            assert conversation.report["left_out"]
+            return len(done.messages), len(found) and len(conversation.messages)
+
+    pruned, conversed = asyncio.run(story())
+    assert 5 < pruned < 60
+    assert 5 < conversed < 42
+
+
+# --- formats
+
+
+@pytest.mark.parametrize(
+    ("messages", "name"),
+    [
+        ([], "openai"),
+        ([user("hi")], "openai"),
+        ([{"role": "developer", "content": "be kind"}], "openai"),
+        ([user("hi"), {"role": "assistant", "tool_calls": []}], "openai"),
+        ([{"role": "user", "content": [{"type": "image", "source": {}}]}], "anthropic"),
+        ([user("hi"), {"role": "user", "content": [{"type": "tool_result"}]}], "anthropic"),
+        ([{"type": "function_call", "call_id": "c"}], "responses"),
+        ([{"role": "user", "content": [{"type": "input_text", "text": "hi"}]}], "responses"),
+        ([SimpleNamespace(type="human", content="hi")], "langchain"),
+        ([SimpleNamespace(kind="request", parts=[])], "pydantic_ai"),
+    ],
+)
+def test_a_format_is_known_by_its_looks(messages: list[Any], name: str) -> None:
+    assert formats._looks_like(messages) == name
+
+
+def test_old_function_calls_belong_together_by_name() -> None:
+    call = {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": "{}"}}
+    result = {"role": "function", "name": "look", "content": "12"}
+    one, two = format_of([], "openai").read([call, result], len)
+    assert one.calls == two.answers == ("function:look",)
+    assert two.role == "tool"
+
+
+def test_times_are_read_from_wherever_they_are() -> None:
+    assert moment("2026-03-01T12:00:00") == moment("2026-03-01T12:00:00Z") == moment(1772366400)
+    assert moment(moment(0)) is not None
+    assert [moment(wrong) for wrong in (None, "noon", 1e300, True)] == [None] * 4
+
+
+def test_pictures_are_left_out_before_words_are() -> None:
+    content = [{"type": "text", "text": "see " * 20}, {"type": "input_image", "image_url": "https://a.b/c"}]
+    assert weigh(content, len).media == 1600
+    short = shortened([{"type": "tool_result", "content": content, "tool_use_id": "a"}], 300, len)
+    assert short[0]["content"][0]["text"] == "see " * 20
+    assert short[0]["content"][1] == {"type": "input_text", "text": "[input_image left out]"}
+    assert shortened(content, 4000, len) == content
+
+
+def test_a_file_weighs_by_its_size_and_the_unknown_by_its_json() -> None:
+    small, large = ({"type": "document", "source": {"data": "x" * n}} for n in (10, 4_000_000))
+    assert weigh([small], len).media == 1600 < weigh([large], len).media
+    assert weigh([{"type": "novelty", "x": 1}, 7], len).fixed > 20
+    assert weigh(None, len).whole == 0
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 23, 24, 60, 500])
+def test_a_text_is_cut_to_its_tokens(tokens: int) -> None:
+    assert len(cut_text("0123456789" * 30, tokens, len)) <= tokens
+    assert estimate_tokens(cut_text("これは長い文章です。" * 100, tokens, estimate_tokens)) <= tokens
+
+
+def test_thoughts_go_with_what_came_of_them() -> None:
+    items = [
+        user("hi"),
+        {"type": "reasoning", "id": "r1", "summary": []},
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "12"},
+        {"role": "assistant", "content": "Twelve."},
+    ]
+    form = format_of([], "responses")
+    read = form.read(items, len)
+    assert read[1].calls == ("thought:r1",)
+    assert read[2].answers == ("thought:r1",)
+    assert read[4].answers == ()
+    assert [*read[:2], *form.read(items, len, 2)] == read
+    assert form.read(items, len, 4) == read[4:]
+
+
+# --- faults
+
+
+@pytest.mark.parametrize(
+    ("messages", "more", "said"),
+    [
+        ([user("hi")], {"format": "morse"}, "is none of"),
+        ([user("hi")], {"beside": 9000}, "leave nothing of 8000"),
+        ([user("hi")], {"colour": "red"}, "colour"),
+        ([user("hi")], {"strategy": "hope"}, "strategy"),
+        ([user("hi"), "and a text"], {}, "not a conversation"),
+        ([7], {}, "not a conversation"),
+    ],
+)
+def test_what_cannot_be_pruned_is_refused_with_its_reason(
+    memory: Nagori, messages: list[Any], more: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        memory.prune(messages, **more)
