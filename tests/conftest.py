@@ -1,6 +1,7 @@
 """No test touches the real home, the network or the real clock unless it says so."""
 
 import socket
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +18,10 @@ settings.load_profile("nagori")
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home; nothing of the machine's own settings is seen."""
-    home = tmp_path_factory.mktemp("home")
+    """An empty home and a temporary folder of its own; nothing of the machine's own settings is seen."""
+    home, temporary = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("tmp")
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # to be asked for anew
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "LC_ALL", "LC_MESSAGES", "LANGUAGE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"HOME": str(home), "LANG": "C.UTF-8"}.items():
