@@ -19,12 +19,13 @@ from typing import Any
 
 from bench import metrics
 from bench.data_sets import FORMATS, Talk
-from bench.recall import CACHE, OVERALL, Result
+from bench.recall import CACHE, DURABLE, OVERALL, Result, durable
 from bench.report import header, machine, number, python, table, write_json
 from bench.systems import PIECES, keep, timed
 from bench.vectors import Remembered
-from nagori import Config, Filter, Level, Nagori, __version__
+from nagori import Config, Filter, Kind, Level, Nagori, __version__
 from nagori.adapters.embed import open_embedder
+from nagori.config.sections import Embedding
 from nagori.testing import FrozenClock
 
 AGES = "0,30,90,180,365"
@@ -73,7 +74,7 @@ def live(talk: Talk, folder: Path, embedder: Remembered | None, k: int, ages: di
         moments = [said.at for said in talk.said if said.at]
         if moments:
             clock.set(max(moments) + timedelta(days=1))
-        keep(memory, talk.said)
+        facts = {(talk.name, m.source.uri or "") for m in keep(memory, talk.said) if m.kind is Kind.FACT}
 
         def ask(question: str) -> list[tuple[str, str]]:
             found = memory.recall(question, k=PIECES * k, mark=False)
@@ -85,8 +86,10 @@ def live(talk: Talk, folder: Path, embedder: Remembered | None, k: int, ages: di
                 clock.forward(days=1)
                 memory.cycle()
             lived = age
-            aged.result.answers += timed(ask, talk, k)
-            aged.result.asked += talk.questions
+            told = Result(list(talk.questions), timed(ask, talk, k))
+            durable(told, [talk], facts)
+            aged.result.answers += told.answers
+            aged.result.asked += told.asked
             aged.measure(memory)
 
 
@@ -94,21 +97,34 @@ def rows(ages: dict[str, dict[str, Any]]) -> Iterator[list[str]]:
     for age, each in ages.items():
         whole, sizes = each[OVERALL], each["bytes"]
         low, high = whole["intervals"]["R@10"]
+        facts = each["categories"].get(DURABLE)
         yield [
             age,
             str(whole["n"]),
             f"{whole['R@10']:.1f} [{low:.0f}-{high:.0f}]",
+            "–" if facts is None else f"{facts['R@10']:.1f} ({facts['n']})",
             number(whole["tokens"]),
             *(f"{sizes[name] / 1024:,.0f}" for name in ("words", "kept", "store", "journal")),
             " ".join(f"{n}" for n in each["levels"].values()),
         ]
 
 
-TITLES = ["days", "n", "R@10", "tokens", "words KiB", "kept KiB", "store KiB", "journal KiB", "levels 1-4"]
+TITLES = [
+    "days",
+    "n",
+    "R@10",
+    "facts (n)",
+    "tokens",
+    "words KiB",
+    "kept KiB",
+    "store KiB",
+    "journal KiB",
+    "levels 1-4",
+]
 NOTES = """\
-R@10: per cent of n questions, [95 % bootstrap interval]. tokens: of the top 10 texts. words: what recall can
-show; kept: fuller and earlier words among them; store: pages in use, with vectors and indexes.
-A night after every day, nothing recalled."""
+R@10: per cent of n questions, [95 % bootstrap interval]; facts: of those about durable facts alone. tokens:
+of the top 10 texts. words: what recall can show; kept: fuller and earlier words among them; store: pages in
+use, with vectors and indexes. A night after every day, nothing recalled."""
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -136,7 +152,7 @@ def measure(options: argparse.Namespace, talks: Sequence[Talk]) -> dict[str, Any
     ages = {day: Aged() for day in options.days}
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nagori-bench-")))
-        real = None if options.no_embedder else open_embedder("local")
+        real = None if options.no_embedder else open_embedder(Embedding())
         embedder = stack.enter_context(closing(Remembered(real, options.cache))) if real else None
         for place, talk in enumerate(talks, 1):
             print(f"{talk.name} ({place}/{len(talks)})", file=sys.stderr)
@@ -148,7 +164,7 @@ def measure(options: argparse.Namespace, talks: Sequence[Talk]) -> dict[str, Any
             "embedder": real.model if real else "none",
             "data": f"{options.format}, {len(talks)} talks, {sum(len(each.said) for each in talks):,} texts",
         }
-    apart = FORMATS[options.format].apart
+    apart = FORMATS[options.format].apart | {DURABLE}
     return {
         "dataset": options.format,
         "head": head,

@@ -36,6 +36,7 @@ from bench.vectors import Remembered
 from nagori import Config, Nagori, Scope
 from nagori.adapters.embed import open_embedder
 from nagori.adapters.tokens import open_counter
+from nagori.config.sections import Embedding
 from nagori.services.formats import format_of
 from nagori.testing import FrozenClock
 from nagori.testing.histories import SCRIPTED, draw_history, faults
@@ -338,7 +339,7 @@ def main(given: Sequence[str] | None = None) -> None:
             report["stability"] = list(stability(memory, count, peer))
             if options.histories:
                 report["histories"] = list(histories(memory, count, options.histories, options.names))
-    real = None if options.no_embedder or not options.kept else open_embedder("local")
+    real = None if options.no_embedder or not options.kept else open_embedder(Embedding())
     for each in options.kept:
         form, _, path = each.partition("=")
         talks = list(FORMATS[form].read(Path(path)))

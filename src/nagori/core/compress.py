@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 LONGEST = 200  # width of a summary; a text of so few sentences and so much width is one already
-SHORTEST = 130  # a summary may be as wide as this, however short the text
+SHORTEST = 115  # a summary may be as wide as this, however short the text
 SHARE = 0.29  # of the text's width, between the two
 WIDE = 1.5  # width of a Japanese character: it says more than a Latin letter
 SENTENCES = 2
-KEYWORDS, KEYWORD_CHARACTERS = 12, 120
+KEYWORDS, KEYWORD_CHARACTERS = 11, 120
 DECIDES, ASKS, CODE, FIRST = 1.4, 0.7, 0.3, 1.3  # what a sentence's worth is multiplied with
 RETURNS = 0.4  # a word that comes up again tells more
 DENSITY = 0.3  # 0: the longest sentence tells most, 1: the densest
