@@ -14,7 +14,7 @@ import pytest
 
 from nagori import AsyncNagori, Config, Nagori
 from nagori.core.window.estimate import estimate_tokens
-from nagori.edges.worker.drain import drain
+from nagori.edges.worker.drain import drain, waiting
 from nagori.errors import InvalidInput, ModelError, StoreError
 from nagori.services import formats, gaps, leaving
 from nagori.services.formats import format_of
@@ -22,6 +22,10 @@ from nagori.services.formats.parts import cut_text, moment, shortened, weigh
 from nagori.testing import WordEmbedder
 
 FACT = "The staging server of project Zebra listens on port 8443."
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
 
 
 def user(text: str, **more: Any) -> dict[str, Any]:
@@ -300,6 +304,7 @@ def test_the_worker_adds_nothing_to_what_was_formed(memory: Nagori) -> None:
     agent = memory.within(project="garden", agent="planner", role="gardener")
     agent.prune(talk(60), budget=1000)
     before = {each.id: each.mentions for each in agent.list(limit=1000)}
+    assert waiting(memory, memory.scope.space) == 0
     drain(memory, memory.scope.space)
     assert {each.id: each.mentions for each in agent.list(limit=1000)} == before
     assert before
@@ -550,6 +555,7 @@ def test_thoughts_go_with_what_came_of_them() -> None:
         ([user("hi")], {"strategy": "hope"}, "strategy"),
         ([user("hi"), "and a text"], {}, "not a conversation"),
         ([7], {}, "not a conversation"),
+        ([{"role": "user", "content": ENDLESS}], {}, "not a conversation"),
     ],
 )
 def test_what_cannot_be_pruned_is_refused_with_its_reason(
