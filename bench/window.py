@@ -241,6 +241,7 @@ def _talk(
     ]
     asked = [question for question in talk.questions if question.category not in apart]
     done = memory.prune(said, budget=budget, count=count, session=talk.name)
+    memory.embed_missing()  # a long past that leaves at once gets its vectors later
     ours = [at for at in range(len(said)) if at not in done.plan.dropped]
     recalled = [_recalled(memory, question.text, budget - done.plan.tokens, count) for question in asked]
     yield (

@@ -14,13 +14,18 @@ import pytest
 
 from nagori import AsyncNagori, Config, Nagori
 from nagori.core.window.estimate import estimate_tokens
-from nagori.edges.worker.drain import drain
-from nagori.errors import InvalidInput, ModelError
+from nagori.edges.worker.drain import drain, waiting
+from nagori.errors import InvalidInput, ModelError, StoreError
 from nagori.services import formats, gaps, leaving
 from nagori.services.formats import format_of
 from nagori.services.formats.parts import cut_text, moment, shortened, weigh
+from nagori.testing import WordEmbedder
 
 FACT = "The staging server of project Zebra listens on port 8443."
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
 
 
 def user(text: str, **more: Any) -> dict[str, Any]:
@@ -299,6 +304,7 @@ def test_the_worker_adds_nothing_to_what_was_formed(memory: Nagori) -> None:
     agent = memory.within(project="garden", agent="planner", role="gardener")
     agent.prune(talk(60), budget=1000)
     before = {each.id: each.mentions for each in agent.list(limit=1000)}
+    assert waiting(memory, memory.scope.space) == 0
     drain(memory, memory.scope.space)
     assert {each.id: each.mentions for each in agent.list(limit=1000)} == before
     assert before
@@ -327,6 +333,31 @@ def test_a_tools_result_is_written_down_whole_and_remembered_in_short(memory: Na
     [short] = [each for each in memory.list(limit=1000) if each.source.turn == 2]
     assert len(raw) > 4000 > 1000 > len(short.text.content)
     assert short.text.content.endswith("Kiso")
+
+
+def test_a_long_past_that_leaves_at_once_gets_its_vectors_bit_by_bit(tmp_path: Path) -> None:
+    embedder = WordEmbedder()
+    with Nagori.open(tmp_path, config=Config(), embedder=embedder) as memory:
+        conversation = memory.conversation(talk(60), budget=1000)
+        conversation.add(user("Shall we go on?"))
+        assert embedder.calls == 0
+        assert any(each.memory.text.content == FACT for each in conversation.recall("staging server port"))
+        waiting = len(memory.parts.store.unembedded(memory.scope.space, embedder.model, 1000))
+        for n in range(40):
+            conversation.add(user(f"Garden {n} has {n} trees of the old kind, and they grow."))
+        left = len(memory.parts.store.unembedded(memory.scope.space, embedder.model, 1000))
+        assert waiting > 50 > left
+
+
+def test_a_store_that_fails_while_vectors_are_made_does_not_stop_the_pruning(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> list[Any]:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(memory.parts.store, "unembedded", fails)
+    memory.parts.__dict__["embedder"] = WordEmbedder()
+    assert memory.prune(talk(10), budget=400).report["remembered"]
 
 
 def test_mere_noises_and_system_messages_become_no_memories(memory: Nagori) -> None:
@@ -524,6 +555,7 @@ def test_thoughts_go_with_what_came_of_them() -> None:
         ([user("hi")], {"strategy": "hope"}, "strategy"),
         ([user("hi"), "and a text"], {}, "not a conversation"),
         ([7], {}, "not a conversation"),
+        ([{"role": "user", "content": ENDLESS}], {}, "not a conversation"),
     ],
 )
 def test_what_cannot_be_pruned_is_refused_with_its_reason(

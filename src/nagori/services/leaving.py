@@ -4,6 +4,9 @@ First the journal (an event `heard`, the raw words), then the memories, which a 
 conversation finds at once. A crash in between is healed by the worker, which forms whatever was heard. The
 same message is written down once, however often it is told: its name, made from where it stands and what
 it says, is in the log.
+
+Somebody waits for the view, so vectors are made for a few memories at a time; when a long past leaves at
+once, its memories are found by their words first, and the following calls (or the cycle) give them vectors.
 """
 
 from __future__ import annotations
@@ -13,10 +16,12 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from nagori.core.bookkeeping import Vector
 from nagori.core.chatter import is_chatter
 from nagori.core.fold import Event
 from nagori.core.model import Memory, Scope, Trust, Turn
 from nagori.core.privacy import without_memories
+from nagori.core.values import fields_of
 from nagori.core.window.messages import ASSISTANT, TOOL, USER, Message
 from nagori.errors import StoreError
 from nagori.parts import Parts
@@ -24,6 +29,7 @@ from nagori.services.form import form
 from nagori.services.remember import scrubbed
 
 HOST = "window"
+AT_ONCE = 24  # memories that are given vectors in one call: a second or so of a small machine
 LONGEST_NAME = 256
 LONGEST = 200_000  # characters of one message: nobody says more, programs do
 TOLD = (500, 250)  # characters from the beginning and the end of a tool's result that become a memory
@@ -37,7 +43,31 @@ def leave(parts: Parts, scope: Scope, session: str, leaving: Mapping[int, Messag
     if not fresh:
         return []
     parts.ledger.write(scope.space, lambda: fresh, blind=True)
-    return form(parts, scope, said(fresh))
+    turns = said(fresh)
+    kept = form(parts if len(turns) <= AT_ONCE else _by_words(parts), scope, turns)
+    _catch_up_on_vectors(parts, scope, AT_ONCE - len(turns))
+    return kept
+
+
+def _by_words(parts: Parts) -> Parts:
+    """The same parts without a model that makes vectors."""
+    known = dict(zip(fields_of(parts), parts, strict=True))
+    return Parts(**known | {"open_embedder": lambda: None})
+
+
+def _catch_up_on_vectors(parts: Parts, scope: Scope, most: int) -> None:
+    """Vectors for some of the memories that have none yet."""
+    embedder = parts.embedder
+    if embedder is None or most <= 0:
+        return
+    try:
+        waiting = parts.store.unembedded(scope.space, embedder.model, most)
+        vectors = embedder.embed_passages([memory.searchable for memory in waiting])
+        made = zip(waiting, vectors, strict=True)
+        by_id = {each.id: Vector(embedder.model, each.digest, vector) for each, vector in made}
+        parts.store.add_vectors(scope.space, by_id)
+    except StoreError as trouble:
+        parts.tell("store.behind", space=scope.space, reason=str(trouble))
 
 
 def _heard(parts: Parts, scope: Scope, session: str, at: int, message: Message) -> Event:

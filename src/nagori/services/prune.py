@@ -171,7 +171,7 @@ def _rules(asked: Pruning) -> Window:
 def _read(form: Format, originals: Sequence[Any], asked: Pruning, known: list[Message]) -> list[Message]:
     try:
         read = [*known, *form.read(originals, asked.count, len(known))]
-    except (AttributeError, TypeError) as fault:
+    except (AttributeError, TypeError, ValueError, RecursionError) as fault:  # not theirs, or endless
         raise InvalidInput("messages", "not a conversation in this format: {reason}", reason=fault) from fault
     for at in asked.pins:
         if 0 <= at < len(read):

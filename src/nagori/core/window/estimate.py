@@ -3,8 +3,8 @@
 Each script has its own price, a little above what present vocabularies take, so that a budget is kept rather
 than broken. Measured against five of them (o200k, Llama 3, DeepSeek 3, Tekken, and the older cl100k):
 10 to 40 per cent too many for English, code and Japanese, except that cl100k takes 2 per cent more for
-Japanese than this says; rarer scripts and escaped text cost up to twice too much. `docs/why/window.md` has
-the table.
+Japanese than this says; rarer scripts and escaped text cost up to twice too much. `docs/why/window.md`
+has the table.
 """
 
 from __future__ import annotations

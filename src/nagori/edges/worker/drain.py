@@ -75,7 +75,8 @@ def waiting(memory: Nagori, space: Space) -> int:
     """How many turns were heard and are no memories yet."""
     journal = memory.parts.journal
     cursor = Drained.of(journal.folder(space)).cursor
-    return sum(placed.event.type == "heard" for placed in journal.read(space, cursor))
+    heard = (placed.event for placed in journal.read(space, cursor) if placed.event.type == "heard")
+    return sum(event.data.get("host") != leaving.HOST for event in heard)  # those were formed at once
 
 
 def _numbered(run: Iterable[Placed], state: Drained) -> Iterator[_Heard]:
