@@ -34,7 +34,7 @@ from bench.data import sentences
 from bench.report import header, machine, number, python, table, write_json
 from nagori import Nagori, Turn, __version__
 from nagori.adapters.embed import open_embedder
-from nagori.config.sections import Llm
+from nagori.config.sections import Embedding, Llm
 from nagori.core.appraisal import Appraisal
 from nagori.core.cost import price_of
 from nagori.core.model import Trust, Valence
@@ -121,7 +121,7 @@ def _correlation(xs: Sequence[float], ys: Sequence[float]) -> Callable[[Sequence
 
 
 def emotions(options: argparse.Namespace, base: str) -> dict[str, Any]:
-    embedder = None if options.no_embedder else open_embedder("local")
+    embedder = None if options.no_embedder else open_embedder(Embedding())
     leaner = Leaner(embedder, None) if embedder else None
     result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="nagori-bench-") as folder:
@@ -145,7 +145,7 @@ def _samples(language: str, rows: list[dict[str, Any]], told: dict[str, list[Tol
         row = rows[at]
         people = row["class"] if "class" in row else f"valence {row['valence']}, arousal {row['arousal']}"
         said = [
-            f"{each[at][2]:+d} ({each[at][0]:.0f}, {each[at][1]:.0f})" if each[at] else "–"
+            f"{each[at][2]:+d} ({each[at][0]:.2g}, {each[at][1]:.0f})" if each[at] else "–"
             for each in told.values()
         ]
         print(f"  {people} | {' | '.join(said)} | {row['text'][:60]}")

@@ -54,6 +54,7 @@ SAID = {
         ("本番のデプロイにまた失敗した。先に手順書を読み合わせるべきだった。", "デプロイの失敗"),
     ],
 }
+ANSWERS = {text: question for said in SAID.values() for text, question in said if question}
 
 
 @dataclass
@@ -65,7 +66,7 @@ class Life:
     judged: dict[str, Memory] = field(default_factory=dict)  # as the model did
     rounds: list[Any] = field(default_factory=list)
     nights: list[Any] = field(default_factory=list)
-    found: dict[str, bool] = field(default_factory=dict)  # by question, before any night
+    found: dict[tuple[str, str], bool] = field(default_factory=dict)  # by question, before any night
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +86,9 @@ def life(model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]
         while len(life.rounds) < ROUNDS and (not life.rounds or life.rounds[-1].waiting):
             life.rounds.append(memory.judge())
         life.judged = {id: memory.show(id) for id in life.rules}
-        for question in (asked for said in SAID.values() for _, asked in said if asked):
-            life.found[question] = bool(memory.recall(question, mark=False))
+        for text, question in ANSWERS.items():
+            found = memory.recall(question, mark=False)
+            life.found[question, text] = text in [each.memory.text.content for each in found]
         for days in NIGHTS:
             clock.forward(days=days)
             life.nights.append(memory.cycle())
@@ -138,13 +140,15 @@ def test_a_night_ends_with_shorter_words_or_with_the_reason_why_not(life: Life) 
 
 
 def test_what_was_said_is_found_in_both_languages(life: Life) -> None:
-    assert [question for question, hit in life.found.items() if not hit] == []
+    assert len(life.found) == len(ANSWERS)
+    assert [asked for asked, hit in life.found.items() if not hit] == []
 
 
 def test_faded_memories_are_found_by_the_words_that_are_left(life: Life) -> None:
-    for id in life.told:
+    """A greeting is never told, and keywords alone may be too few to be sure."""
+    for id, text in life.told.items():
         memory = life.memory.show(id)
-        if memory.level in (Level.FULL, Level.SUMMARY):
+        if text in ANSWERS and memory.level in (Level.FULL, Level.SUMMARY):
             found = life.memory.recall(memory.text.content, k=20, mark=False)
             assert id in [each.memory.id for each in found]
 
