@@ -145,7 +145,7 @@ def _samples(language: str, rows: list[dict[str, Any]], told: dict[str, list[Tol
         row = rows[at]
         people = row["class"] if "class" in row else f"valence {row['valence']}, arousal {row['arousal']}"
         said = [
-            f"{each[at][2]:+d} ({each[at][0]:.0f}, {each[at][1]:.0f})" if each[at] else "–"
+            f"{each[at][2]:+d} ({each[at][0]:.2g}, {each[at][1]:.0f})" if each[at] else "–"
             for each in told.values()
         ]
         print(f"  {people} | {' | '.join(said)} | {row['text'][:60]}")

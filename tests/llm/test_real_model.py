@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nagori import Kind, Level, Memory, Nagori, Turn
+from nagori import Category, Emotion, Kind, Level, Memory, Nagori, Turn
 from nagori.core.answers import strays
 from nagori.core.pieces import about_tokens
 from nagori.services.patience import Patience
@@ -54,6 +54,17 @@ SAID = {
         ("本番のデプロイにまた失敗した。先に手順書を読み合わせるべきだった。", "デプロイの失敗"),
     ],
 }
+# Told by hand and hardly felt: the first night leaves keywords of it.
+NOTES = [
+    "The annual check of the lift took place on Monday. Mr Petrov from Kone looked at the cables, the doors"
+    " and the emergency phone and found everything in order; only the lamp on the second floor has to be"
+    " replaced. The next check is due in November, the report lies in the green folder in the office, and the"
+    " bill of 180 euros goes to the owners' account as in the years before.",
+    "町内会の倉庫の鍵を取り替えた。古い鍵は錆びて回りにくくなっていたので、金物屋の村田さんに頼んで新しい南京錠を二つ買った。"
+    "代金は4,600円で、会計の袋から払った。合鍵は三本あり、一本は会長、一本は防災係、残りの一本は公民館の引き出しに入れてある。"
+    "倉庫の中には発電機が一台と毛布が25枚あり、次の点検は九月の防災訓練の前の週に行う予定になっている。",
+]
+ANSWERS = {text: question for said in SAID.values() for text, question in said if question}
 
 
 @dataclass
@@ -65,7 +76,7 @@ class Life:
     judged: dict[str, Memory] = field(default_factory=dict)  # as the model did
     rounds: list[Any] = field(default_factory=list)
     nights: list[Any] = field(default_factory=list)
-    found: dict[str, bool] = field(default_factory=dict)  # by question, before any night
+    found: dict[tuple[str, str], bool] = field(default_factory=dict)  # by question, before any night
 
 
 @pytest.fixture(scope="module")
@@ -82,11 +93,15 @@ def life(model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]
             ]
             for kept in memory.form(turns):
                 life.rules[kept.id], life.told[kept.id] = kept, kept.text.content
+        for text in NOTES:
+            plain = {"kind": Kind.EPISODE, "category": Category.WORK, "emotion": Emotion(15)}
+            life.told[memory.remember(text, **plain).id] = text
         while len(life.rounds) < ROUNDS and (not life.rounds or life.rounds[-1].waiting):
             life.rounds.append(memory.judge())
         life.judged = {id: memory.show(id) for id in life.rules}
-        for question in (asked for said in SAID.values() for _, asked in said if asked):
-            life.found[question] = bool(memory.recall(question, mark=False))
+        for text, question in ANSWERS.items():
+            found = memory.recall(question, mark=False)
+            life.found[question, text] = text in [each.memory.text.content for each in found]
         for days in NIGHTS:
             clock.forward(days=days)
             life.nights.append(memory.cycle())
@@ -95,7 +110,8 @@ def life(model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]
 
 
 def test_nothing_that_was_said_is_lost(life: Life) -> None:
-    assert "".join(life.told.values()) == "".join(text for said in SAID.values() for text, _ in said)
+    said = [text for language in SAID.values() for text, _ in language]
+    assert "".join(life.told.values()) == "".join([*said, *NOTES])
     for id, text in life.told.items():
         assert life.memory.show(id).texts[Level.FULL].content == text
     assert life.memory.verify().sound
@@ -118,7 +134,7 @@ def test_every_turn_was_judged_or_its_log_says_why_not(life: Life) -> None:
 def test_what_is_left_of_a_memory_says_nothing_that_it_did_not_say(life: Life) -> None:
     """Whoever wrote it; what is too short to be worth a question is left to the rules' own tests."""
     now = [life.memory.show(id) for id, text in life.told.items() if about_tokens(text) > WORTH_IT]
-    assert len(now) == 2
+    assert len(now) == 2 + len(NOTES)
     for memory in now:
         full = memory.texts[Level.FULL].whole
         if Level.SUMMARY in memory.texts:
@@ -138,13 +154,15 @@ def test_a_night_ends_with_shorter_words_or_with_the_reason_why_not(life: Life) 
 
 
 def test_what_was_said_is_found_in_both_languages(life: Life) -> None:
-    assert [question for question, hit in life.found.items() if not hit] == []
+    assert len(life.found) == len(ANSWERS)
+    assert [asked for asked, hit in life.found.items() if not hit] == []
 
 
 def test_faded_memories_are_found_by_the_words_that_are_left(life: Life) -> None:
-    for id in life.told:
+    """A greeting is never told, and keywords alone may be too few to be sure."""
+    for id, text in life.told.items():
         memory = life.memory.show(id)
-        if memory.level in (Level.FULL, Level.SUMMARY):
+        if text in ANSWERS and memory.level in (Level.FULL, Level.SUMMARY):
             found = life.memory.recall(memory.text.content, k=20, mark=False)
             assert id in [each.memory.id for each in found]
 
@@ -175,10 +193,12 @@ def _print(life: Life) -> None:
         )
     for id, text in life.told.items():
         print(f"\n  {text[:90]}")
-        for who, memory in (("rules", life.rules[id]), ("model", life.judged[id])):
-            felt = memory.emotion
-            tags = ", ".join(felt.tags)
-            print(f"    {who}: {felt.intensity:.0f} {felt.valence} ({tags}) {memory.category} {memory.kind}")
+        for who, known in (("rules", life.rules), ("model", life.judged)):
+            if memory := known.get(id):
+                felt, tags = memory.emotion, ", ".join(memory.emotion.tags)
+                print(
+                    f"    {who}: {felt.intensity:.0f} {felt.valence} ({tags}) {memory.category} {memory.kind}"
+                )
         now = life.memory.show(id)
         for level in (Level.SUMMARY, Level.TRACE):
             if level in now.texts and about_tokens(text) > WORTH_IT:
