@@ -140,7 +140,7 @@ def test_what_is_left_of_a_memory_says_nothing_that_it_did_not_say(life: Life) -
         if Level.SUMMARY in memory.texts:
             assert strays(memory.texts[Level.SUMMARY].content, full) is None
         if Level.TRACE in memory.texts:
-            words = memory.texts[Level.TRACE].content.split()
+            words = [word.strip(",、") for word in memory.texts[Level.TRACE].content.split()]
             assert [word for word in words if word.casefold() not in full.casefold()] in (
                 [],
                 [*memory.emotion.tags[:1]],

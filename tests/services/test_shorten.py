@@ -98,6 +98,18 @@ def test_many_go_into_one_question(tmp_path: Path, server: Scripted, clock: Froz
         assert len(server.requests) == 2
 
 
+def test_a_question_is_put_in_the_language_of_its_memories(
+    tmp_path: Path, server: Scripted, clock: FrozenClock
+) -> None:
+    with opened(tmp_path, server, clock) as memory:
+        for text in (LONG, LONG_JA, f"Once more. {LONG}", f"もう一度。{LONG_JA}"):
+            kept(memory, text)
+        memory.cycle()
+        asked = [request.body["messages"] for request in server.requests]
+        assert [len(json.loads(data["content"])) for _, data in asked] == [2, 2]
+        assert ["shorten memories" in task["content"] for task, _ in asked] == [True, False]
+
+
 def test_a_summary_that_bears_anothers_number_is_not_taken(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:

@@ -14,7 +14,7 @@ from nagori.core.asking import Question
 from nagori.core.bookkeeping import Space
 from nagori.core.model import Level, Memory, Text
 from nagori.core.pieces import about_tokens
-from nagori.core.text import tokens
+from nagori.core.text import is_japanese, tokens
 from nagori.core.values import Value, fresh
 from nagori.errors import ModelError, Unusable
 from nagori.parts import Parts
@@ -191,17 +191,24 @@ def _longest(batch: Sequence[Memory]) -> int:
 
 
 def _batches(memories: Sequence[Memory]) -> list[list[Memory]]:
+    """What goes into one question: all of one language, for the task is told in it."""
     batches: list[list[Memory]] = []
     size = 0
-    for memory in memories:
+    for memory in sorted(memories, key=_is_japanese):
         length = about_tokens(_fullest(memory).whole[:LONGEST])
-        if batches and len(batches[-1]) < MOST and size + length <= READ:
-            batches[-1].append(memory)
+        last = batches[-1] if batches else []
+        same = last and _is_japanese(last[0]) == _is_japanese(memory)
+        if same and len(last) < MOST and size + length <= READ:
+            last.append(memory)
             size += length
         else:
             batches.append([memory])
             size = length
     return batches
+
+
+def _is_japanese(memory: Memory) -> bool:
+    return is_japanese(_fullest(memory).whole)
 
 
 def _fullest(memory: Memory) -> Text:
