@@ -566,6 +566,7 @@ def test_costs_are_told_for_what_is_configured(machine: Machine, monkeypatch: py
     assert "it costs nothing" in out
     assert "$322" in out
     monkeypatch.setenv("NAGORI_LLM__PROVIDER", "anthropic")
+    monkeypatch.setenv("NAGORI_LLM__MODEL", "claude-haiku-4-5")
     assert "claude-haiku-4-5: $26.85 a month, $322 a year, $0.0088 a memory" in machine.run("cost")[1]
     assert "daily_cap_usd" in machine.run("cost", "--per-day", 1000)[1]
     monkeypatch.setenv("NAGORI_LLM__MODEL", "mystery-9")

@@ -199,6 +199,24 @@ def test_while_the_model_does_not_answer_all_waits_and_is_told(
         assert Patience.of(memory.parts, memory.scope.space).trouble == ""
 
 
+def test_a_model_that_is_too_slow_for_many_is_asked_about_fewer(
+    tmp_path: Path, server: Scripted, clock: FrozenClock
+) -> None:
+    good = judging()
+
+    def slow(body: dict[str, object]) -> str:
+        if len(data_of(body)) > 5 + 3:  # with those for context
+            server.closing.wait(1.0)
+        return good(body)
+
+    server.answer = slow
+    with helped(tmp_path, server, clock, timeout_seconds=0.6) as memory:
+        told(memory, *(f"Turn {n} about soup." for n in range(20)))
+        rounds = [memory.judge() for _ in range(3)]
+        assert [(each.judged, each.questions) for each in rounds] == [(0, 1), (0, 1), (20, 4)]
+        assert Patience.of(memory.parts, memory.scope.space).size(20) == 10
+
+
 def test_one_strange_turn_does_not_spoil_its_neighbours(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:

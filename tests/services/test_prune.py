@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from threading import Event, Thread
@@ -15,7 +16,7 @@ import pytest
 from nagori import AsyncNagori, Config, Nagori
 from nagori.core.window.estimate import estimate_tokens
 from nagori.edges.worker.drain import drain, waiting
-from nagori.errors import InvalidInput, ModelError, StoreError
+from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, StoreError
 from nagori.services import formats, gaps, leaving
 from nagori.services.formats import format_of
 from nagori.services.formats.parts import cut_text, moment, shortened, weigh
@@ -358,6 +359,41 @@ def test_a_store_that_fails_while_vectors_are_made_does_not_stop_the_pruning(
     monkeypatch.setattr(memory.parts.store, "unembedded", fails)
     memory.parts.__dict__["embedder"] = WordEmbedder()
     assert memory.prune(talk(10), budget=400).report["remembered"]
+
+
+def test_a_memory_that_is_broken_stops_no_conversation(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = talk(60)
+    whole = memory.prune(said, budget=1000, remember=False)
+    with monkeypatch.context() as broken:
+        broken.setattr(memory.parts.journal, "append", _no_disk(JournalError))
+        done = memory.prune(said, budget=1000)
+    assert done.messages == whole.messages
+    assert done.report["unkept"] == done.report["left_out"] > 0
+    assert memory.list() == []
+    later = memory.prune([*said, user("And now?")], budget=1000, before=done)
+    assert later.report["unkept"] == 0
+    assert len(memory.list(limit=1000)) > 10
+
+
+def test_a_store_that_is_broken_stops_no_conversation(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = talk(60)
+    with monkeypatch.context() as broken:
+        broken.setattr(memory.parts.store, "commit", _no_disk(StoreError))
+        done = memory.prune(said, budget=1000)
+    assert done.report["left_out"] > 0
+    heard = [p.event for p in memory.parts.journal.read(memory.scope.space) if p.event.type == "heard"]
+    assert len(heard) >= done.report["left_out"]
+
+
+def _no_disk(error: type[NagoriError]) -> Callable[..., None]:
+    def fails(*_: object, **__: object) -> None:
+        raise error("No space left on device")
+
+    return fails
 
 
 def test_mere_noises_and_system_messages_become_no_memories(memory: Nagori) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     Schema = Mapping[str, Any]
 
+TIMED_OUT = "seconds"  # the value by which an error says how long was waited
 # Refusals of this question, not of all: too long, or with something in it. In halves it may pass.
 ABOUT_THE_QUESTION = (400, 413, 422)
 _LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
@@ -132,7 +133,7 @@ def now(parts: Parts) -> datetime:
 
 
 def _may_cost(trouble: ModelError) -> bool:
-    return isinstance(trouble, Unusable) or "seconds" in trouble.values
+    return isinstance(trouble, Unusable) or TIMED_OUT in trouble.values
 
 
 def cost_of(price: Price, read: float, written: float) -> float:

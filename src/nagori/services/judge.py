@@ -20,7 +20,7 @@ from nagori.core.pieces import about_tokens
 from nagori.core.values import Value, fresh
 from nagori.errors import ModelError, Unusable
 from nagori.parts import Parts, Progress, no_progress
-from nagori.services.ask import ask, ask_tokens, cost_of, price_for, question_of
+from nagori.services.ask import TIMED_OUT, ask, ask_tokens, cost_of, price_for, question_of
 from nagori.services.findings import LONGEST, SCHEMA, events, longest, placed, told
 from nagori.services.later import Later, Returned
 from nagori.services.lease import lease
@@ -66,7 +66,8 @@ def judge(
         work = _Round(parts, space, llm.model, round)
         if Later.wanted(parts):
             work.by_post(since)
-        while not Later.wanted(parts) and (batches := _batches(work.waiting(since), parts.config.llm.batch)):
+        size = work.patience.size(parts.config.llm.batch)
+        while not Later.wanted(parts) and (batches := _batches(work.waiting(since), size)):
             before: Sequence[Memory] = ()
             for batch in batches:
                 work.try_batch(batch, _context(before, batch))
@@ -76,6 +77,8 @@ def judge(
                     break
             if round.trouble or stop():
                 break
+        if round.judged and not round.trouble:
+            work.patience.in_time(parts.config.llm.batch)
         round.waiting = len(parts.store.unjudged(space, since, MOST_WAITING))
         work.patience.note(round.trouble, parts.clock.now())
         work.patience.save()
@@ -184,6 +187,8 @@ class _Round:
             return
         except ModelError as trouble:
             self._round.trouble = str(trouble)
+            if TIMED_OUT in trouble.values:
+                self.patience.too_slow(len(batch))
             return
         self._in_a_row = 0
         self._write([*context, *batch], findings)

@@ -24,11 +24,12 @@ from nagori.core.privacy import without_memories
 from nagori.core.values import fields_of
 from nagori.core.window.messages import ASSISTANT, TOOL, USER, Message
 from nagori.errors import StoreError
-from nagori.parts import Parts
+from nagori.parts import Parts, no_model
 from nagori.services.form import form
 from nagori.services.remember import scrubbed
 
 HOST = "window"
+QUICK = ("local", "none")  # nobody who waits for a view waits for a network
 AT_ONCE = 24  # memories that are given vectors in one call: a second or so of a small machine
 LONGEST_NAME = 256
 LONGEST = 200_000  # characters of one message: nobody says more, programs do
@@ -44,20 +45,26 @@ def leave(parts: Parts, scope: Scope, session: str, leaving: Mapping[int, Messag
         return []
     parts.ledger.write(scope.space, lambda: fresh, blind=True)
     turns = said(fresh)
-    kept = form(parts if len(turns) <= AT_ONCE else _by_words(parts), scope, turns)
-    _catch_up_on_vectors(parts, scope, AT_ONCE - len(turns))
+    quick = parts.config.embedding.provider in QUICK
+    try:
+        kept = form(parts if quick and len(turns) <= AT_ONCE else _by_words(parts), scope, turns)
+        if quick:
+            _catch_up_on_vectors(parts, scope, AT_ONCE - len(turns))
+    except StoreError as trouble:  # what was written down is formed by the worker, when the store is well
+        parts.tell("store.behind", space=scope.space, reason=str(trouble))
+        return []
     return kept
 
 
 def _by_words(parts: Parts) -> Parts:
     """The same parts without a model that makes vectors."""
     known = dict(zip(fields_of(parts), parts, strict=True))
-    return Parts(**known | {"open_embedder": lambda: None})
+    return Parts(**known | {"open_embedder": lambda: None, "open_model": no_model})
 
 
 def _catch_up_on_vectors(parts: Parts, scope: Scope, most: int) -> None:
     """Vectors for some of the memories that have none yet."""
-    embedder = parts.embedder
+    embedder = parts.embedder_for(scope.space)
     if embedder is None or most <= 0:
         return
     try:

@@ -27,6 +27,7 @@ class Patience(Value, frozen=False):
     failed: dict[str, int] = fresh(dict)
     trouble: str = ""
     since: str = ""
+    most: int = 0  # memories in one question that a slow model answered in time; 0: no trouble with that
 
     @classmethod
     def of(cls, parts: Parts, space: Space) -> Patience:
@@ -34,7 +35,7 @@ class Patience(Value, frozen=False):
         try:
             known = json.loads(path.read_bytes())
             failed = {str(name): int(count) for name, count in known["failed"].items()}
-            return cls(path, failed, str(known["trouble"]), str(known["since"]))
+            return cls(path, failed, str(known["trouble"]), str(known["since"]), int(known.get("most", 0)))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls(path)
 
@@ -54,10 +55,22 @@ class Patience(Value, frozen=False):
         if trouble != self.trouble:
             self.trouble, self.since = trouble, now.isoformat() if trouble else ""
 
+    def size(self, wished: int) -> int:
+        """How many memories to ask about at once."""
+        return min(wished, self.most) if self.most else wished
+
+    def too_slow(self, asked: int) -> None:
+        """So many took too long: half of them the next time."""
+        self.most = max(1, asked // 2)
+
+    def in_time(self, wished: int) -> None:
+        """All went well: twice as many the next time, up to what is wished."""
+        self.most = 0 if 2 * self.most >= wished else 2 * self.most
+
     def save(self) -> None:
         while len(self.failed) > MOST:
             del self.failed[next(iter(self.failed))]
-        said = {"failed": self.failed, "trouble": self.trouble, "since": self.since}
+        said = {"failed": self.failed, "trouble": self.trouble, "since": self.since, "most": self.most}
         fresh_file = self.path.with_suffix(".new")
         descriptor = open_private(fresh_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -16,7 +16,7 @@ from nagori.core.values import Value, fresh, replace
 from nagori.core.window import Window
 from nagori.core.window.messages import SYSTEM, Message
 from nagori.core.window.plan import NOTHING, Band, Plan, band_of, plan_window
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, JournalError
 from nagori.parts import Parts
 from nagori.services.formats import Count, Format, format_of
 from nagori.services.gaps import Words, prices, view
@@ -52,6 +52,7 @@ class Pruned(Value):
     originals: list[Any] = fresh(list)
     read: list[Message] = fresh(list)
     words: dict[str, str] = fresh(dict)  # of gaps, by what is in them
+    unkept: frozenset[int] = frozenset()  # left out but not yet written down: the journal could not be
 
     @property
     def pruned(self) -> bool:
@@ -74,6 +75,7 @@ class Pruned(Value):
             "summaries": sum(gap.summarised for gap in gaps),
             "notices": sum(not gap.summarised for gap in gaps),
             "remembered": self.remembered,
+            "unkept": len(self.unkept),
             "fits": self.plan.fits,
             "session": self.session,
         }
@@ -111,6 +113,7 @@ class _Work:
         self.read = _read(self.form, originals, asked, before.read if before else [])
         self.session = asked.session or (before.session if before else _session(self.read))
         self.kept = 0
+        self.unkept = before.unkept if before else frozenset[int]()
 
     def done(self) -> Pruned:
         """A provider that counts for itself has the last word: as long as it finds too many tokens, ours are
@@ -144,15 +147,23 @@ class _Work:
             originals=self.originals,
             read=self.read,
             words=dict([*(self.told | words.used).items()][-MOST_WORDS:]),
+            unkept=self.unkept,
         )
 
     def _keep(self, plan: Plan) -> None:
-        """Before anything else is done with them, the messages that leave, whole or in part, are kept."""
-        leaving = {*plan.dropped, *plan.cut} - self.old.dropped - self.old.cut.keys()
+        """Before anything else is done with them, the messages that leave, whole or in part, are kept. A
+        journal that cannot be written stops no conversation: they are kept the next time."""
+        leaving = ({*plan.dropped, *plan.cut} - self.old.dropped - self.old.cut.keys()) | self.unkept
         ours = set(self.told.values())  # a host may hand our own words back to us: they tell nothing new
         messages = {at: self.read[at] for at in leaving if self.read[at].text not in ours}
-        if messages and self.asked.remember:
+        if not messages or not self.asked.remember:
+            return
+        try:
             self.kept += len(leave(self.parts, self.scope, self.session, messages))
+            self.unkept = frozenset()
+        except JournalError as trouble:
+            self.unkept = frozenset(messages)
+            self.parts.tell("window.not_kept", reason=str(trouble), messages=len(messages))
 
 
 def _goes_on(before: Pruned, originals: Sequence[Any], pins: frozenset[int]) -> bool:
