@@ -25,7 +25,8 @@ test-llm: $(READY)
 # Frameworks that nagori plugs into, the real ones, in an environment of their own (out/frameworks-venv).
 FRAMEWORKS := out/frameworks-venv
 test-frameworks: $(FRAMEWORKS)/.ready
-	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider tests/frameworks tests/services/test_histories.py
+	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider -m "not slow" \
+		tests/frameworks tests/services/test_histories.py
 
 $(FRAMEWORKS)/.ready: requirements/frameworks.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
