@@ -63,8 +63,10 @@ def test_a_fact_is_kept_found_explained_and_shown(run: Run) -> None:
 
 def test_every_command_can_speak_json(run: Run, tmp_path: Path) -> None:
     id = kept(run, "tea")
+    (tmp_path / "talk.jsonl").write_text('{"role": "user", "content": "tea?"}\n', encoding="utf-8")
     commands = [
         ["recall", "tea"],
+        ["prune", tmp_path / "talk.jsonl"],
         ["show", id],
         ["list"],
         ["why", id, "--for", "tea"],
