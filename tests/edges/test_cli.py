@@ -66,10 +66,12 @@ def test_a_fact_is_kept_found_explained_and_shown(run: Run) -> None:
 def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     id = kept(run, "tea")
     monkeypatch.setitem(PROVIDERS, "none", lambda *_: WordEmbedder())
+    (tmp_path / "talk.jsonl").write_text('{"role": "user", "content": "tea?"}\n', encoding="utf-8")
     commands = [
         ["reembed", "--dry-run"],
         ["reembed"],
         ["recall", "tea"],
+        ["prune", tmp_path / "talk.jsonl"],
         ["show", id],
         ["list"],
         ["why", id, "--for", "tea"],
