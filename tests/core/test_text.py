@@ -2,7 +2,7 @@
 
 import apsw
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nagori.core import likeness
@@ -397,6 +397,7 @@ def test_a_kana_word_has_the_same_tokens_in_both_scripts(word: str) -> None:
 
 
 @given(CJK)
+@example("わ\u3099を\u3099")
 def test_case_width_and_kana_script_never_change_the_shingles(text: str) -> None:
     variant = "".join(chr(ord(c) + 0x60) if "ぁ" <= c <= "ゖ" else c for c in text).swapcase()
     assert likeness.shingles(variant) == likeness.shingles(text)
