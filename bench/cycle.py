@@ -90,7 +90,7 @@ def measured(size: int, cache: Path, work: Path, lines: int = 1, floor: bool = F
 
 def evening(size: int, cache: Path, work: Path, lines: int) -> Nagori:
     """A store that awaits its night: a copy, so that every night is the same one."""
-    stem = f"{__version__}-{size}-{lines}"
+    stem = f"{filling.MADE_BY}-{size}-{lines}"
     folder = filling.kept(cache, work, stem, lambda folder: filling.filled(folder, size, lines))
     return filling.opened(folder, size, filling.evening())
 

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from bench.data import sentences
-from nagori import Category, Config, Draft, Emotion, Kind, Level, Memory, Nagori, Scope
+from nagori import Category, Config, Draft, Emotion, Kind, Level, Memory, Nagori, Scope, __version__
 from nagori.core.compress import summarised, traced
 from nagori.core.decay import coefficient_for, retention
 from nagori.core.fold import Event
@@ -25,6 +25,7 @@ from nagori.core.model import Filter, Text
 from nagori.core.record import to_record
 from nagori.core.values import batched, replace
 from nagori.services.remember import identify
+from nagori.stores.migrate import STEPS
 from nagori.testing import FrozenClock
 
 DAYS = 120
@@ -32,6 +33,7 @@ NEW, RECALLED = 0.01, 0.008  # of all memories, in the day before the night
 AT_ONCE = 5_000
 KINDS = [Kind.EPISODE] * 6 + [Kind.FACT, Kind.DECISION, Kind.LESSON]
 SPACE = Scope().space
+MADE_BY = f"{__version__}-{len(STEPS)}"  # a kept store is another one when the schema is
 
 
 def filled(folder: Path, size: int, lines: int = 1) -> None:

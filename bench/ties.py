@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.data import sentences
-from bench.filling import AT_ONCE, SPACE, kept
-from nagori import Emotion, Kind, Level, Memory, Nagori, Scope, __version__
+from bench.filling import AT_ONCE, MADE_BY, SPACE, kept
+from nagori import Emotion, Kind, Level, Memory, Nagori, Scope
 from nagori.core.bookkeeping import Vector
 from nagori.core.fold import Event
 from nagori.core.model import Text
@@ -105,7 +105,7 @@ def put(memory: Nagori, source: Iterator[tuple[str, str, int]], vectors: Any) ->
 
 def measured(size: int, cache: Path, work: Path, new: int = NEW) -> dict[str, float]:
     """CPU of tying the new ones, and how many of the true pairs were tied."""
-    folder = kept(cache, work, f"{__version__}-{size}-ties-{new}", lambda folder: filled(folder, size, new))
+    folder = kept(cache, work, f"{MADE_BY}-{size}-ties-{new}", lambda folder: filled(folder, size, new))
     clock = FrozenClock()
     clock.forward(days=1)
     with opened(folder, clock) as memory:

@@ -18,8 +18,8 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     cycle.main([*options, "--cache", str(folder / "cache"), "--json", str(folder / "figures.json")])
     told: dict[str, Any] = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
     assert [path.name for path in sorted((folder / "cache").iterdir())] == [
-        "0.1.0-1200-2",
-        "0.1.0-5000-ties-60",
+        f"{filling.MADE_BY}-1200-2",
+        f"{filling.MADE_BY}-5000-ties-60",
     ]
     return told
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FOLDER = "spend"
 LOCK_PATIENCE = 10.0
+EMBEDDING = "embedding"
 SETTLED_WITHIN = 4  # days: a batch may take more than one
 KEPT_DAYS = 400  # a year can be looked at
 
@@ -86,7 +87,7 @@ class SpendBook:
     def hold(self, now: datetime, stage: str, model: str, usd: float, cap: float) -> str:
         """Count `usd` as spent before the question is asked; ModelError when the day's cap would break."""
         with self._locked():
-            spent = sum(asked.usd for asked in self.asked(now.date()))
+            spent = sum(asked.usd for asked in self.asked(now.date()) if _same_purse(asked.stage, stage))
             if usd > 0 and spent + usd > cap:
                 told = "the day's limit for models is reached: {spent:.4f} of {cap:g} dollars"
                 raise ModelError(told, spent=spent, cap=cap, wait=_until_tomorrow(now))
@@ -180,6 +181,11 @@ class SpendBook:
             yield
         finally:
             os.close(descriptor)
+
+
+def _same_purse(one: str, other: str) -> bool:
+    """Vectors have a limit of their own: a busy language model must not make memories hard to find."""
+    return (one == EMBEDDING) == (other == EMBEDDING)
 
 
 def _until_tomorrow(now: datetime) -> float:

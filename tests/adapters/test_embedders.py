@@ -5,6 +5,7 @@ import math
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,7 @@ from nagori.core.bookkeeping import quiet
 from nagori.core.ranking import cosine
 from nagori.edges.words import ERRORS
 from nagori.errors import InvalidConfig, ModelError
+from nagori.spend import SpendBook
 from nagori.testing import WordEmbedder
 
 KEY = "kb-5f2c91d07a3e48b6"
@@ -122,6 +124,41 @@ def test_a_name_nobody_has_is_a_model_error() -> None:
     assert made is not None
     with pytest.raises(ModelError, match="cannot be resolved"):
         made.embed_query("a")
+
+
+def answered(url: str, body: dict[str, Any], headers: dict[str, str], **_: Any) -> dict[str, Any]:
+    """A server elsewhere, as far as anybody can tell."""
+    rows = [{"index": at, "embedding": vector_of(text)} for at, text in enumerate(body["input"])]
+    return {"data": rows, "model": body["model"], "usage": {"prompt_tokens": 7, "total_tokens": 7}}
+
+
+def test_what_vectors_cost_stands_in_the_book_and_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    made = openai.open_openai(Embedding(provider="openai"), folder=tmp_path, post=answered)
+    assert made is not None
+    made.embed_passages(["one", "two"])
+    asked = SpendBook(tmp_path).asked(datetime.now().astimezone().date())
+    assert {(each.stage, each.model, each.input_tokens) for each in asked} == {
+        ("embedding", "text-embedding-3-small", 7)
+    }
+    assert sum(each.usd for each in asked) == pytest.approx(len(asked) * 7 * 0.02 / 1e6)
+    poor = Embedding(provider="openai", daily_cap_usd=1e-9)
+    capped = openai.open_openai(poor, folder=tmp_path, post=answered)
+    assert capped is not None
+    with pytest.raises(ModelError, match="limit"):
+        capped.embed_query("three")
+    SpendBook(tmp_path).hold(datetime.now().astimezone(), "judge", "m", 0.9, cap=0.9)  # the model's own purse
+
+
+def test_a_question_that_failed_cost_nothing(tmp_path: Path) -> None:
+    def fails(*_: object, **__: object) -> dict[str, Any]:
+        raise ModelError("no answer")
+
+    made = openai.open_openai(Embedding(provider="openai"), folder=tmp_path, post=fails)
+    assert made is not None
+    with pytest.raises(ModelError):
+        made.embed_query("one")
+    (asked,) = SpendBook(tmp_path).asked(datetime.now().astimezone().date())
+    assert (asked.usd, asked.fault) == (0.0, "no answer")
 
 
 def test_a_key_is_needed_for_others_but_not_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,7 @@ class Embedding(Value):
     key_env: str = knob("OPENAI_API_KEY", "the variable, or entry of the keyring, that holds its key")
     query_prefix: str = knob("", 'put before questions, for models that want it, e.g. "query: "')
     passage_prefix: str = knob("", 'put before memories, e.g. "passage: "')
+    daily_cap_usd: float = knob(1.0, "spend no more on vectors in a day", lo=0.0, hi=10**6)
 
     def faults(self) -> Iterator[str]:
         yield from _key_faults(self.key_env)

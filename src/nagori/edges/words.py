@@ -122,6 +122,7 @@ SAID: dict[str, tuple[str, str]] = {
     "column_tokens_in": ("tokens in", "入力"),
     "column_tokens_out": ("tokens out", "出力"),
     "column_usd": ("cost", "費用"),
+    "stage_embedding": ("vectors", "ベクトル"),
     "stage_judge": ("judge", "評価"),
     "stage_summary": ("summary", "要約"),
     "stage_trace": ("trace", "痕跡"),

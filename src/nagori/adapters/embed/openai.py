@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from nagori.adapters.clock import SystemClock
 from nagori.adapters.embed.measured import Measured, Rows
 from nagori.adapters.http import post_json
 from nagori.adapters.keys import key_from
 from nagori.adapters.wire import LOOPBACK
 from nagori.config.sections import Embedding
 from nagori.core.bookkeeping import quiet
+from nagori.core.cost import Tokens, price_of, prices
+from nagori.core.pieces import about_tokens
 from nagori.errors import ModelError
+from nagori.spend import EMBEDDING, Asked, SpendBook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,9 +53,35 @@ def open_openai(
         if wanted.dimensions:
             body["dimensions"] = wanted.dimensions
         plain = url.startswith("http:")  # somebody wrote it down so
-        return _rows(post(url, body, headers, plain=plain, **(IMPATIENCE if asking else PATIENCE)), host)
+        how = {"plain": plain, **(IMPATIENCE if asking else PATIENCE)}
+        answer = _paid(wanted, folder, host, texts, lambda: post(url, body, headers, **how))
+        return _rows(answer, host)
 
     return Measured("openai", wanted, folder, encode, "" if host == OWN_HOST else f"@{host}")
+
+
+def _paid(
+    wanted: Embedding, folder: Path | None, host: str, texts: Sequence[str], ask: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """What is asked of a server stands in the same book as a language model's questions. A model whose price
+    nobody knows costs nothing on this machine, and elsewhere as much as the dearest we know."""
+    if folder is None or host in LOOPBACK:
+        return ask()
+    book, clock, model = SpendBook(folder), SystemClock(), wanted.chosen
+    price = price_of(model) or max((p for p in prices() if p.does == "embedding"), key=lambda p: p.input)
+    tokens = sum(map(about_tokens, texts))
+    now = clock.now().astimezone(clock.zone)
+    hold = book.hold(now, EMBEDDING, model, price.of(Tokens(tokens, 0)), wanted.daily_cap_usd)
+    try:
+        answer = ask()
+    except ModelError as fault:
+        book.settle(now, hold, Asked(now, EMBEDDING, model, 0.0, fault=fault.template))
+        raise
+    usage = answer.get("usage")
+    read = usage.get("total_tokens") if isinstance(usage, dict) else None
+    read = read if isinstance(read, int) and read >= 0 else tokens
+    book.settle(now, hold, Asked(now, EMBEDDING, model, price.of(Tokens(read, 0)), read))
+    return answer
 
 
 def _host(url: str) -> str:
