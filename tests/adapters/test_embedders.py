@@ -24,7 +24,7 @@ from nagori.config import Config, load
 from nagori.config.sections import Embedding
 from nagori.core.bookkeeping import quiet
 from nagori.core.ranking import cosine
-from nagori.edges.words import ERRORS
+from nagori.edges.error_words import ERRORS
 from nagori.errors import InvalidConfig, ModelError
 from nagori.spend import SpendBook
 from nagori.testing import WordEmbedder

@@ -17,7 +17,7 @@ from tests.scripted import FAULTS, Scripted, closed_port, elsewhere
 
 from nagori.adapters import http, wire
 from nagori.adapters.http import post_json
-from nagori.edges.words import ERRORS
+from nagori.edges.error_words import ERRORS
 from nagori.errors import ModelError
 
 KEY = "Bearer kb-5f2c91d07a3e48b6"
