@@ -107,18 +107,30 @@ class JournalTooNew(JournalError):
 class ModelError(NagoriError):
     """A language model or an embedding server did not answer.
 
-    `passing` says whether asking again later may help; `wait` is how long the server asked us to wait.
+    `passing` says whether asking again later may help; `wait` is how long the server asked us to wait;
+    `unasked`: nobody can have been paid for it, because the question never arrived or was turned away.
     """
 
     exit_code = 8
 
     def __init__(
-        self, template: str, *, passing: bool = True, wait: float | None = None, **values: object
+        self,
+        template: str,
+        *,
+        passing: bool = True,
+        wait: float | None = None,
+        unasked: bool = False,
+        **values: object,
     ) -> None:
         super().__init__(template, **values)
         self.passing = passing
         self.wait = wait
+        self.unasked = unasked
 
 
 class Unusable(ModelError):
-    """A model answered, but with nothing that could be used: a refusal, half an answer, another shape."""
+    """A model answered, but with nothing that could be used: a refusal, half an answer, another shape. Its
+    tokens were paid for, as many as the server says."""
+
+    input_tokens = 0
+    output_tokens = 0

@@ -86,8 +86,12 @@ class Deferring(Protocol):
         ...
 
     def collect(self, batch: str) -> dict[str, Reply | ModelError] | None:
-        """The answers by name, or why there is none; None while the batch is worked on. Asked again later it
-        answers the same, or fails."""
+        """The answers by name, or why there is none; None while the batch is worked on. Asked again before
+        `discard` it answers the same, or fails."""
+        ...
+
+    def discard(self, batch: str) -> None:
+        """The answers are taken in: whatever lies about them at the provider may go."""
         ...
 
 

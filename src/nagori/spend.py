@@ -4,7 +4,8 @@
     settle   after it: what it did cost, or what went wrong
 
 The cap is hard: a question that could break it is not asked. A process that dies in between leaves its hold,
-so that the day's count is never too low. All processes of a machine share the files, under one lock.
+so that the day's count is never too low. All processes of a machine share the files, under one lock; a day
+is a day of UTC, the same for all of them.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
 from nagori.core.values import Value, fresh
-from nagori.errors import ModelError
+from nagori.errors import JournalError, ModelError
 from nagori.journal import wait_for_lock
 from nagori.paths import open_private, private_dir
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 FOLDER = "spend"
 LOCK_PATIENCE = 10.0
 EMBEDDING = "embedding"
-SETTLED_WITHIN = 4  # days: a batch may take more than one
+SETTLED_WITHIN = 40  # days: a batch may lie until somebody works again
 KEPT_DAYS = 400  # a year can be looked at
 
 
@@ -85,21 +86,27 @@ class SpendBook:
         self._folder = data_dir / FOLDER
 
     def hold(self, now: datetime, stage: str, model: str, usd: float, cap: float) -> str:
-        """Count `usd` as spent before the question is asked; ModelError when the day's cap would break."""
+        """Count `usd` as spent before the question is asked; ModelError when the day's cap would break, or
+        when nobody can write it down."""
+        name = uuid4().hex[:12]
         with self._locked():
-            spent = sum(asked.usd for asked in self.asked(now.date()) if _same_purse(asked.stage, stage))
-            if usd > 0 and spent + usd > cap:
+            if usd > 0 and usd > self.left(now, stage, cap):
                 told = "the day's limit for models is reached: {spent:.4f} of {cap:g} dollars"
-                raise ModelError(told, spent=spent, cap=cap, wait=_until_tomorrow(now))
-            name = uuid4().hex[:12]
+                spent = cap - self.left(now, stage, cap)
+                raise ModelError(told, spent=spent, cap=cap, wait=_until_tomorrow(now), unasked=True)
             self._write(now, {"hold": name, "stage": stage, "model": model, "usd": usd})
         return name
 
+    def left(self, now: datetime, stage: str, cap: float) -> float:
+        """What may still be spent today."""
+        return cap - sum(asked.usd for asked in self.asked(now.date()) if _same_purse(asked.stage, stage))
+
     def settle(self, now: datetime, hold: str, asked: Asked) -> None:
-        """What a held question came to; it is counted on the day it was asked."""
+        """What a held question came to; it is counted on the day it was asked. If it cannot be written the
+        hold stands, and the count is too high."""
         told = {"in": asked.input_tokens, "out": asked.output_tokens, "usd": asked.usd, "fault": asked.fault}
         line = {"settles": hold, "stage": asked.stage, "model": asked.model, **told}
-        with self._locked():
+        with suppress(ModelError), self._locked():
             days = (now.date() - timedelta(days=back) for back in range(SETTLED_WITHIN))
             self._write(now, line, next((day for day in days if self._has(day, hold)), now.date()))
 
@@ -174,13 +181,17 @@ class SpendBook:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        private_dir(self._folder)
-        descriptor = open_private(self._folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
-            wait_for_lock(descriptor, LOCK_PATIENCE)
-            yield
-        finally:
-            os.close(descriptor)
+            private_dir(self._folder)
+            descriptor = open_private(self._folder / "lock", os.O_RDWR | os.O_CREAT)
+            try:
+                wait_for_lock(descriptor, LOCK_PATIENCE)
+                yield
+            finally:
+                os.close(descriptor)
+        except (OSError, JournalError) as fault:
+            told = "what models cost cannot be written down: {reason}"
+            raise ModelError(told, reason=getattr(fault, "strerror", None) or fault, unasked=True) from None
 
 
 def _same_purse(one: str, other: str) -> bool:

@@ -5,7 +5,7 @@ import math
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -136,7 +136,7 @@ def test_what_vectors_cost_stands_in_the_book_and_has_a_limit_of_its_own(tmp_pat
     made = openai.open_openai(Embedding(provider="openai"), folder=tmp_path, post=answered)
     assert made is not None
     made.embed_passages(["one", "two"])
-    asked = SpendBook(tmp_path).asked(datetime.now().astimezone().date())
+    asked = SpendBook(tmp_path).asked(datetime.now(UTC).date())
     assert {(each.stage, each.model, each.input_tokens) for each in asked} == {
         ("embedding", "text-embedding-3-small", 7)
     }
@@ -146,19 +146,20 @@ def test_what_vectors_cost_stands_in_the_book_and_has_a_limit_of_its_own(tmp_pat
     assert capped is not None
     with pytest.raises(ModelError, match="limit"):
         capped.embed_query("three")
-    SpendBook(tmp_path).hold(datetime.now().astimezone(), "judge", "m", 0.9, cap=0.9)  # the model's own purse
+    SpendBook(tmp_path).hold(datetime.now(UTC), "judge", "m", 0.9, cap=0.9)  # the model's own purse
 
 
-def test_a_question_that_failed_cost_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unasked", [True, False])
+def test_a_question_that_never_arrived_cost_nothing(tmp_path: Path, unasked: bool) -> None:
     def fails(*_: object, **__: object) -> dict[str, Any]:
-        raise ModelError("no answer")
+        raise ModelError("no answer", unasked=unasked)
 
     made = openai.open_openai(Embedding(provider="openai"), folder=tmp_path, post=fails)
     assert made is not None
     with pytest.raises(ModelError):
         made.embed_query("one")
-    (asked,) = SpendBook(tmp_path).asked(datetime.now().astimezone().date())
-    assert (asked.usd, asked.fault) == (0.0, "no answer")
+    (asked,) = SpendBook(tmp_path).asked(datetime.now(UTC).date())
+    assert (asked.usd == 0.0, asked.fault) == (unasked, "no answer")
 
 
 def test_a_key_is_needed_for_others_but_not_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

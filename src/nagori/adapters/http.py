@@ -41,6 +41,7 @@ def post_json(
     tries: int = 3,
     most: int = LONGEST_ANSWER,
     plain: bool = False,
+    resend: bool = True,
     cancelled: Callable[[], bool] = lambda: False,
     wait: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
@@ -48,10 +49,11 @@ def post_json(
     """The JSON object with which `url` answers `body`, or ModelError.
 
     What may pass (an overloaded server, a cut connection) is tried again, `tries` times in all, after the
-    time the server asks for or a growing one of our own. `plain` allows http to other machines.
+    time the server asks for or a growing one of our own. `plain` allows http to other machines. Without
+    `resend` a question whose answer was cut off is not asked again: it may have been paid for.
     """
     sent = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
-    question = _Question("POST", url, sent, headers or {}, plain, most, Deadline(timeout, clock))
+    question = _Question("POST", url, sent, headers or {}, plain, most, Deadline(timeout, clock), resend)
     return as_object(_tried(question, tries, cancelled, wait), question.host)
 
 
@@ -132,12 +134,13 @@ class _Question:
         plain: bool,
         most: int,
         deadline: Deadline,
+        resend: bool = True,
     ) -> None:
         self._at = _address(url, plain)
         self.host = self._at.hostname or ""
         self.method, self.body = method, body
         self.headers = _sendable(self.host, headers)
-        self.most, self.deadline = most, deadline
+        self.most, self.deadline, self.resend = most, deadline, resend
 
     def ask(self) -> bytes:
         """One try."""
@@ -209,15 +212,16 @@ class _Question:
             return ModelError("{host} did not answer within {seconds:g} s", host=self.host, seconds=seconds)
         if isinstance(trouble, ConnectionRefusedError):
             template = "{host} refuses the connection; is the server running?"
-            return _TryAgain(ModelError(template, host=self.host))
+            return _TryAgain(ModelError(template, host=self.host, unasked=True))
         if isinstance(trouble, _CUT):
-            return _TryAgain(ModelError("{host} broke off the connection", host=self.host))
+            cut = ModelError("{host} broke off the connection", host=self.host)
+            return _TryAgain(cut) if self.resend else cut
         if isinstance(trouble, ssl.SSLError):
             reason = getattr(trouble, "verify_message", "") or str(trouble.reason).replace("_", " ").lower()
             template = "no safe connection to {host}: {reason}"
             return ModelError(template, host=self.host, reason=reason, passing=False)
         if isinstance(trouble, socket.gaierror):
-            return ModelError("the name {host} cannot be resolved", host=self.host)
+            return ModelError("the name {host} cannot be resolved", host=self.host, unasked=True)
         if isinstance(trouble, HTTPException):
             return ModelError("what {host} answers is not HTTP", host=self.host)
         reason = trouble.strerror or type(trouble).__name__

@@ -8,6 +8,8 @@ ERRORS: dict[str, str] = {
     "no key: set {variable}, or store it with `keyring set nagori {variable}`": (
         "キーがありません。{variable} を設定するか、keyring set nagori {variable} で保存してください"
     ),
+    "{name} cannot be started: {reason}": "{name} を起動できません: {reason}",
+    "what models cost cannot be written down: {reason}": "モデルの費用を書き留められません: {reason}",
     "there is no program {name}": "{name} というプログラムがありません",
     "a model that nagori asked may not ask nagori": "nagori が呼んだモデルから nagori は使えません",
     "{name} ends with exit code {code}": "{name} が終了コード {code} で終わりました",

@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 from nagori.config.sections import Llm
 from nagori.core.answers import exactly, fits
 from nagori.core.asking import Prompt, Question, Reply
 from nagori.core.cost import Price, Tokens, price_of, prices
 from nagori.core.pieces import about_tokens
-from nagori.core.text import is_japanese
+from nagori.core.text import clean, is_japanese
 from nagori.errors import ModelError, Unusable
 from nagori.parts import Parts
 from nagori.spend import Asked
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 TIMED_OUT = "seconds"  # the value by which an error says how long was waited
 # Refusals of this question, not of all: too long, or with something in it. In halves it may pass.
 ABOUT_THE_QUESTION = (400, 413, 422)
-_LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()) -> Any:
@@ -81,12 +82,22 @@ def ask_tokens(stage: str, schema: Schema | None) -> int:
 def price_for(config: Llm) -> Price:
     """What the configured model costs. One that nobody knows is free on this machine, and elsewhere as dear
     as the dearest we know: a limit that guesses low is none."""
-    if config.price_in >= 0:
-        return Price(config.model, "llm", config.price_in, max(0.0, config.price_out))
-    known = price_of(config.model)
-    if known:
+    known = price_of(config.model) or _assumed(config)
+    given = (config.price_in, config.price_out)
+    if max(given) < 0:
         return known
-    if config.base_url.startswith(_LOOPBACK):
+    into, out = (
+        own if own >= 0 else table for own, table in zip(given, (known.input, known.output), strict=True)
+    )
+    return Price(config.model, "llm", into, out, known.tokens)
+
+
+def _assumed(config: Llm) -> Price:
+    try:
+        host = urlsplit(config.base_url).hostname
+    except ValueError:
+        host = None
+    if host in _LOOPBACK:
         return Price(config.model, "llm", 0.0, 0.0)
     return max((price for price in prices() if price.does == "llm"), key=lambda price: price.output)
 
@@ -106,9 +117,7 @@ def _paid(parts: Parts, stage: str, question: Question) -> Reply:
     try:
         reply = llm.complete(question.prompt, question.schema, question.max_tokens)
     except ModelError as trouble:
-        # An answer that came was paid for, and so may be a question whose answer we did not wait for.
-        spent = cost_of(price, asked, 0) if _may_cost(trouble) else 0.0
-        _settle(parts, hold, Asked(now(parts), stage, llm.model, spent, fault=trouble.template))
+        _settle(parts, hold, _failed(parts, stage, trouble, price, asked, most))
         parts.tell("model.failed", stage=stage, reason=str(trouble))
         if trouble.values.get("status") in ABOUT_THE_QUESTION:
             raise Unusable("{model}: {why}", model=llm.model, why=str(trouble)) from None
@@ -128,12 +137,22 @@ def _settle(parts: Parts, hold: str, asked: Asked) -> None:
 
 
 def now(parts: Parts) -> datetime:
-    """The user's own day is what a daily limit means."""
-    return parts.clock.now().astimezone(parts.clock.zone)
+    """In UTC: a daily limit is one limit only if all processes agree on the day."""
+    return parts.clock.now()
 
 
-def _may_cost(trouble: ModelError) -> bool:
-    return isinstance(trouble, Unusable) or TIMED_OUT in trouble.values
+def _failed(parts: Parts, stage: str, trouble: ModelError, price: Price, asked: int, most: float) -> Asked:
+    """What a question without a usable answer is booked with: as much as the server says, nothing if it was
+    turned away, and else all that it may have cost. The count is never too low."""
+    read = written = 0
+    if isinstance(trouble, Unusable) and trouble.output_tokens:
+        read, written = trouble.input_tokens or asked, trouble.output_tokens
+        spent = cost_of(price, read, written)
+    else:
+        turned_away = trouble.unasked or not trouble.passing or "status" in trouble.values
+        spent = 0.0 if turned_away else most
+    model = parts.config.llm.model
+    return Asked(now(parts), stage, model, spent, read, written, fault=trouble.template)
 
 
 def cost_of(price: Price, read: float, written: float) -> float:
@@ -145,6 +164,15 @@ def _read(reply: Reply) -> Any:
     """The answer's JSON value; a fence around it is forgiven, since many models draw one."""
     text = reply.text.removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
-        return json.loads(text)
+        return _fit(json.loads(text))
     except (ValueError, RecursionError):
         raise Unusable("{model}: {why}", model=reply.model, why="not JSON") from None
+
+
+def _fit(value: Any) -> Any:
+    """The same value with texts that can be stored and shown: half an emoji is valid JSON and no text."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_fit(each) for each in value]
+    return {name: _fit(each) for name, each in value.items()} if isinstance(value, dict) else value

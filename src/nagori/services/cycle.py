@@ -148,8 +148,10 @@ def _do(
 
 def _write_shorter(model: Shortener, steps: Sequence[Step], seen: Mapping[str, Memory], night: Night) -> None:
     """The model's words for what fades. What fades can wait for them; what is put away cannot."""
-    levels = {step.id: step.level or Level.TRACE for step in steps if step.act in ("fade", "archive")}
-    wanted = [(seen[id], min(level, Level.TRACE)) for id, level in levels.items() if id in seen]
+    fade = {step.id: step.level or Level.TRACE for step in steps if step.act == "fade"}
+    away = {step.id: Level.TRACE for step in steps if step.act == "archive" and not model.by_post}
+    wanted = [(seen[id], level) for id, level in fade.items() if id in seen]
+    wanted += [(seen[id], level) for id, level in away.items() if id in seen and level not in seen[id].texts]
     made = model.shorten(wanted)
     night.written = made.texts
     night.waiting |= made.waiting

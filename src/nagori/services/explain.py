@@ -112,7 +112,7 @@ def _model(parts: Parts, scope: Scope) -> dict[str, Any]:
     from nagori.services.judge import estimate
     from nagori.services.patience import Patience
 
-    today = parts.clock.now().astimezone(parts.clock.zone).date()
+    today = parts.clock.now().date()
     return {
         "llm": parts.llm.model,
         "unjudged": estimate(parts, scope.space).memories if parts.config.llm.judge else 0,

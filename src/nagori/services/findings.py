@@ -79,15 +79,22 @@ def _shown(place: int, memory: Memory, judge: bool) -> dict[str, object]:
 
 
 def events(
-    parts: Parts, shown: Sequence[Memory | None], place: int, found: Mapping[str, Any], model: str
+    parts: Parts,
+    shown: Sequence[Memory | None],
+    place: int,
+    found: Mapping[str, Any],
+    model: str,
+    taken: set[str],
 ) -> Iterator[Event]:
-    """What a finding about the passage at `place` comes to."""
+    """What a finding about the passage at `place` comes to. `taken` are those that another finding has taken
+    back already."""
     memory, now = shown[place], parts.clock.now()
     if memory is None or memory.judged_by:
         return
     yield Event("judged", now, {**_judgement(parts, memory, found), "by": model}, memory.id, by="model")
     old = _earlier(shown, place, found["corrects"])
-    if old and _can_correct(memory, old):
+    if old and old.id not in taken and _can_correct(memory, old):
+        taken.add(old.id)
         yield from superseding(memory, old, now, by="model")
         return
     told = _earlier(shown, place, found["continues"])
@@ -122,8 +129,9 @@ def _earlier(shown: Sequence[Memory | None], place: int, other: int | None) -> M
 
 
 def _can_correct(new: Memory, old: Memory) -> bool:
-    """Only a user takes back a user's words, and only about a matter that both of them name."""
+    """Only a user takes back a user's words, and only about a matter that both of them name. What somebody
+    protected is not for a model to touch."""
     users = new.trust is Trust.USER and old.trust is Trust.USER
     same = replace(new.source, turn=None, uri=None) == replace(old.source, turn=None, uri=None)
     shared = set(tokens(new.text.content)) & set(tokens(old.text.content))
-    return users and same and bool(shared) and not old.superseded_by
+    return users and same and bool(shared) and not (old.superseded_by or old.protected)

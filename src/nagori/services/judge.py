@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from nagori.core.asking import Question
 from nagori.core.bookkeeping import Space
@@ -80,7 +81,8 @@ def judge(
         if round.judged and not round.trouble:
             work.patience.in_time(parts.config.llm.batch)
         round.waiting = len(parts.store.unjudged(space, since, MOST_WAITING))
-        work.patience.note(round.trouble, parts.clock.now())
+        if round.questions or round.trouble:  # whoever was not asked is not known to be well
+            work.patience.note(round.trouble, parts.clock.now())
         work.patience.save()
     return round
 
@@ -98,10 +100,11 @@ class Estimate(Value):
 def estimate(parts: Parts, space: Space, since: datetime | None = None) -> Estimate:
     """What `judge` would cost at most, if everything that waits were judged now."""
     waiting = parts.store.unjudged(space, since or _since(parts), MOST_WAITING)
-    batches = _batches(waiting, parts.config.llm.batch)
+    batches = _batches(waiting, Patience.of(parts, space).size(parts.config.llm.batch))
     price = price_for(parts.config.llm)
     task = ask_tokens(STAGE, SCHEMA)
-    read = sum(about_tokens(memory.text.whole[:LONGEST]) + PASSAGE_TOKENS for memory in waiting)
+    shown = [*waiting, *(memory for pair in pairwise(batches) for memory in _context(*pair))]
+    read = sum(about_tokens(memory.text.whole[:LONGEST]) + PASSAGE_TOKENS for memory in shown)
     read = round((read + task * len(batches)) * price.tokens)
     written = sum(map(longest, batches))
     return Estimate(len(waiting), len(batches), read, written, cost_of(price, read, written))
@@ -153,14 +156,16 @@ class _Round:
         try:
             for back in later.collect(SCHEMA):
                 self._take_back(back)
+            later.taken_in()
+            self._round.trouble = later.trouble
             away = later.on_their_way()
             batches = _batches(
                 [memory for memory in self.waiting(since) if memory.id not in away],
                 self._parts.config.llm.batch,
             )
             if batches:
-                later.submit([(batch, 0, self._question(batch)) for batch in batches])
-                self._round.questions += len(batches)
+                sent = later.submit([(batch, 0, self._question(batch)) for batch in batches])
+                self._round.questions += sent
         except ModelError as trouble:
             self._round.trouble = str(trouble)
 
@@ -187,6 +192,7 @@ class _Round:
             return
         except ModelError as trouble:
             self._round.trouble = str(trouble)
+            self._round.questions -= "cap" in trouble.values  # it was not asked
             if TIMED_OUT in trouble.values:
                 self.patience.too_slow(len(batch))
             return
@@ -244,7 +250,10 @@ class _Round:
         def decide() -> list[Event]:
             known = parts.store.look(space, [memory.id for memory in shown if memory])
             same = [_unchanged(memory, known) for memory in shown]
-            found = [event for each in findings.items() for event in events(parts, same, *each, self._model)]
+            taken: set[str] = set()
+            found = [
+                event for each in findings.items() for event in events(parts, same, *each, self._model, taken)
+            ]
             self._round.judged += sum(event.type == "judged" for event in found)
             return found
 

@@ -63,6 +63,8 @@ class Later:
         self._parts, self._space, self._stage = parts, space, stage
         self._path = private_dir(parts.journal.folder(space)) / f"later-{stage}.json"
         self._sent = _read(self._path)
+        self._done: dict[str, dict[str, Reply | ModelError]] = {}
+        self.trouble = ""  # with one of the batches
 
     @classmethod
     def wanted(cls, parts: Parts) -> bool:
@@ -76,37 +78,60 @@ class Later:
         )
         return {mark.partition("@")[0] for mark in marks}
 
-    def submit(self, asked: Sequence[tuple[Sequence[Memory], int, Question]]) -> None:
-        """Hand questions over: each with the memories it shows, and how many of them only for context."""
+    def submit(self, asked: Sequence[tuple[Sequence[Memory], int, Question]]) -> int:
+        """Hand questions over, as many as the day's limit allows: each with the memories it shows, and how
+        many of them only for context. How many went; ModelError when not even the first could."""
         llm, parts = self._parts.llm, self._parts
         assert isinstance(llm, Deferring)
-        questions = {f"q{place}": question for place, (_, _, question) in enumerate(asked)}
-        most = SHARE * sum(dearest(parts, self._stage, question)[1] for question in questions.values())
-        hold = parts.spend.hold(now(parts), self._stage, self._model, most, parts.config.llm.daily_cap_usd)
+        cap, going, most = parts.config.llm.daily_cap_usd, list[tuple[Sequence[Memory], int, Question]](), 0.0
+        room = parts.spend.left(now(parts), self._stage, cap)
+        for each in asked:
+            cost = SHARE * dearest(parts, self._stage, each[2])[1]
+            if going and most + cost > room:
+                break
+            going.append(each)
+            most += cost
+        hold = parts.spend.hold(now(parts), self._stage, self._model, most, cap)
         try:
-            batch = llm.submit(questions)
+            batch = llm.submit({f"q{place}": question for place, (_, _, question) in enumerate(going)})
         except ModelError as trouble:
             self._settle(hold, 0.0, fault=trouble.template)
             raise
         about = {
             f"q{place}": (context, tuple(f"{memory.id}@{memory.version}" for memory in shown))
-            for place, (shown, context, _) in enumerate(asked)
+            for place, (shown, context, _) in enumerate(going)
         }
         self._save([*self._sent, Sent(batch, parts.clock.now(), hold, about)])
+        return len(going)
 
     def collect(self, schema: Mapping[str, Any]) -> list[Returned]:
-        """What has come back since, question by question; what took too long comes back with its fault."""
+        """What has come back since, question by question; what took too long comes back with its fault. One
+        batch in trouble does not hold up the others. Until `taken_in` it can be collected again."""
         back: list[Returned] = []
-        left = []
         for sent in self._sent:
-            answers = self._answers(sent)
-            if answers is None:
-                left.append(sent)
+            try:
+                answers = self._answers(sent)
+            except ModelError as trouble:
+                self.trouble = str(trouble)
                 continue
+            if answers is None:
+                continue
+            self._done[sent.batch] = answers
             for name, (context, marks) in sent.questions.items():
                 back.append(_returned(self._looked_up(marks), context, answers.get(name), schema))
-        self._save(left)
         return back
+
+    def taken_in(self) -> None:
+        """What was collected is in the journal: it is settled, noted, and may go at the provider."""
+        llm = self._parts.llm
+        assert isinstance(llm, Deferring)
+        for sent in self._sent:
+            if answers := self._done.get(sent.batch):
+                self._book(sent, answers)
+        self._save([sent for sent in self._sent if sent.batch not in self._done])
+        for batch in self._done:
+            llm.discard(batch)
+        self._done = {}
 
     def _looked_up(self, marks: Sequence[str]) -> list[Memory | None]:
         ids = [mark.partition("@")[0] for mark in marks]
@@ -128,14 +153,13 @@ class Later:
             answers = None
         if answers is None:
             return {} if late else None  # the hold stands: it may yet be billed
-        price, replies = (
-            price_for(self._parts.config.llm),
-            [a for a in answers.values() if isinstance(a, Reply)],
-        )
-        counts = [tokens_of(reply, 0) for reply in replies]
+        return answers
+
+    def _book(self, sent: Sent, answers: Mapping[str, Reply | ModelError]) -> None:
+        price = price_for(self._parts.config.llm)
+        counts = [tokens_of(reply, 0) for reply in answers.values() if isinstance(reply, Reply)]
         read, written = sum(count[0] for count in counts), sum(count[1] for count in counts)
         self._settle(sent.hold, SHARE * cost_of(price, read, written), read, written)
-        return answers
 
     @property
     def _model(self) -> str:

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 from nagori.core.bookkeeping import Space
@@ -31,7 +32,10 @@ class Patience(Value, frozen=False):
 
     @classmethod
     def of(cls, parts: Parts, space: Space) -> Patience:
-        path = private_dir(parts.journal.folder(space)) / FILE
+        return cls._read(private_dir(parts.journal.folder(space)) / FILE)
+
+    @classmethod
+    def _read(cls, path: Path) -> Patience:
         try:
             known = json.loads(path.read_bytes())
             failed = {str(name): int(count) for name, count in known["failed"].items()}
@@ -39,19 +43,28 @@ class Patience(Value, frozen=False):
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls(path)
 
+    @cached_property
+    def _touched(self) -> set[str]:
+        return set()
+
+    _noted = False
+
     def count(self, stage: str, id: str) -> int:
         return self.failed.get(f"{stage}:{id}", 0)
 
     def fail(self, stage: str, ids: Iterable[str]) -> None:
         for id in ids:
             self.failed[f"{stage}:{id}"] = self.count(stage, id) + 1
+            self._touched.add(f"{stage}:{id}")
 
     def done(self, stage: str, ids: Iterable[str]) -> None:
         for id in ids:
             self.failed.pop(f"{stage}:{id}", None)
+            self._touched.add(f"{stage}:{id}")
 
     def note(self, trouble: str, now: datetime) -> None:
         """A trouble with the model itself; empty: it answers again."""
+        self._noted = True
         if trouble != self.trouble:
             self.trouble, self.since = trouble, now.isoformat() if trouble else ""
 
@@ -68,6 +81,12 @@ class Patience(Value, frozen=False):
         self.most = 0 if 2 * self.most >= wished else 2 * self.most
 
     def save(self) -> None:
+        """Write it down. Judging and the night may do so at once: each changes only what it has touched."""
+        now = self._read(self.path)
+        others = {name: count for name, count in now.failed.items() if name not in self._touched}
+        self.failed = others | {name: self.failed[name] for name in self._touched if name in self.failed}
+        if not self._noted:
+            self.trouble, self.since = now.trouble, now.since
         while len(self.failed) > MOST:
             del self.failed[next(iter(self.failed))]
         said = {"failed": self.failed, "trouble": self.trouble, "since": self.since, "most": self.most}

@@ -60,10 +60,16 @@ class Shortener:
         self.patience = Patience.of(parts, space)
         self.trouble = ""
         self._in_a_row = 0
+        self._asked = False
         self._later = {s: Later(parts, space, s) for s in STAGES.values()} if Later.wanted(parts) else {}
         self._to_post: dict[str, list[Memory]] = {stage: [] for stage in self._later}
         self._posted: dict[tuple[str, str], Mapping[str, Any] | None] = {}
         self._fetch_post()
+
+    @property
+    def by_post(self) -> bool:
+        """Whether answers come another day."""
+        return bool(self._later)
 
     def shorten(self, wanted: Sequence[tuple[Memory, Level]]) -> Shortened:
         """Words for these memories at these levels. Only those whom a model can help are asked about."""
@@ -88,17 +94,21 @@ class Shortener:
         return done
 
     def save(self) -> None:
-        """The night is over: what has to go by post goes now."""
+        """The night is over: what came by post is taken in, and what has to go by post goes now."""
+        for later in self._later.values():
+            later.taken_in()
         for stage, memories in self._to_post.items():
             asked = [(batch, 0, self._question(stage, batch)) for batch in _batches(memories)]
             if asked and not self.trouble:
                 try:
                     self._later[stage].submit(asked)
+                    self._asked = True
                 except ModelError as trouble:
                     self.trouble = str(trouble)
             if self.trouble:
                 self.patience.fail(stage, [memory.id for memory in memories])
-        self.patience.note(self.trouble, self._parts.clock.now())
+        if self._asked or self.trouble:  # whoever was not asked is not known to be well
+            self.patience.note(self.trouble, self._parts.clock.now())
         self.patience.save()
 
     def _try(self, stage: str, batch: Sequence[Memory], done: Shortened) -> None:
@@ -127,6 +137,7 @@ class Shortener:
             self._take(stage, memory, answer.get(place), done)
 
     def _ask(self, stage: str, batch: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
+        self._asked = True
         places = range(len(batch))
         answer = ask(self._parts, stage, _told(batch), _schema(stage), _longest(batch), places)
         return _placed(answer["items"], batch)
@@ -145,6 +156,7 @@ class Shortener:
                     for place, memory in enumerate(back.shown):
                         if memory:
                             self._posted[stage, memory.id] = items.get(place)
+                self.trouble = self.trouble or later.trouble
         except ModelError as trouble:
             self.trouble = str(trouble)
 

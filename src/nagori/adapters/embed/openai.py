@@ -70,12 +70,14 @@ def _paid(
     book, clock, model = SpendBook(folder), SystemClock(), wanted.chosen
     price = price_of(model) or max((p for p in prices() if p.does == "embedding"), key=lambda p: p.input)
     tokens = sum(map(about_tokens, texts))
-    now = clock.now().astimezone(clock.zone)
+    now = clock.now()
     hold = book.hold(now, EMBEDDING, model, price.of(Tokens(tokens, 0)), wanted.daily_cap_usd)
     try:
         answer = ask()
     except ModelError as fault:
-        book.settle(now, hold, Asked(now, EMBEDDING, model, 0.0, fault=fault.template))
+        turned_away = fault.unasked or not fault.passing or "status" in fault.values
+        spent = 0.0 if turned_away else price.of(Tokens(tokens, 0))
+        book.settle(now, hold, Asked(now, EMBEDDING, model, spent, fault=fault.template))
         raise
     usage = answer.get("usage")
     read = usage.get("total_tokens") if isinstance(usage, dict) else None

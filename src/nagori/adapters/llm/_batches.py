@@ -32,7 +32,7 @@ def answers_of(
 ) -> dict[str, Reply | ModelError]:
     """Each line's answer by the name of its question; a line that is none is passed over."""
     answers: dict[str, Reply | ModelError] = {}
-    for line in lines.decode("utf-8", "replace").splitlines():
+    for line in lines.decode("utf-8", "replace").split("\n"):  # U+2028 is no end of a line
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

@@ -8,6 +8,7 @@ from typing import Any
 
 from nagori.errors import ModelError, Unusable
 
+LONGEST_NAME = 100
 LIMITS = ("maxLength", "minLength", "maxItems", "minItems", "minimum", "maximum")
 
 
@@ -55,6 +56,15 @@ def counted(usage: object, name: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
-def unusable(model: str, why: str) -> Unusable:
-    """An answer came, and it is none."""
-    return Unusable("{model}: {why}", model=model, why=why)
+def unusable(model: str, why: str, read: int = 0, written: int = 0) -> Unusable:
+    """An answer came, and it is none; so many tokens were paid for it."""
+    fault = Unusable("{model}: {why}", model=model, why=why)
+    fault.input_tokens, fault.output_tokens = read, written
+    return fault
+
+
+def named(answer: Mapping[str, Any], model: str) -> str:
+    """The name a server gives its model, if it is one; else ours."""
+    name = answer.get("model")
+    known = isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
+    return str(name) if known else model

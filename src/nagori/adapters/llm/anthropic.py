@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from nagori.adapters.http import as_object, fetch, post_json
 from nagori.adapters.keys import needed_key
 from nagori.adapters.llm._batches import LONGEST_BATCH, answers_of, name_of
-from nagori.adapters.llm._forms import Forms, counted, unlimited, unusable
+from nagori.adapters.llm._forms import Forms, counted, named, unlimited, unusable
 from nagori.config.sections import Llm
 from nagori.core.asking import Prompt, Question, Reply
 from nagori.errors import ModelError
@@ -42,7 +43,7 @@ class Anthropic:
     ) -> Reply:
         headers, how = self._headers(), self._how()
         answer = self._forms.ask(
-            lambda: post_json(self._url, self._body(prompt, schema, max_tokens), headers, **how)
+            lambda: post_json(self._url, self._body(prompt, schema, max_tokens), headers, resend=False, **how)
         )
         return self._reply(answer)
 
@@ -62,6 +63,10 @@ class Anthropic:
         # The answer names an address for the results as well; the key goes only where it was meant to.
         lines = fetch("GET", f"{url}/results", headers, most=LONGEST_BATCH, **how)
         return answers_of(lines, self.model, self._result)
+
+    def discard(self, batch: str) -> None:
+        with suppress(ModelError):  # it goes by itself after some weeks
+            fetch("DELETE", f"{self._url}/batches/{batch}", self._headers(), **self._how())
 
     def _result(self, line: Mapping[str, Any]) -> Reply:
         result = line.get("result")
@@ -96,9 +101,12 @@ class Anthropic:
         return body
 
     def _reply(self, answer: Mapping[str, Any]) -> Reply:
+        usage = answer.get("usage")
+        cached = counted(usage, "cache_read_input_tokens") + counted(usage, "cache_creation_input_tokens")
+        spent = counted(usage, "input_tokens") + cached, counted(usage, "output_tokens")
         ended = str(answer.get("stop_reason"))
         if ended in ENDS:
-            raise unusable(self.model, ENDS[ended])
+            raise unusable(self.model, ENDS[ended], *spent)
         blocks = answer.get("content")
         texts = [
             block["text"]
@@ -107,8 +115,5 @@ class Anthropic:
         ]
         text = "".join(texts).strip()
         if not text:
-            raise unusable(self.model, "the answer is empty")
-        usage = answer.get("usage")
-        cached = counted(usage, "cache_read_input_tokens") + counted(usage, "cache_creation_input_tokens")
-        read = counted(usage, "input_tokens") + cached
-        return Reply(text, str(answer.get("model") or self.model), read, counted(usage, "output_tokens"))
+            raise unusable(self.model, "the answer is empty", *spent)
+        return Reply(text, named(answer, self.model), *spent)

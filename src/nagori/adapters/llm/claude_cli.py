@@ -57,15 +57,20 @@ class ClaudeCli:
         limits = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(max_tokens)}
         environment = {**os.environ, INSIDE: "1", "NAGORI_HOOKS__ENABLED": "false", **limits}
         with tempfile.TemporaryDirectory(prefix="nagori-") as folder:
-            process = subprocess.Popen(  # noqa: S603 - the user's own program, no shell
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd=folder,
-                env=environment,
-                start_new_session=True,
-            )
+            try:
+                process = subprocess.Popen(  # noqa: S603 - the user's own program, no shell
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    cwd=folder,
+                    env=environment,
+                    start_new_session=True,
+                )
+            except OSError as fault:
+                told = "{name} cannot be started: {reason}"
+                reason = fault.strerror or type(fault).__name__
+                raise ModelError(told, name=self._config.command, reason=reason, passing=False) from None
             try:
                 out, _ = process.communicate(data.encode("utf-8", "replace"), self._config.timeout_seconds)
             except subprocess.TimeoutExpired:

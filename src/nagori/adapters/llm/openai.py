@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from nagori.adapters.http import as_object, fetch, post_json
 from nagori.adapters.keys import key_from
 from nagori.adapters.llm._batches import LONGEST_BATCH, answers_of, file_form, name_of, plain_name
-from nagori.adapters.llm._forms import Forms, counted, unlimited, unusable
+from nagori.adapters.llm._forms import Forms, counted, named, unlimited, unusable
 from nagori.config.sections import Llm
 from nagori.core.asking import Prompt, Question, Reply
 from nagori.errors import ModelError
@@ -50,7 +50,7 @@ class OpenAI:
         headers, how = self._headers(), self._how()
         url = f"{self._base}/chat/completions"
         answer = self._forms.ask(
-            lambda: post_json(url, self._body(prompt, schema, max_tokens), headers, **how)
+            lambda: post_json(url, self._body(prompt, schema, max_tokens), headers, resend=False, **how)
         )
         return self._reply(answer)
 
@@ -78,18 +78,23 @@ class OpenAI:
         told = as_object(fetch("GET", f"{self._base}/batches/{batch}", headers, **how), self.model)
         if told.get("status") not in ENDED:
             return None
-        names = [told.get(name) for name in ("output_file_id", "error_file_id", "input_file_id")]
-        files = [plain_name(name, self.model) for name in names if name]
         answers: dict[str, Reply | ModelError] = {}
         for name in (told.get("output_file_id"), told.get("error_file_id")):
             if name:
                 url = f"{self._base}/files/{plain_name(name, self.model)}/content"
                 lines = fetch("GET", url, headers, most=LONGEST_BATCH, **how)
                 answers |= answers_of(lines, self.model, self._result)
-        for file in files:  # somebody's words need not lie there any longer
-            with suppress(ModelError):
-                fetch("DELETE", f"{self._base}/files/{file}", headers, **how)
         return answers
+
+    def discard(self, batch: str) -> None:
+        """Somebody's words need not lie there any longer."""
+        headers, how = self._headers(), self._how()
+        with suppress(ModelError):
+            told = as_object(fetch("GET", f"{self._base}/batches/{batch}", headers, **how), self.model)
+            for kind in ("output_file_id", "error_file_id", "input_file_id"):
+                if told.get(kind):
+                    file = plain_name(told[kind], self.model)
+                    fetch("DELETE", f"{self._base}/files/{file}", headers, **how)
 
     def _result(self, line: Mapping[str, Any]) -> Reply:
         response = line.get("response")
@@ -128,22 +133,18 @@ class OpenAI:
         return body
 
     def _reply(self, answer: Mapping[str, Any]) -> Reply:
+        usage = answer.get("usage")
+        spent = counted(usage, "prompt_tokens"), counted(usage, "completion_tokens")
         choices = answer.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         ended = str(choice.get("finish_reason"))
         if ended in ENDS:
-            raise unusable(self.model, ENDS[ended])
+            raise unusable(self.model, ENDS[ended], *spent)
         message = choice.get("message")
         message = message if isinstance(message, dict) else {}
         if message.get("refusal"):
-            raise unusable(self.model, ENDS["content_filter"])
+            raise unusable(self.model, ENDS["content_filter"], *spent)
         text = message.get("content")
         if not isinstance(text, str) or not text.strip():
-            raise unusable(self.model, "the answer is empty")
-        usage = answer.get("usage")
-        return Reply(
-            text.strip(),
-            str(answer.get("model") or self.model),
-            counted(usage, "prompt_tokens"),
-            counted(usage, "completion_tokens"),
-        )
+            raise unusable(self.model, "the answer is empty", *spent)
+        return Reply(text.strip(), named(answer, self.model), *spent)

@@ -66,7 +66,7 @@ def spend(
 
 def _today(memory: Nagori) -> date:
     clock = memory.parts.clock
-    return clock.now().astimezone(clock.zone).date()
+    return clock.now().date()
 
 
 def _tell(session: Session, told: Value, name: str, as_json: bool) -> None:
