@@ -94,6 +94,20 @@ def test_status_and_doctor_tell_of_a_model_in_trouble(server: Scripted, own_home
     assert json.loads(run("status", "--json").output)["model_trouble"] is None
 
 
+def test_a_trouble_is_told_in_the_language_of_who_reads_it(
+    server: Scripted, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told("The kettle is green.")
+    server.script = ["401"]
+    assert "キーを受け付けてもらえません（401）: scripted" in "".join(
+        run("--lang", "ja", "judge").output.split("\n")
+    )
+    assert "キーを受け付けてもらえません" in "".join(run("--lang", "ja", "status").output.split())
+    monkeypatch.setenv("NAGORI_LLM__DAILY_CAP_USD", "0.000001")
+    assert "1日の上限" in run("--lang", "ja", "judge").output
+    assert "the day's limit" in run("judge").output
+
+
 def test_a_night_says_who_waits_for_the_models_words(server: Scripted, own_home: Path) -> None:
     long = "The boat came late again and nobody on the quay knew why it had waited so long outside. " * 8
     with Nagori.open() as memory:

@@ -77,5 +77,13 @@ def said(finding: Finding, language: str) -> tuple[str, str, str]:
     """Name, detail and advice in a language. What is a value or a command is the same in both."""
     if language != "ja":
         return finding.name, finding.detail, finding.advice
-    detail = SEEN.get(finding.template, finding.template).format(**finding.values)
+    values = {name: _told(value) for name, value in finding.values.items()}
+    detail = SEEN.get(finding.template, finding.template).format(**values)
     return NAMES.get(finding.name, finding.name), detail, ADVICE.get(finding.advice, finding.advice)
+
+
+def _told(value: object) -> object:
+    """An error among the values is told in Japanese too."""
+    from nagori.edges.error_words import in_japanese
+
+    return in_japanese(value) if isinstance(value, str) else value

@@ -3,6 +3,9 @@ in English, whole and true."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 ERRORS: dict[str, str] = {
     "no model is configured; the rules do its work": "モデルが設定されていません。規則だけで評価しています",
     "no key: set {variable}, or store it with `keyring set nagori {variable}`": (
@@ -164,3 +167,36 @@ ERRORS: dict[str, str] = {
         "sqlite-vec がインストールされていません（pip install sqlite-vec）"
     ),
 }
+
+
+def in_japanese(told: str) -> str:
+    """An error that was written down in English, in Japanese; what is not known stays as it is. The parts
+    that a template leaves open are told as they stand, and may be errors themselves."""
+    if told in ERRORS:
+        return ERRORS[told]
+    for template, pattern in _patterns():
+        if found := pattern.fullmatch(told):
+            parts = {name: in_japanese(part) for name, part in found.groupdict().items()}
+            return re.sub(r"\{(\w+)[^}]*\}", r"{\1}", ERRORS[template]).format(**parts)
+    return told
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """Templates that leave something open; those that say most of themselves first."""
+    said = {template: len(re.sub(r"\{\w+[^}]*\}", "", template)) for template in ERRORS if "{" in template}
+    return [(template, _pattern(template)) for template in sorted(said, key=lambda each: -said[each])]
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """What a template can have become."""
+    pieces = re.split(r"\{(\w+)[^}]*\}", template)
+    seen: set[str] = set()
+    out = ""
+    for place, piece in enumerate(pieces):
+        if place % 2 == 0:
+            out += re.escape(piece)
+        else:
+            out += f"(?P={piece})" if piece in seen else f"(?P<{piece}>.+?)"
+            seen.add(piece)
+    return re.compile(out, re.DOTALL)

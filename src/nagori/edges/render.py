@@ -216,7 +216,7 @@ def status_view(status: Status, voice: Voice, zone: tzinfo) -> RenderableType:
         told = voice("llm_today", model=status.llm, usd=dollars(status.spent), n=f"{status.unjudged:,}")
         table.add_row(voice("llm"), escape(told))
     if status.trouble:
-        table.add_row(voice("llm_trouble"), f"[red]{escape(status.trouble)}[/]")
+        table.add_row(voice("llm_trouble"), f"[red]{escape(voice.reason(status.trouble))}[/]")
     table.add_row(voice("folder"), escape(str(status.data_dir)))
     return table
 

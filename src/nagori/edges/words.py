@@ -467,6 +467,14 @@ class Voice:
         """A name in this language; English ones are their own."""
         return japanese.get(name, name) if self.language == "ja" else str(name)
 
+    def reason(self, told: str) -> str:
+        """A reason that was written down when it came up, in the language of whoever reads it now."""
+        if self.language != "ja":
+            return told
+        from nagori.edges.error_words import in_japanese
+
+        return in_japanese(told)
+
     def error(self, error: NagoriError) -> str:
         """An error in this language, with what can be done."""
         if self.language == "ja" and isinstance(error, InvalidConfig):

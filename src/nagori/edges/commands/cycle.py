@@ -47,7 +47,7 @@ def cycle(
         session.say("cycle_done", done=night.done, left=len(night.left))
         if night.waiting:
             why = next(iter(night.waiting.values()))
-            session.say("cycle_waiting", n=len(night.waiting), reason=why)
+            session.say("cycle_waiting", n=len(night.waiting), reason=session.voice.reason(why))
 
 
 def archive(context: typer.Context, id: Id, as_json: Json = False) -> None:

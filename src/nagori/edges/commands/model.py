@@ -41,7 +41,7 @@ def judge(
         session.say("judge_by_rules", n=len(done.by_rules))
     if done.trouble:
         if not as_json:
-            session.say("judge_trouble", reason=done.trouble, n=done.waiting)
+            session.say("judge_trouble", reason=session.voice.reason(done.trouble), n=done.waiting)
         raise typer.Exit(8)
 
 
