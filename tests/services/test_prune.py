@@ -185,6 +185,44 @@ def test_a_past_that_was_changed_is_read_anew(memory: Nagori) -> None:
     )
 
 
+def test_a_message_that_was_filled_in_later_is_read_anew(memory: Nagori) -> None:
+    conversation = memory.conversation(session="streamed", budget=500)
+    answer = {"role": "assistant", "content": ""}
+    conversation.add(user("Tell me all about the harbour."), answer)
+    answer["content"] = " ".join(f"Lamp {n} of the harbour stands on pier {n * 7}." for n in range(400))
+    done = conversation.add(user("Thank you."))
+    assert done.plan.tokens <= 500
+    assert sum(estimate_tokens(each["content"]) for each in conversation.messages) <= 500
+    conversation.end()
+    assert any("of the harbour stands on" in each.text.content for each in memory.list())
+
+
+def test_an_answer_streamed_at_the_end_is_remembered(memory: Nagori) -> None:
+    conversation = memory.conversation(budget=1000)
+    parts = {"type": "text", "text": ""}
+    conversation.add(user("Where is the key?"), {"role": "assistant", "content": [parts]})
+    name = conversation.report["session"]
+    parts["text"] = "The key of the shed hangs behind the blue lamp."
+    assert any("blue lamp" in each.text.content for each in conversation.end())
+    assert conversation.report["session"] == name
+
+
+def test_what_is_filled_in_changes_neither_the_view_before_it_nor_what_was_kept(memory: Nagori) -> None:
+    said: list[dict[str, Any]] = []
+    before = None
+    for message in talk(60):
+        words, message["content"] = message["content"], ""
+        said.append(message)
+        before = memory.prune(said, budget=1000, session="s", before=before)
+        message["content"] = words
+    done = memory.prune(said, budget=1000, session="s", before=before)
+    assert done.messages == memory.prune(said, budget=1000, session="s").messages
+    assert done.newly < 10 < len(done.plan.dropped)
+    gone = [said[at]["content"] for at in done.plan.dropped]
+    assert FACT in gone
+    assert all(any(words in each.text.content for each in memory.list(limit=1000)) for words in gone[:20])
+
+
 def test_what_was_left_out_comes_back_when_it_is_pinned(memory: Nagori) -> None:
     said = talk(60)
     before = memory.prune(said, budget=1000)
