@@ -15,6 +15,7 @@ import pytest
 
 from nagori import AsyncNagori, Config, Nagori
 from nagori.core.window.estimate import estimate_tokens
+from nagori.edges.error_words import ERRORS
 from nagori.edges.worker.drain import drain, waiting
 from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, StoreError
 from nagori.services import formats, gaps, leaving
@@ -153,6 +154,54 @@ def test_what_the_caller_pins_stays(memory: Nagori) -> None:
     said = talk(60)
     assert said[1] in memory.prune(said, budget=1000, pins=[1]).messages
     assert said[1] not in memory.prune(said, budget=1000, remember=False).messages
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("budget", "x"),
+        ("pins", 5),
+        ("pins", ["a"]),
+        ("beside", -1),
+        ("beside", "x"),
+        ("session", 5),
+        ("session", "a\ud83d"),
+        ("session", "a" * 5000),
+        ("count", 5),
+        ("provider", 5),
+        ("format", 5),
+        ("before", 5),
+    ],
+)
+def test_what_a_caller_says_wrongly_is_named(memory: Nagori, field: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as wrong:
+        memory.prune([user("hi")], **{field: value})
+    assert wrong.value.field == field
+    assert wrong.value.template in ERRORS
+
+
+@pytest.mark.parametrize("messages", [None, 5, "hello", {"role": "user"}])
+def test_what_is_no_list_of_messages_is_refused(memory: Nagori, messages: Any) -> None:
+    for give in (memory.prune, memory.conversation):
+        with pytest.raises(InvalidInput) as wrong:
+            give(messages)
+        assert wrong.value.field == "messages"
+
+
+def test_a_message_without_bottom_is_refused(memory: Nagori) -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InvalidInput) as wrong:
+        memory.prune([user("hi", more=deep)])
+    assert wrong.value.field == "messages"
+
+
+def test_what_cannot_be_cut_is_given_and_told(memory: Nagori) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "x " * 2000}}
+    said = [user("hi"), {"role": "assistant", "content": None, "tool_calls": [call]}]
+    done = memory.prune(said, budget=200)
+    assert (done.report["fits"], done.messages[-1]) == (False, said[-1])
 
 
 # --- from call to call

@@ -6,7 +6,7 @@ their words (`gaps`), and the caller's own objects are put together again. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import ceil
 from typing import Any
@@ -24,6 +24,7 @@ from nagori.services.gaps import Words, prices, view
 from nagori.services.leaving import leave
 
 MOST_WORDS = 500  # gaps whose words are carried along
+LONGEST_SESSION = 4096  # characters, as in every source of a memory
 AGAIN = 6  # times that a plan is made anew because the provider counts more
 
 
@@ -38,6 +39,46 @@ class Pruning(Value):
     beside: int = 0  # tokens that are sent beside the messages: a system prompt, the tools
     remember: bool = True
     provider: Callable[[list[Any]], int] | None = None  # counts whole messages as the provider does
+
+    def __post_init__(self) -> None:
+        for name in ("count", "provider"):
+            value = getattr(self, name)
+            if not (callable(value) or (name == "provider" and value is None)):
+                raise InvalidInput(name, "{value!r} is not a function", value=value)
+        if not _is_whole(self.beside):
+            raise InvalidInput("beside", "{value!r} is not a whole number", value=self.beside)
+        if self.beside < 0:
+            raise InvalidInput("beside", "{n} is not at least 0", n=self.beside)
+        _check_session(self.session)
+
+
+def places(pins: object) -> frozenset[int]:
+    """Places of messages, as a caller gives them."""
+    if isinstance(pins, Iterable):
+        found = list(pins)
+        if all(map(_is_whole, found)):
+            return frozenset(found)
+    raise InvalidInput("pins", "{value!r} is not a list of places", value=pins)
+
+
+def listed(messages: object) -> list[Any]:
+    """The messages that a caller gives, in a list of our own."""
+    if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
+        return list(messages)
+    raise InvalidInput("messages", "{type} is not a list of messages", type=type(messages).__name__)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_session(session: object) -> None:
+    if session is None:
+        return
+    if not isinstance(session, str) or len(session) > LONGEST_SESSION:
+        raise InvalidInput("session", "not a text of at most 4096 characters")
+    if any("\ud800" <= sign <= "\udfff" for sign in session):
+        raise InvalidInput("session", "{value!r} has characters that cannot be written", value=session)
 
 
 class Pruned(Value):
@@ -88,7 +129,9 @@ def prune(
     parts: Parts, scope: Scope, messages: Sequence[Any], asked: Pruning, before: Pruned | None = None
 ) -> Pruned:
     """The conversation within its budget. What leaves it is remembered before it is left out."""
-    work = _Work(parts, scope, list(messages), asked, before)
+    if not isinstance(before, Pruned | None):
+        raise InvalidInput("before", "{type} is not what prune gave", type=type(before).__name__)
+    work = _Work(parts, scope, listed(messages), asked, before)
     done = work.done()
     _tell(parts, done, work.rules)
     return done
