@@ -208,10 +208,12 @@ class Nagori:
     # --- the context window ---------------------------------------------------------------------
 
     def prune(self, messages: Sequence[Any], *, before: Pruned | None = None, **more: Any) -> Pruned:
-        """A conversation as it is sent to a model when not all of it fits: never over its budget, never a
-        call without its result. What is left out is remembered. `more` are fields of `Pruning` (`session`,
-        `format`, `pins`, `beside`, `remember`, `count`, `provider`), `model`, and settings of `window`
-        (`budget`, `preset`, `strategy`, …); `before` is what the last call gave."""
+        """A conversation as it is sent to a model when not all of it fits: within its budget, never a call
+        without its result. What is left out is remembered. What cannot be cut (arguments of a call, signed
+        thoughts, pins) may be larger than the budget: it is given all the same, and `report["fits"]` is
+        False; look at it before you send. `more` are fields of `Pruning` (`session`, `format`, `pins`,
+        `beside`, `remember`, `count`, `provider`), `model`, and settings of `window` (`budget`, `preset`,
+        `strategy`, …); `before` is what the last call gave."""
         from nagori.services import prune
 
         return prune.prune(self.parts, self.scope, messages, _pruning(self.parts, more), before)
@@ -226,7 +228,7 @@ class Nagori:
             lambda history, last: prune.prune(self.parts, self.scope, history, asked, last),
             lambda last: prune.keep_rest(self.parts, self.scope, last),
             self.recall,
-            messages,
+            prune.listed(messages),
         )
 
     # --- changing -------------------------------------------------------------------------------
@@ -429,12 +431,12 @@ def _pruning(parts: Parts, more: dict[str, Any]) -> Pruning:
     from nagori.adapters.tokens import open_counter
     from nagori.core.values import fields_of
     from nagori.core.window import Window, settled
-    from nagori.services.prune import Pruning
+    from nagori.services.prune import Pruning, places
 
     rules = settled(parts.config.window, {k: more[k] for k in more if k in fields_of(Window)})
     asked = {key: value for key, value in more.items() if key not in fields_of(Window)}
     asked.setdefault("count", open_counter(rules.model, parts.tell))
-    asked["pins"] = frozenset(asked.get("pins", ()))
+    asked["pins"] = places(asked.get("pins", ()))
     return _made(Pruning, rules=rules, **asked)
 
 

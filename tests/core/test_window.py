@@ -94,6 +94,21 @@ def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [("budget", "x"), ("budget", 1.5), ("budget", True), ("target", "x"), ("keywords", 5), ("model", None)],
+)
+def test_a_setting_of_another_kind_is_refused_by_its_name(name: str, value: object) -> None:
+    with pytest.raises(InvalidInput) as wrong:
+        settled(RULES, {name: value})
+    assert wrong.value.field == name
+
+
+def test_a_whole_number_is_a_number_and_a_list_is_as_good_as_a_tuple() -> None:
+    made = settled(RULES, {"summarise_at": 1, "keywords": ["lamp"]})
+    assert (made.summarise_at, made.keywords) == (1, ["lamp"])
+
+
+@pytest.mark.parametrize(
     ("tokens", "band"),
     [(4800, Band.ROOMY), (4801, Band.FILLING), (6401, Band.FULL), (7201, Band.CROWDED), (8001, Band.OVER)],
 )

@@ -51,6 +51,20 @@ def test_the_picture_is_sound_and_what_people_wrote_stays_text(data: Path, tmp_p
     assert "<green>" not in drawn
 
 
+@pytest.mark.parametrize("levels", [[], ["--levels"]])
+def test_a_picture_and_figures_at_once(data: Path, tmp_path: Path, levels: list[str]) -> None:
+    told = json.loads(run(data, *levels, "--svg", str(tmp_path / "life.svg"), "--json"))
+    assert told.keys() == json.loads(run(data, *levels, "--json")).keys()
+    assert all(told.values())
+    ElementTree.fromstring((tmp_path / "life.svg").read_text(encoding="utf-8"))
+
+
+def test_of_nothing_there_are_figures_but_no_curves(tmp_path: Path) -> None:
+    told = json.loads(run(tmp_path / "empty", "--svg", str(tmp_path / "life.svg"), "--json"))
+    assert told["series"] == []
+    assert not (tmp_path / "life.svg").exists()
+
+
 def test_a_terminal_shows_it_too(data: Path) -> None:
     assert "kettle" in run(data)
 

@@ -329,3 +329,21 @@ def test_a_memory_cannot_be_told_before_it_was_said(run: Run) -> None:
     assert "未来です" in run("--lang", "ja", "remember", "歯医者", "--when", "2999-01-01").err
     assert run("remember", "the dentist was kind", "--when", "2020-01-01").code == 0
     assert len(run("list", "--json").json["memories"]) == 1  # type: ignore[arg-type]
+
+
+def test_nobody_is_told_the_present_as_what_will_be(run: Run) -> None:
+    kept(run, "The kettle is green.")
+    answer = run("list", "--as-of", "2999-01-01")
+    assert (answer.code, answer.out) == (2, "")
+    assert "as-of: 2999-01-01T00:00" in answer.err
+    assert "未来です" in run("--lang", "ja", "list", "--as-of", "2999-01-01").err
+    assert run("list", "--as-of", "2020-01-01").code == 0
+
+
+@pytest.mark.parametrize(
+    "typed", [("list", "--as-of"), ("recall", "tea", "--since"), ("remember", "tea", "--when")]
+)
+def test_a_time_that_is_empty_is_none(run: Run, typed: tuple[str, ...]) -> None:
+    answer = run(*typed, "")
+    assert answer.code == 2
+    assert "'' is not an ISO 8601 time" in answer.err

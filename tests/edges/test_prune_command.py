@@ -65,3 +65,71 @@ def test_a_line_that_is_no_message_is_named(run: Run, talk: Path) -> None:
     code, _, err = run("prune", talk)
     assert (code, "line 2 is not a JSON object" in err) == (2, True)
     assert "2 行目" in run("--lang", "ja", "prune", talk)[2]
+
+
+# --- files as they are
+
+
+def test_a_file_and_a_report_for_machines_at_once(run: Run, talk: Path, tmp_path: Path) -> None:
+    code, out, _ = run("prune", talk, "--budget", 1000, "-o", tmp_path / "short.jsonl", "--json")
+    written = [json.loads(line) for line in (tmp_path / "short.jsonl").read_text("utf-8").splitlines()]
+    assert code == 0
+    assert written == json.loads(out)["messages"]
+    assert json.loads(out)["report"]["pruned"]
+
+
+def test_half_a_pair_of_surrogates_comes_out_as_it_went_in(run: Run, talk: Path, tmp_path: Path) -> None:
+    half = {"role": "user", "content": "Half a face: \ud83d", "name": "A\ud83d"}
+    said = [half, *({"role": "user", "content": f"Lamp {n} \ud83d hangs in room {n}."} for n in range(200))]
+    talk.write_text("\n".join(map(json.dumps, [*said, half])), encoding="utf-8")
+    code, out, _ = run("prune", talk, "--budget", 1000)
+    assert (code, json.loads(out.splitlines()[-1])) == (0, half)
+    code, out, _ = run("prune", talk, "--budget", 1000, "--json")
+    assert (code, json.loads(out)["messages"][-1]) == (0, half)
+    assert run("prune", talk, "--budget", 1000, "-o", tmp_path / "o.jsonl")[0] == 0
+    assert json.loads((tmp_path / "o.jsonl").read_text("utf-8").splitlines()[-1]) == half
+    assert "room 3." in run("recall", "which lamp hangs in room 3")[1]
+    assert run("verify")[0] == 0
+
+
+def test_a_mark_of_the_encoding_at_the_beginning_is_no_part_of_a_message(run: Run, talk: Path) -> None:
+    talk.write_bytes(b"\xef\xbb\xbf" + talk.read_bytes().replace(b"\n", b"\r\n"))
+    assert run("prune", talk)[0] == 0
+
+
+def test_bytes_that_are_no_text_are_refused_with_their_line(run: Run, talk: Path) -> None:
+    talk.write_bytes(b'{"role": "user", "content": "hi"}\n{"role": "user", "content": "caf\xe9"}\n')
+    code, out, err = run("prune", talk)
+    assert (code, out) == (2, "")
+    assert "line 2 is not UTF-8" in err
+    assert "2 行目は UTF-8" in run("--lang", "ja", "prune", talk)[2]
+
+
+@pytest.mark.parametrize("deep", [500, 5_000, 200_000])
+def test_a_line_without_end_is_refused_or_read(run: Run, talk: Path, deep: int) -> None:
+    talk.write_text('{"role": "user", "content": ' + "[" * deep + "]" * deep + "}\n", encoding="utf-8")
+    code, _, err = run("prune", talk)
+    assert code == 2 or (code == 0 and deep < 10_000)  # how deep is too deep is Python's to say
+    assert "Traceback" not in err
+    assert code == 0 or "messages: " in err
+
+
+def test_it_reads_what_is_piped_in(run: Run, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with talk.open(encoding="utf-8") as piped:
+        monkeypatch.setattr(sys, "stdin", piped)
+        assert len(run("prune", "-", "--budget", 1000)[1].splitlines()) < 60
+
+
+def test_a_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("prune", tmp_path / "nothing.jsonl")
+    assert (code, "nothing.jsonl" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("session", "a\udcff"), ("session", "x" * 5000), ("beside", -1), ("budget", 0)]
+)
+def test_a_wrong_option_is_refused(run: Run, talk: Path, option: str, value: object) -> None:
+    code, out, err = run("prune", talk, f"--{option}={value}")
+    assert (code, out) == (2, "")
+    assert option in err
+    assert json.loads(run("prune", talk, f"--{option}={value}", "--json")[1])["error"]["message"]

@@ -15,6 +15,7 @@ import pytest
 
 from nagori import AsyncNagori, Config, Nagori
 from nagori.core.window.estimate import estimate_tokens
+from nagori.edges.error_words import ERRORS
 from nagori.edges.worker.drain import drain, waiting
 from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, StoreError
 from nagori.services import formats, gaps, leaving
@@ -155,6 +156,54 @@ def test_what_the_caller_pins_stays(memory: Nagori) -> None:
     assert said[1] not in memory.prune(said, budget=1000, remember=False).messages
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("budget", "x"),
+        ("pins", 5),
+        ("pins", ["a"]),
+        ("beside", -1),
+        ("beside", "x"),
+        ("session", 5),
+        ("session", "a\ud83d"),
+        ("session", "a" * 5000),
+        ("count", 5),
+        ("provider", 5),
+        ("format", 5),
+        ("before", 5),
+    ],
+)
+def test_what_a_caller_says_wrongly_is_named(memory: Nagori, field: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as wrong:
+        memory.prune([user("hi")], **{field: value})
+    assert wrong.value.field == field
+    assert wrong.value.template in ERRORS
+
+
+@pytest.mark.parametrize("messages", [None, 5, "hello", {"role": "user"}])
+def test_what_is_no_list_of_messages_is_refused(memory: Nagori, messages: Any) -> None:
+    for give in (memory.prune, memory.conversation):
+        with pytest.raises(InvalidInput) as wrong:
+            give(messages)
+        assert wrong.value.field == "messages"
+
+
+def test_a_message_without_bottom_is_refused(memory: Nagori) -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InvalidInput) as wrong:
+        memory.prune([user("hi", more=deep)])
+    assert wrong.value.field == "messages"
+
+
+def test_what_cannot_be_cut_is_given_and_told(memory: Nagori) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "x " * 2000}}
+    said = [user("hi"), {"role": "assistant", "content": None, "tool_calls": [call]}]
+    done = memory.prune(said, budget=200)
+    assert (done.report["fits"], done.messages[-1]) == (False, said[-1])
+
+
 # --- from call to call
 
 
@@ -183,6 +232,44 @@ def test_a_past_that_was_changed_is_read_anew(memory: Nagori) -> None:
     assert (
         memory.prune(other, budget=1000, before=before).messages == memory.prune(other, budget=1000).messages
     )
+
+
+def test_a_message_that_was_filled_in_later_is_read_anew(memory: Nagori) -> None:
+    conversation = memory.conversation(session="streamed", budget=500)
+    answer = {"role": "assistant", "content": ""}
+    conversation.add(user("Tell me all about the harbour."), answer)
+    answer["content"] = " ".join(f"Lamp {n} of the harbour stands on pier {n * 7}." for n in range(400))
+    done = conversation.add(user("Thank you."))
+    assert done.plan.tokens <= 500
+    assert sum(estimate_tokens(each["content"]) for each in conversation.messages) <= 500
+    conversation.end()
+    assert any("of the harbour stands on" in each.text.content for each in memory.list())
+
+
+def test_an_answer_streamed_at_the_end_is_remembered(memory: Nagori) -> None:
+    conversation = memory.conversation(budget=1000)
+    parts = {"type": "text", "text": ""}
+    conversation.add(user("Where is the key?"), {"role": "assistant", "content": [parts]})
+    name = conversation.report["session"]
+    parts["text"] = "The key of the shed hangs behind the blue lamp."
+    assert any("blue lamp" in each.text.content for each in conversation.end())
+    assert conversation.report["session"] == name
+
+
+def test_what_is_filled_in_changes_neither_the_view_before_it_nor_what_was_kept(memory: Nagori) -> None:
+    said: list[dict[str, Any]] = []
+    before = None
+    for message in talk(60):
+        words, message["content"] = message["content"], ""
+        said.append(message)
+        before = memory.prune(said, budget=1000, session="s", before=before)
+        message["content"] = words
+    done = memory.prune(said, budget=1000, session="s", before=before)
+    assert done.messages == memory.prune(said, budget=1000, session="s").messages
+    assert done.newly < 10 < len(done.plan.dropped)
+    gone = [said[at]["content"] for at in done.plan.dropped]
+    assert FACT in gone
+    assert all(any(words in each.text.content for each in memory.list(limit=1000)) for words in gone[:20])
 
 
 def test_what_was_left_out_comes_back_when_it_is_pinned(memory: Nagori) -> None:

@@ -104,6 +104,19 @@ ERRORS: dict[str, str] = {
     "{n} tokens beside the messages leave nothing of {budget}": (
         "メッセージ以外の {n} トークンだけで上限 {budget} に達します"
     ),
+    "nested too deeply": "入れ子が深すぎます",
+    "line {n} is nested too deeply": "{n} 行目は入れ子が深すぎます",
+    "line {n} is not UTF-8": "{n} 行目は UTF-8 ではありません",
+    "{value!r} is not a function": "{value!r} は関数ではありません",
+    "{value!r} is not a whole number": "{value!r} は整数ではありません",
+    "{value!r} is not of the kind of {usual!r}": "{value!r} は {usual!r} と同じ種類の値ではありません",
+    "{value!r} is not a list of places": "{value!r} はメッセージの位置の並びではありません",
+    "{type} is not a list of messages": "{type} はメッセージの並びではありません",
+    "{value!r} has characters that cannot be written": "{value!r} に書き表せない文字が含まれています",
+    "{type} is not what prune gave": "{type} は prune が返したものではありません",
+    "{value} is still to come; --as-of is a time in the past": (
+        "{value} は未来です。--as-of には過去の日時を指定してください"
+    ),
     "line {n} is not a JSON object": "{n} 行目は JSON のオブジェクトではありません",
     "not a conversation in this format: {reason}": "この形式の会話ではありません: {reason}",
     "contains control characters": "制御文字が含まれています",

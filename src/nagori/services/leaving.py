@@ -21,6 +21,7 @@ from nagori.core.chatter import is_chatter
 from nagori.core.fold import Event
 from nagori.core.model import Memory, Scope, Trust, Turn
 from nagori.core.privacy import without_memories
+from nagori.core.text import clean
 from nagori.core.values import fields_of
 from nagori.core.window.messages import ASSISTANT, TOOL, USER, Message
 from nagori.errors import StoreError
@@ -79,13 +80,14 @@ def _catch_up_on_vectors(parts: Parts, scope: Scope, most: int) -> None:
 
 def _heard(parts: Parts, scope: Scope, session: str, at: int, message: Message) -> Event:
     text = scrubbed(parts, without_memories(message.text[:LONGEST]))
-    name = sha256("\x1f".join((session, str(at), message.role, text)).encode()).hexdigest()[:20]
+    role = clean(message.role)
+    name = sha256("\x1f".join((session, str(at), role, text)).encode()).hexdigest()[:20]
     data = {
         "host": HOST,
         "session": session,
-        "role": message.role,
+        "role": role,
         "text": text,
-        "speaker": message.speaker[:LONGEST_NAME] if message.speaker else None,
+        "speaker": clean(message.speaker)[:LONGEST_NAME] if message.speaker else None,
         "project": scope.project,
         "agent": scope.agent,
         "agent_role": scope.role,

@@ -6,10 +6,11 @@ their words (`gaps`), and the caller's own objects are put together again. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import ceil
 from typing import Any
+from zlib import crc32
 
 from nagori.core.model import Memory, Scope
 from nagori.core.values import Value, fresh, replace
@@ -23,6 +24,7 @@ from nagori.services.gaps import Words, prices, view
 from nagori.services.leaving import leave
 
 MOST_WORDS = 500  # gaps whose words are carried along
+LONGEST_SESSION = 4096  # characters, as in every source of a memory
 AGAIN = 6  # times that a plan is made anew because the provider counts more
 
 
@@ -38,6 +40,46 @@ class Pruning(Value):
     remember: bool = True
     provider: Callable[[list[Any]], int] | None = None  # counts whole messages as the provider does
 
+    def __post_init__(self) -> None:
+        for name in ("count", "provider"):
+            value = getattr(self, name)
+            if not (callable(value) or (name == "provider" and value is None)):
+                raise InvalidInput(name, "{value!r} is not a function", value=value)
+        if not _is_whole(self.beside):
+            raise InvalidInput("beside", "{value!r} is not a whole number", value=self.beside)
+        if self.beside < 0:
+            raise InvalidInput("beside", "{n} is not at least 0", n=self.beside)
+        _check_session(self.session)
+
+
+def places(pins: object) -> frozenset[int]:
+    """Places of messages, as a caller gives them."""
+    if isinstance(pins, Iterable):
+        found = list(pins)
+        if all(map(_is_whole, found)):
+            return frozenset(found)
+    raise InvalidInput("pins", "{value!r} is not a list of places", value=pins)
+
+
+def listed(messages: object) -> list[Any]:
+    """The messages that a caller gives, in a list of our own."""
+    if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
+        return list(messages)
+    raise InvalidInput("messages", "{type} is not a list of messages", type=type(messages).__name__)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_session(session: object) -> None:
+    if session is None:
+        return
+    if not isinstance(session, str) or len(session) > LONGEST_SESSION:
+        raise InvalidInput("session", "not a text of at most 4096 characters")
+    if any("\ud800" <= sign <= "\udfff" for sign in session):
+        raise InvalidInput("session", "{value!r} has characters that cannot be written", value=session)
+
 
 class Pruned(Value):
     """What to send, and what was done. Give it back as `before` next time: then only what is new is read,
@@ -50,7 +92,9 @@ class Pruned(Value):
     remembered: int  # memories made of them
     session: str
     originals: list[Any] = fresh(list)
+    marks: list[int] = fresh(list)  # what the originals were like when they were read
     read: list[Message] = fresh(list)
+    earlier: Plan = NOTHING  # the plan that this one went on from
     words: dict[str, str] = fresh(dict)  # of gaps, by what is in them
     unkept: frozenset[int] = frozenset()  # left out but not yet written down: the journal could not be
 
@@ -85,7 +129,9 @@ def prune(
     parts: Parts, scope: Scope, messages: Sequence[Any], asked: Pruning, before: Pruned | None = None
 ) -> Pruned:
     """The conversation within its budget. What leaves it is remembered before it is left out."""
-    work = _Work(parts, scope, list(messages), asked, before)
+    if not isinstance(before, Pruned | None):
+        raise InvalidInput("before", "{type} is not what prune gave", type=type(before).__name__)
+    work = _Work(parts, scope, listed(messages), asked, before)
     done = work.done()
     _tell(parts, done, work.rules)
     return done
@@ -107,11 +153,15 @@ class _Work:
         self.rules = _rules(asked)
         self.form = format_of(originals, asked.format)
         self.told = dict(before.words) if before else {}
-        if before and not _goes_on(before, originals, asked.pins):
-            before = None
-        self.old = before.plan if before else NOTHING
-        self.read = _read(self.form, originals, asked, before.read if before else [])
+        self.marks = list(map(_mark, originals))
+        if before and before.originals != originals[: before.plan.count]:
+            before = None  # another conversation, or another past
+        same = _unchanged(before.marks, self.marks) if before else 0
+        self.read = _read(self.form, originals, asked, before.read[:same] if before else [])
         self.session = asked.session or (before.session if before else _session(self.read))
+        self.old = _latest(before, same, asked.pins) if before else NOTHING
+        self.left = before.plan.dropped if before else frozenset[int]()
+        self.kept_before = _kept(before, self.marks, self.session) if before else frozenset[int]()
         self.kept = 0
         self.unkept = before.unkept if before else frozenset[int]()
 
@@ -141,11 +191,13 @@ class _Work:
             messages=list(sent),
             band=band,
             plan=plan,
-            newly=len(plan.dropped - self.old.dropped),
+            newly=len(plan.dropped - self.left),
             remembered=self.kept,
             session=self.session,
             originals=self.originals,
+            marks=self.marks,
             read=self.read,
+            earlier=self.old,
             words=dict([*(self.told | words.used).items()][-MOST_WORDS:]),
             unkept=self.unkept,
         )
@@ -153,7 +205,7 @@ class _Work:
     def _keep(self, plan: Plan) -> None:
         """Before anything else is done with them, the messages that leave, whole or in part, are kept. A
         journal that cannot be written stops no conversation: they are kept the next time."""
-        leaving = ({*plan.dropped, *plan.cut} - self.old.dropped - self.old.cut.keys()) | self.unkept
+        leaving = ({*plan.dropped, *plan.cut} - self.kept_before) | self.unkept
         ours = set(self.told.values())  # a host may hand our own words back to us: they tell nothing new
         messages = {at: self.read[at] for at in leaving if self.read[at].text not in ours}
         if not messages or not self.asked.remember:
@@ -166,9 +218,31 @@ class _Work:
             self.parts.tell("window.not_kept", reason=str(trouble), messages=len(messages))
 
 
-def _goes_on(before: Pruned, originals: Sequence[Any], pins: frozenset[int]) -> bool:
-    """Whether the messages begin with those of last time, and none of them is wanted back."""
-    return before.originals == originals[: before.plan.count] and not pins & before.plan.dropped
+def _mark(original: Any) -> int:
+    """What a message is like now. Who streams an answer fills in a message that was read already, and an
+    object that is compared with itself has never changed."""
+    try:
+        return crc32(repr(original).encode("utf-8", "replace"))
+    except RecursionError as fault:
+        raise InvalidInput("messages", "nested too deeply") from fault
+
+
+def _unchanged(before: Sequence[int], now: Sequence[int]) -> int:
+    """How many messages from the beginning are as they were."""
+    pairs = zip(before, now, strict=False)
+    return next((at for at, (old, new) in enumerate(pairs) if old != new), len(before))
+
+
+def _latest(before: Pruned, same: int, pins: frozenset[int]) -> Plan:
+    """The last plan of messages that are all as they were, and of which none is wanted back."""
+    plans = (before.plan, before.earlier)
+    return next((plan for plan in plans if plan.count <= same and not pins & plan.dropped), NOTHING)
+
+
+def _kept(before: Pruned, marks: Sequence[int], session: str) -> frozenset[int]:
+    """Messages that were written down when they left, and say the same still."""
+    left = {*before.plan.dropped, *before.plan.cut} if session == before.session else ()
+    return frozenset(at for at in left if before.marks[at] == marks[at])
 
 
 def _rules(asked: Pruning) -> Window:

@@ -66,12 +66,31 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+_USUAL = Window()
+
+
+def _check_types(changes: Mapping[str, Any]) -> None:
+    """Refuse what a caller wrote as something else than it is: a text for a number."""
+    for name, value in changes.items():
+        usual = getattr(_USUAL, name)
+        if isinstance(usual, tuple):
+            fits = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
+        elif isinstance(usual, str):
+            fits = isinstance(value, str)
+        else:
+            wanted = int | float if isinstance(usual, float) else int
+            fits = isinstance(value, wanted) and not isinstance(value, bool)
+        if not fits:
+            raise InvalidInput(name, "{value!r} is not of the kind of {usual!r}", value=value, usual=usual)
+
+
 def settled(rules: Window, changes: Mapping[str, Any]) -> Window:
     """`rules` with a caller's changes: a preset first, then what is said by itself."""
     if not changes:
         return rules
     preset = PRESETS.get(str(changes.get("preset")), {})
     chosen = {key.removeprefix("window."): value for key, value in preset.items()}
+    _check_types(changes)
     made = replace(rules, **chosen | dict(changes))
     wrong = [*faults(made, "window"), *made.faults()]
     if wrong:

@@ -33,7 +33,7 @@ def chart(
     past: Annotated[
         int | None, typer.Option(min=0, max=36500, help="With --levels: so many days back; default: all.")
     ] = None,
-    svg: Annotated[Path | None, typer.Option(help="Write a picture to this file instead.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write a picture to this file.")] = None,
     as_json: Json = False,
 ) -> None:
     """Draw how memories faded since they were born, where recalls lifted them, and what is to come."""
@@ -52,13 +52,13 @@ def _levels(
     names = {place: session.voice(f"level{n}") for n, place in enumerate(PLACES, 1) if place != FORGOTTEN}
     names[FORGOTTEN] = session.voice("chart_forgotten")
     words = Words(names, session.voice("chart_today"), session.voice("chart_forecast"))
+    if svg is not None:
+        _write(session, svg, levels_svg(told, session.voice("chart_levels"), words), as_json)
     if as_json:
         print_json({"days": rows_json(told)})
-    elif svg is not None:
-        _write(session, svg, levels_svg(told, session.voice("chart_levels"), words))
-    elif not any(any(one.counts.values()) for one in told):
+    elif svg is None and not any(any(one.counts.values()) for one in told):
         session.say("empty")
-    else:
+    elif svg is None:
         for line in levels_text(told, words, min(session.out.width, WIDEST)):
             session.out.print(line)
 
@@ -75,9 +75,6 @@ def _curves(
         start = min((each.created for each in chosen), default=now)
         whole = max((now - start) / DAY, 0.0) + max(days, 1)
         series = [_series(memory, each.id, start, whole) for each in chosen]
-    if as_json:
-        print_json({"start": start.isoformat(), "series": [_json(one) for one in series]})
-        return
     axes = Axes(
         days=whole,
         levels=session.config.levels,
@@ -85,17 +82,20 @@ def _curves(
         unit=session.voice("chart_unit"),
         recalled=session.voice("chart_recalled"),
     )
-    if svg is not None:
-        _write(session, svg, svg_chart(series, session.voice("chart_title"), axes))
-    else:
+    if svg is not None and series:
+        _write(session, svg, svg_chart(series, session.voice("chart_title"), axes), as_json)
+    if as_json:
+        print_json({"start": start.isoformat(), "series": [_json(one) for one in series]})
+    elif svg is None:
         for line in terminal_chart(series, min(session.out.width, WIDEST), 16, axes):
             session.out.print(line)
 
 
-def _write(session: Session, path: Path, picture: str) -> None:
+def _write(session: Session, path: Path, picture: str, silently: bool) -> None:
     with written(path) as write:
         write(picture)
-    session.say("chart_written", path=path)
+    if not silently:
+        session.say("chart_written", path=path)
 
 
 def _series(memory: Nagori, id: str, start: datetime, days: float) -> Series:

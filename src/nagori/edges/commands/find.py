@@ -12,7 +12,8 @@ from nagori.core import decay
 from nagori.core.model import Filter, Kind, Level, Memory
 from nagori.core.record import to_record
 from nagori.edges import render
-from nagori.edges.session import Id, Json, Session, moment, print_json
+from nagori.edges.session import AHEAD, Id, Json, Session, moment, print_json
+from nagori.errors import InvalidInput
 
 
 def recall(
@@ -85,6 +86,7 @@ def list_(
     )
     with session.memory() as memory:
         then = moment(as_of, "as-of")
+        _refuse_future(then, memory.parts.clock.now())
         found = memory.as_of(then, filter)[:limit] if then else memory.list(filter, limit=limit)
         zone = memory.parts.clock.zone
         lines = [(m, _strength(memory, m, then), None) for m in found]
@@ -94,6 +96,16 @@ def list_(
         session.say("nothing_then" if then else "empty")
     else:
         session.out.print(render.memory_table(lines, session.voice, zone))
+
+
+def _refuse_future(then: datetime | None, now: datetime) -> None:
+    """The journal cannot tell what will be; what is now, told as what will be, would be wrong."""
+    if then is not None and then > now + AHEAD:
+        raise InvalidInput(
+            "as-of",
+            "{value} is still to come; --as-of is a time in the past",
+            value=then.isoformat(timespec="minutes"),
+        )
 
 
 def why(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
 from nagori.core.model import Category, Emotion, Kind, Privacy, Source, Valence
 from nagori.core.record import to_record
-from nagori.edges.session import Json, Session, making_room, moment, print_json, spoken
+from nagori.edges.session import AHEAD, Json, Session, making_room, moment, print_json, spoken
 from nagori.errors import InvalidInput
 from nagori.services.remember import TOLD
-
-AHEAD = timedelta(minutes=5)  # as far as clocks may differ
 
 
 def remember(

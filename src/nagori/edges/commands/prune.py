@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from codecs import BOM_UTF8
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from nagori.core.window import PRESETS, STRATEGIES
-from nagori.edges.session import Json, Session, lines, print_json, written
+from nagori.edges.session import Json, Session, json_text, print_json, written
 from nagori.errors import InvalidInput
 
 Preset = StrEnum("Preset", [(name, name) for name in PRESETS])  # type: ignore[misc]
@@ -39,22 +41,35 @@ def prune(
     given = {"budget": budget, "preset": preset, "strategy": strategy, "model": model}
     asked: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     asked |= {"format": format, "beside": beside, "session": session, "remember": remember}
-    with lines(file) as read:
-        messages = [_message(line, number) for number, line in enumerate(read, 1) if line.strip()]
+    messages = [_message(line, number) for number, line in enumerate(_lines(file), 1) if line.strip()]
     with here.memory() as memory:
         done = memory.prune(messages, **asked)
+    if output or not as_json:
+        with written(output) as write:
+            for message in done.messages:
+                write(json_text(message) + "\n")
     if as_json:
         print_json({"messages": done.messages, "report": done.report})
         return
-    with written(output) as write:
-        for message in done.messages:
-            write(json.dumps(message, ensure_ascii=False) + "\n")
     here.err.print(here.voice("pruned", **done.report), highlight=False, markup=False)
 
 
-def _message(line: str, number: int) -> Any:
+def _lines(path: Path) -> list[bytes]:
+    """Lines as they are: a sign that cannot be read must not become another one."""
     try:
-        message = json.loads(line)
+        whole = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    except OSError as fault:
+        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+    return whole.removeprefix(BOM_UTF8).split(b"\n")
+
+
+def _message(line: bytes, number: int) -> Any:
+    try:
+        message = json.loads(line.decode())
+    except UnicodeDecodeError:
+        raise InvalidInput("messages", "line {n} is not UTF-8", n=number) from None
+    except RecursionError:
+        raise InvalidInput("messages", "line {n} is nested too deeply", n=number) from None
     except ValueError:
         message = None
     if not isinstance(message, dict):

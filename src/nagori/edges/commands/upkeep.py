@@ -80,7 +80,7 @@ def reembed(
             if as_json:
                 print_json({name: getattr(change, name) for name in fields_of(change)})
             else:
-                session.say("dry")
+                session.say("reembed_nothing" if change.done else "dry")
             return
         with progress(session) as bar:
             done = memory.reembed(bar)
