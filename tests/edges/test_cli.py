@@ -1,6 +1,7 @@
 """The command line: verbs, exit codes, languages, JSON."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -347,3 +348,24 @@ def test_a_time_that_is_empty_is_none(run: Run, typed: tuple[str, ...]) -> None:
     answer = run(*typed, "")
     assert answer.code == 2
     assert "'' is not an ISO 8601 time" in answer.err
+
+
+def test_what_is_no_file_is_written_to_and_stays_what_it_is(run: Run, tmp_path: Path) -> None:
+    """As root, a file put in the place of /dev/null breaks a machine."""
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text('{"role": "user", "content": "tea?"}\n', encoding="utf-8")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert run("prune", talk, "-o", pipe).code == 0
+        assert b"tea" in os.read(reader, 65536)
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    target.write_text("")
+    link.symlink_to(target)
+    assert run("prune", talk, "-o", link).code == 0
+    assert link.is_symlink()
+    assert "tea" in target.read_text(encoding="utf-8")

@@ -230,3 +230,15 @@ def test_neighbours_in_a_talk_need_no_tie(memory: Nagori) -> None:
     said = ("The greenhouse roof leaks.", "As I mentioned, the greenhouse roof leaks by the door.")
     _, new = memory.form(talk(*said, session="one"))
     assert memory.why(new.id).relations == []
+
+
+@pytest.mark.parametrize("times", [2, 400, 2000])
+def test_a_turn_that_says_the_same_again_and_again_is_kept(memory: Nagori, times: int) -> None:
+    said = talk("The lamp of the harbour is green. " * times)
+    memory.form(said)
+    kept = everything(memory)
+    assert kept
+    assert all("harbour" in each for each in kept)
+    memory.form(said)
+    assert everything(memory) == kept
+    assert memory.verify().sound

@@ -146,8 +146,13 @@ def written(path: Path | None) -> Iterator[Callable[[str], object]]:
         return
     from nagori.paths import open_private
 
+    path = path.resolve()  # what a link names is written, not the link
     unfinished = path.with_name(path.name + ".part")
     try:
+        if path.exists() and not path.is_file():  # a pipe or /dev/null is written to, and stays what it is
+            with path.open("w", encoding="utf-8", newline="\n") as device:
+                yield device.write
+            return
         descriptor = open_private(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             yield file.write

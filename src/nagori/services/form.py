@@ -75,6 +75,7 @@ def _formed(parts: Parts, scope: Scope, turn: Turn) -> Iterator[_Formed]:
 
 
 def _keep(parts: Parts, scope: Scope, bundle: Sequence[_Formed]) -> list[Memory]:
+    bundle = list({each.memory.id: each for each in bundle}.values())  # a turn may say the same twice
     memories = [each.memory for each in bundle]
     vectors = embed(parts, scope, memories)
     echoes = _echoes(parts, scope, memories, vectors)
