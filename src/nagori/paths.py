@@ -51,6 +51,15 @@ def open_private(path: Path, flags: int) -> int:
     return os.open(path, flags, PRIVATE_FILE)
 
 
+def write_private(path: Path, content: bytes) -> None:
+    """A file that is its owner's alone and appears whole or not at all. Two who write at once leave the one
+    or the other."""
+    unfinished = path.with_suffix(f".{os.getpid()}.new")
+    with os.fdopen(open_private(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        file.write(content)
+    unfinished.replace(path)
+
+
 def _place(env: Mapping[str, str], platform: str, variable: str, default: str) -> Path:
     if platform == "win32":
         local = env.get("LOCALAPPDATA")

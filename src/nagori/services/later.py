@@ -7,7 +7,6 @@ batch that never ends, costs money and time; what was asked about still waits in
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,7 +17,7 @@ from nagori.core.model import Memory
 from nagori.core.values import Value, fresh
 from nagori.errors import ModelError
 from nagori.parts import Parts
-from nagori.paths import open_private, private_dir
+from nagori.paths import private_dir, write_private
 from nagori.protocols import Deferring
 from nagori.services.ask import answer_of, cost_of, dearest, now, price_for, tokens_of
 from nagori.spend import Asked
@@ -175,11 +174,7 @@ class Later:
     def _save(self, sent: list[Sent]) -> None:
         self._sent = sent
         told = [[s.batch, s.at.isoformat(), s.hold, s.questions] for s in sent]
-        fresh_file = self._path.with_suffix(".new")
-        descriptor = open_private(fresh_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(told, file)
-        fresh_file.replace(self._path)
+        write_private(self._path, json.dumps(told).encode())
 
 
 def _returned(

@@ -17,6 +17,7 @@ from nagori.core.model import Memory, Relation, RelationType, Scope
 from nagori.core.values import batched
 from nagori.errors import ModelError
 from nagori.parts import Parts
+from nagori.paths import write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,5 +119,4 @@ def _load(parts: Parts, space: Space) -> Cursor:
 
 def _save(parts: Parts, space: Space, end: Cursor) -> None:
     path = parts.journal.folder(space) / FILE
-    path.write_text(json.dumps([end.segment, end.offset, end.seq]), encoding="utf-8")
-    path.chmod(0o600)
+    write_private(path, json.dumps([end.segment, end.offset, end.seq]).encode())

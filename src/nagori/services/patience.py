@@ -6,7 +6,6 @@ Derived, like all but the journal: without it a memory waits a little longer.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
@@ -15,7 +14,7 @@ from pathlib import Path
 from nagori.core.bookkeeping import Space
 from nagori.core.values import Value, fresh
 from nagori.parts import Parts
-from nagori.paths import open_private, private_dir
+from nagori.paths import private_dir, write_private
 
 FILE = "model.json"
 MOST = 50_000  # memories remembered as waiting
@@ -90,8 +89,4 @@ class Patience(Value, frozen=False):
         while len(self.failed) > MOST:
             del self.failed[next(iter(self.failed))]
         said = {"failed": self.failed, "trouble": self.trouble, "since": self.since, "most": self.most}
-        fresh_file = self.path.with_suffix(".new")
-        descriptor = open_private(fresh_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(said, file, ensure_ascii=False)
-        fresh_file.replace(self.path)
+        write_private(self.path, json.dumps(said).encode())

@@ -6,7 +6,6 @@ Only a help: a file that is lost or damaged means that something is shown again.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,7 +13,7 @@ from pathlib import Path
 from zlib import crc32
 
 from nagori.core.values import Value, fresh
-from nagori.paths import open_private, private_dir
+from nagori.paths import private_dir, write_private
 
 KEPT_SECONDS = 30 * 86_400
 MOST_SHOWN = 2_000
@@ -58,13 +57,7 @@ class Notes(Value, frozen=False):
             return
         private_dir(self.path.parent)
         said = json.dumps({"session": session, "shown": self.shown, "told": self.told})
-        fresh_file = self.path.with_suffix(f".{os.getpid()}.new")
-        descriptor = open_private(fresh_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        try:
-            os.write(descriptor, said.encode())
-        finally:
-            os.close(descriptor)
-        fresh_file.replace(self.path)
+        write_private(self.path, said.encode())
 
 
 def sweep(folder: Path) -> None:

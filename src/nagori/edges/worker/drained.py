@@ -7,13 +7,12 @@ which gives every turn the same number and the same id, so nothing is kept twice
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from zlib import crc32
 
 from nagori.core.bookkeeping import START, Cursor
 from nagori.core.values import Value, fresh
-from nagori.paths import open_private
+from nagori.paths import write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,10 +74,4 @@ class Drained(Value, frozen=False):
                 for name, talk in self.talks.items()
             },
         }
-        fresh_file = self.path.with_suffix(".new")
-        descriptor = open_private(fresh_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        try:
-            os.write(descriptor, json.dumps(said).encode())
-        finally:
-            os.close(descriptor)
-        fresh_file.replace(self.path)
+        write_private(self.path, json.dumps(said).encode())
