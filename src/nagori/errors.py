@@ -108,7 +108,7 @@ class ModelError(NagoriError):
     """A language model or an embedding server did not answer.
 
     `passing` says whether asking again later may help; `wait` is how long the server asked us to wait;
-    `unasked`: nobody can have been paid for it, because the question never arrived or was turned away.
+    `unasked`: the question never arrived.
     """
 
     exit_code = 8
@@ -126,6 +126,11 @@ class ModelError(NagoriError):
         self.passing = passing
         self.wait = wait
         self.unasked = unasked
+
+    @property
+    def turned_away(self) -> bool:
+        """Whether nobody can have been paid: the question never arrived, or a status refused it."""
+        return self.unasked or not self.passing or "status" in self.values
 
 
 class Unusable(ModelError):

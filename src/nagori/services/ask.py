@@ -149,8 +149,7 @@ def _failed(parts: Parts, stage: str, trouble: ModelError, price: Price, asked: 
         read, written = trouble.input_tokens or asked, trouble.output_tokens
         spent = cost_of(price, read, written)
     else:
-        turned_away = trouble.unasked or not trouble.passing or "status" in trouble.values
-        spent = 0.0 if turned_away else most
+        spent = 0.0 if trouble.turned_away else most
     model = parts.config.llm.model
     return Asked(now(parts), stage, model, spent, read, written, fault=trouble.template)
 

@@ -75,8 +75,7 @@ def _paid(
     try:
         answer = ask()
     except ModelError as fault:
-        turned_away = fault.unasked or not fault.passing or "status" in fault.values
-        spent = 0.0 if turned_away else price.of(Tokens(tokens, 0))
+        spent = 0.0 if fault.turned_away else price.of(Tokens(tokens, 0))
         book.settle(now, hold, Asked(now, EMBEDDING, model, spent, fault=fault.template))
         raise
     usage = answer.get("usage")
