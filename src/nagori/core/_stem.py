@@ -6,7 +6,8 @@ While its steps run, a `y` that sounds as a consonant is written `Y`.
 
 import re
 from functools import lru_cache
-from unicodedata import normalize
+
+from nagori.core._clean import normal_form
 
 LONGEST = 64  # characters: a longer run is no word, and must not fill the caches
 
@@ -75,7 +76,7 @@ def _words(run: str) -> tuple[tuple[str, str], ...]:
 def _bare(run: str) -> str:
     """Accents off (café is typed cafe), thousands joined, names with signs spelled out."""
     if not run.isascii():
-        flat = normalize("NFD", run.replace("’", "'"))
+        flat = normal_form("NFD", run.replace("’", "'"))
         run = "".join(char for char in flat if char.isalnum() or char in "_-.',+#")
     if run.endswith(("+", "#")):
         run = _NAMES.get(run.casefold(), run.rstrip("+#"))

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from unicodedata import normalize
 
+from nagori.core._clean import normal_form
 from nagori.core._stem import STOP_WORDS, stem
 from nagori.core.text import tokens
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FAMILIAR = (
     0.4  # share of a Latin text's words that its source or grammar must have; other languages have less
 )
+MOST_PARTS = 200  # numbers and names that stand in the source only as parts of others
 KANA, MAINLY = 0.05, 0.25  # share of kana from which a text is partly, and mainly, Japanese
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -38,7 +39,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f][A-Za-z\u00c0-\u024f0-9_'’.-]*[A-Za-z\u00c0-\u024f0-9]|[A-Za-z]")
-_OPENING = re.compile(r"(?:^|[.!?。！？:：\n])[\s\"'“‘「(*-]*$")
+_OPENING, _STOPS = frozenset("\"'“‘「(*-"), frozenset(".!?。！？:：\n")
 _KATAKANA = re.compile("[ァ-ヴ][ァ-ヴー]{2,}")
 _CALLED = re.compile("([一-龠々]{1,4})(?:さん|くん|君|ちゃん|様|氏|先生)")
 _KANA_CHARACTER = re.compile("[ぁ-んァ-ヴ]")
@@ -118,7 +119,7 @@ def belongs(words: str, place: int, texts: Sequence[frozenset[str]]) -> bool:
 
 def strays(text: str, source: str) -> str | None:
     """Why `text` cannot stand for `source`: empty, refuses, longer, language or invents; else None."""
-    said, known = normalize("NFKC", text).strip(), normalize("NFKC", source)
+    said, known = normal_form("NFKC", text).strip(), normal_form("NFKC", source)
     if not said:
         return "empty"
     if _REFUSING.search(said) and not _REFUSING.search(known):
@@ -146,12 +147,16 @@ def _is_familiar(text: str, words: set[str]) -> bool:
 
 
 def _invented(text: str, source: str, words: set[str]) -> bool:
-    return (
-        any(number not in source for number in _NUMBER.findall(text))
-        or any(name not in source for name in _KATAKANA.findall(text))
-        or any(name not in source for name in _CALLED.findall(text))
-        or any(_is_stranger(found, text, words) for found in _LATIN.finditer(text))
+    return any(_adds(kind, text, source) for kind in (_NUMBER, _KATAKANA, _CALLED)) or any(
+        _is_stranger(found, text, words) for found in _LATIN.finditer(text)
     )
+
+
+def _adds(kind: re.Pattern[str], text: str, source: str) -> bool:
+    """Whether `text` has a number or a name that `source` has not. One that the source has only inside a
+    longer one takes a search of the whole source, so there may be at most `MOST_PARTS` of them."""
+    parts = set(kind.findall(text)).difference(kind.findall(source))
+    return len(parts) > MOST_PARTS or any(part not in source for part in parts)
 
 
 def _is_stranger(found: re.Match[str], text: str, words: set[str]) -> bool:
@@ -163,5 +168,14 @@ def _is_stranger(found: re.Match[str], text: str, words: set[str]) -> bool:
         return False
     if stem(plain) in words or plain in STOP_WORDS:
         return False
-    opens = _OPENING.search(text[: found.start()]) is not None and word[1:].islower()
+    opens = word[1:].islower() and _opens(text, found.start())
     return not (opens and (plain in _ROLES or (len(plain) > 5 and plain.endswith(("ed", "ing")))))
+
+
+def _opens(text: str, at: int) -> bool:
+    """Whether a sentence begins at a place: only blanks and opening marks after a stop or the beginning."""
+    while at and text[at - 1] not in _STOPS:
+        at -= 1
+        if not (text[at].isspace() or text[at] in _OPENING):
+            return False
+    return True

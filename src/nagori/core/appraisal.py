@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 from math import sqrt, tanh
-from unicodedata import normalize
 
+from nagori.core._clean import normal_form
 from nagori.core.lexicon import JAPANESE, LETTERS, Hit, english, japanese, signs
 from nagori.core.lexicon.axes import Anchor, Axes, Leaning, anchors, axes_from, lean
 from nagori.core.lexicon.topics import count, kind_of
@@ -35,7 +35,7 @@ QUESTION = 0.6  # what is asked is felt less than what is said
 TAG_FLOOR, MOST_TAGS = 0.25, 4
 
 _SENTENCE_END = re.compile(r"(?<=[。！？!?\n])(?![。！？!?」』)）])|(?<=[.…])\s+")
-_ASKS = re.compile(r"[?？]\s*[」』)）\"”]*\s*$|(?:ですか|ますか|でしょうか|ませんか|ましたか)[。\s]*$")
+_ASKS = re.compile(r"[?？]\s*+[」』)）\"”]*+\s*$|(?:ですか|ますか|でしょうか|ませんか|ましたか)[。\s]*$")
 _STRETCHED_KANA = re.compile("(?<=[ぁ-ん])[ー〜～]+(?=[ぁ-ん])")
 _STRETCHED_LETTER = re.compile(r"([A-Za-z])\1{2,}")
 _SHOUTED = re.compile(r"\b[A-Z]{2,}\b[^a-z]{1,3}\b[A-Z]{3,}\b")  # one word in capitals is an abbreviation
@@ -89,7 +89,7 @@ def appraise(text: str, *, speaker_role: str = "user", leaning: Leaning | None =
 def _read(text: str) -> _Reading:
     pattern, faces = signs()
     shown = [faces[found[0]] for found in pattern.finditer(text)]
-    plain = normalize("NFKC", pattern.sub(" ", text) if shown else text).replace("’", "'")
+    plain = normal_form("NFKC", pattern.sub(" ", text) if shown else text).replace("’", "'")
     spoken, stretched = _unstretched(plain)
     hits = [Hit(feeling, feeling.valence, 0, 0) for feeling in shown]
     for sentence in _SENTENCE_END.split(spoken):

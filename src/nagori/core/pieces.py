@@ -35,18 +35,19 @@ def pieces(text: str, size: int = SIZE) -> list[str]:
 
 def _parts(text: str, size: int) -> Iterator[str]:
     for paragraph in re.split(r"(?<=\n)", text):
-        while len(paragraph) > size:
-            cut = _last_end(paragraph, size)
-            yield paragraph[:cut]
-            paragraph = paragraph[cut:]
-        yield paragraph
+        at = 0
+        while len(paragraph) - at > size:
+            cut = at + _last_end(paragraph[at : at + size])
+            yield paragraph[at:cut]
+            at = cut
+        yield paragraph[at:]
 
 
-def _last_end(paragraph: str, size: int) -> int:
+def _last_end(room: str) -> int:
     """Where to cut: the last sentence end, or else the last space, in the second half of the room."""
-    window = paragraph[size // 2 : size]
+    window = room[len(room) // 2 :]
     for end in (r"[。！？]|[.!?]\s", r"[、,;；\s]"):
         found = list(re.finditer(end, window))
         if found:
-            return size // 2 + found[-1].end()
-    return size
+            return len(room) // 2 + found[-1].end()
+    return len(room)

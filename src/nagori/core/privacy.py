@@ -323,7 +323,8 @@ def _harmless() -> re.Pattern[str]:
         r"|[0-9][0-9.,]*-?(?i:[kxsh%]|[kmg]b|ms"
         r"|(?:char|character|digit|token|byte|bit|sec|second|min|minute|hour|day|week|month|year|time)s?)"
         r"|(?i:sha-?[0-9]+|md5|base64|utf-?8|oauth2?|bcrypt|argon2\w*|pbkdf2|ed25519|rsa|aes|1password|bearer|jwt)"
-        r"(?:[-_ .].*)?|(?:[a-z0-9]+_)*(?:password|passwd|pwd|secret|token|key)(?:_[a-z0-9]+)*"
+        r"(?:[-_ .].*)?"  # and names with underscores; known to be one before the word is looked for
+        r"|(?=[a-z0-9]+(?:_[a-z0-9]+)*+\Z)(?:[a-z0-9]+_)*(?:password|passwd|pwd|secret|token|key)(?:_[a-z0-9]+)*"
     )
 
 

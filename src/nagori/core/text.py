@@ -11,10 +11,10 @@ Tokens hold letters, marks, digits and `_` only, so that FTS5_TOKENIZE never cut
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from unicodedata import category, normalize
+from unicodedata import category
 
 from nagori.core._clean import _PICTURE as _PICTURE
-from nagori.core._clean import _TONE
+from nagori.core._clean import _TONE, normal_form
 from nagori.core._clean import clean as clean
 from nagori.core._stem import LONGEST, STOP_WORDS, weight_of, words
 
@@ -53,7 +53,7 @@ _QUESTION = (
 
 def normalise(text: str) -> str:
     """One spelling for what readers take as the same: width, case, kana script, long marks, whitespace."""
-    folded = normalize("NFKC", normalize("NFKC", text).casefold())
+    folded = normal_form("NFKC", normal_form("NFKC", text).casefold())
     return " ".join(_long_marks(folded).translate(_FOLD).split())
 
 
@@ -96,7 +96,7 @@ _RANGES = {  # the first that fits; small letters belong to two scripts
 _MARK_BOUNDS = "\u0483\u0487\u0591\u05bd\u0610\u061a\u064b\u065f\u0670\u0670\u0900\u0963\u0971\u0dff"
 _RUN = re.compile(
     r"([a0][a0m]*(?:(?:[-.']|_+|(?<=0),(?=000(?!0)))[a0][a0m]*)*(?:\+\+|\#)?)"
-    r"|([Kk]+)|(T[Ttkw]*)|(H[Hhw]*)|(N+)|((?:[Oo][oMm]*)+)|(RR|[PSR][QS]*(?:Z[PSR][QS]*)*)"
+    r"|([Kk]+)|(T[Ttkw]*)|(H[Hhw]*)|(N+)|([Oo][OoMm]*)|(RR|[PSR][QS]*(?:Z[PSR][QS]*)*)"
 )
 
 
@@ -118,7 +118,7 @@ def _within(char: str, bounds: str) -> bool:
 
 def _runs(text: str) -> Iterator[tuple[int, str, str, str]]:
     """(script, run, honorific before, okurigana after): お茶 and 食べ are words across scripts."""
-    plain = _long_marks(text if text.isascii() else normalize("NFKC", text))
+    plain = _long_marks(normal_form("NFKC", text))
     for found in _RUN.finditer(plain.translate(_SCRIPTS)):
         script, start, end = found.lastindex or 0, *found.span()
         before = after = ""
@@ -222,17 +222,18 @@ def is_japanese(text: str) -> bool:
     """Do kana and kanji carry the text? One of them weighs as much as four Latin letters."""
     if text.isascii():
         return False
-    scripts = normalize("NFKC", text[:4000]).translate(_SCRIPTS)
+    scripts = normal_form("NFKC", text[:4000]).translate(_SCRIPTS)
     native = sum(map(scripts.count, "KkTH"))
     return native > 0 and native * 4 >= scripts.count("a") + scripts.count("0")
 
 
 @cache
 def _sentence_end() -> re.Pattern[str]:
-    close = "[」』）】)\\]\"'”’]*+"  # possessive: a closing bracket is not given back
+    # Possessive, and a run of stops is tried from its first one only: hostile text costs linear time.
+    close = "[」』）】)\\]\"'”’]*+"
     return re.compile(
         f"[。｡．！？]+{close}(?!(?<=[」』])[とっはがをのにも])"  # 「行く。」と言った is one sentence
-        rf"|(?P<dot>[.!?]+){close}(?=\s|$|[{_HIRA}{_KATA}{_HAN}])|\n+"
+        rf"|(?<![.!?])(?P<dot>[.!?]++){close}(?=\s|$|[{_HIRA}{_KATA}{_HAN}])|\n+"
     )
 
 
@@ -267,6 +268,7 @@ def _dot_inside(text: str, start: int, dot: int, end: int) -> bool:
 # ── the words that stand out ─────────────────────────────────────────────────────────────────────────
 
 _UNIT = "(?:[年日時分週]間?|[ヶか]月間?|[千万億]?円|[月秒千万億人回個本枚歳台件点度階匹杯冊泊名割倍%])"
+_COMPARED = 1000  # characters of a keyword in which others are looked for: a longer one is no word
 _DULL_LIST = """
     自分 場合 今回 以上 以下 一緒 本当 必要 可能 普通 全部 最近 質問 回答 確認 大丈夫 結局 一応 多分 絶対
     全然 実際 部分 状態 今日 昨日 明日 今朝 今夜 今年 去年 来年 今週 先週 来週 今月 先月 来月
@@ -282,13 +284,14 @@ def _candidate() -> re.Pattern[str]:
         f"|(?P<kana>[{_KATA}][{_KATA}ー]+(?:[・=][{_KATA}][{_KATA}ー]+)*)"
         f"|(?P<han>[{_HAN}]{{2,6}})"
         f"|(?P<one>[{_HAN}](?=[{_PARTICLES}もで]|\\W|$))"
-        f"|(?<![{_HAN}{_HIRA}])(?P<kana_only>[{_HIRA}][{_HIRA}ー]+?)(?=[{_PARTICLES}]|\\W|$)"
+        f"|(?<![{_HAN}{_HIRA}])(?:(?P<kana_only>[{_HIRA}][{_HIRA}ー]+?)(?=[{_PARTICLES}]|\\W|$)"
+        f"|[{_HIRA}][{_HIRA}ー]*+)"  # no word ends in this run: it is not tried again from its middle
     )
 
 
 def keywords(text: str, limit: int = 5) -> list[str]:
     """Readable words, most salient first: names, terms and amounts, then what is said often and early."""
-    plain = normalize("NFKC", text)
+    plain = normal_form("NFKC", text)
     rank: dict[str, list[int]] = {}
     shown: dict[str, str] = {}
     for found in _candidate().finditer(plain):
@@ -308,17 +311,17 @@ def _without_overlaps(keys: Iterable[str], limit: int) -> list[str]:
     for key in keys:
         if len(kept) >= limit:
             break
-        if not any(key in other or other in key for other in kept):
+        if not any(key in other[:_COMPARED] or other in key for other in kept):
             kept.append(key)
     return kept
 
 
 def _weighed(found: re.Match[str], plain: str) -> Iterator[tuple[str, int]]:
     """The words of one candidate with their weight: 2 stands out by form, 1 is ordinary, 0 a last resort."""
-    word = found[0]
-    if found.lastgroup != "ascii":
-        if word not in _DULL:
-            yield word, {"kana_only": 0, "one": 1}.get(found.lastgroup or "", 2)
+    word, group = found[0], found.lastgroup
+    if group != "ascii":
+        if group and word not in _DULL:
+            yield word, {"kana_only": 0, "one": 1}.get(group, 2)
         return
     word = re.sub("^[a-zA-Z]+://([^/]+).*", r"\1", word).rstrip("./:'’~+-") or word
     path = word.count("/") > 1 or (re.search(r"^/|\.[A-Za-z0-9]{1,5}$", word) and "/" in word)
@@ -331,7 +334,18 @@ def _weighed(found: re.Match[str], plain: str) -> Iterator[tuple[str, int]]:
 
 def asks(text: str) -> bool:
     """Whether a text ends in a question, in either language."""
-    end = re.sub(r"\s*\[[^\]]*\]\s*$", "", text).rstrip(" \n\t\"'」』）)")[-8:]
+    end = _without_note(text).rstrip(" \n\t\"'」』）)")[-8:]
     return end.endswith(("?", "？")) or bool(
         re.search(r"(?:ですか|ますか|ましたか|でしょうか|のか|かな|っけ)。?$", end)
     )
+
+
+def _without_note(text: str) -> str:
+    """Without a remark in brackets at the end. By hand, because a pattern would look for the end of every
+    bracket and every run of blanks anew."""
+    bare = text.rstrip()
+    if not bare.endswith("]"):
+        return text
+    before = bare.rfind("]", 0, -1)
+    start = bare.find("[", before + 1)
+    return text if start < 0 else bare[:start].rstrip()

@@ -135,7 +135,7 @@ def notes(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     paragraph: list[str] = []
     heading = ""
     for raw in chain(lines, [""]):
-        line = re.sub(r"<!--.*?-->", "", raw).rstrip()
+        line = _without_comments(raw).rstrip()
         bullet = re.match(r"\s*(?:[-*+]|\d+[.)])\s+(.+)", line)
         if bullet or not line or line.startswith("#"):
             if paragraph:
@@ -144,6 +144,15 @@ def notes(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
             heading = line.lstrip("#").strip() if line.startswith("#") else heading
         else:
             paragraph.append(line.strip())
+
+
+def _without_comments(line: str) -> str:
+    """Without `<!-- … -->`; one that is not closed on its line is text."""
+    out, at = [], 0
+    while (begin := line.find("<!--", at)) >= 0 and (end := line.find("-->", begin + 4)) >= 0:
+        out.append(line[at:begin])
+        at = end + 3
+    return "".join((*out, line[at:]))
 
 
 def _take_in(parts: Parts, scope: Scope, newcomers: list[Memory], report: Imported) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import accumulate, repeat
+from operator import mul
 
 from nagori.core.lexicon import Feeling, Hit, english_words, phrase_lengths
 
@@ -26,6 +28,7 @@ _DEGREE = dict.fromkeys(_STRONGER.split(), 1.3) | dict.fromkeys(_WEAKER.split(),
 _SUFFIXES = ("iness", "ness", "ies", "ied", "ier", "iest", "ily", "es", "s", "ed", "ing", "er", "est", "ly")
 _SCOPE = 4  # words: how far "not" reaches
 _CONTRAST = frozenset(("but", "however", "yet", "although", "though", "nevertheless", "except"))
+_TURNS = frozenset(("but", "however"))
 _CONDITION = frozenset(("if", "unless", "whether"))
 _BREAKS = frozenset(".,;:!?()—–")
 _NOT_NEGATING = frozenset(("only", "just", "merely", "necessarily", "doubt", "wonder", "matter", "mention"))
@@ -98,13 +101,11 @@ def _in_context(feeling: Feeling, words: list[str], at: int, size: int) -> tuple
 
 def _clause_weights(words: list[str]) -> list[float]:
     """What follows "but" counts more than what went before; what hangs on "if" has not happened."""
-    weights = [1.0] * len(words)
-    for at, word in enumerate(words):
-        if word in ("but", "however"):
-            weights[:at] = [weight * 0.6 for weight in weights[:at]]
-        elif word in _CONDITION:
-            for ahead in range(at, len(words)):
-                if words[ahead] in _BREAKS:
-                    break
-                weights[ahead] *= 0.6
+    conditions, contrasts = 0, sum(word in _TURNS for word in words)
+    powers = list(accumulate(repeat(0.6, len(words)), mul, initial=1.0))
+    weights = []
+    for word in words:
+        contrasts -= word in _TURNS
+        conditions = 0 if word in _BREAKS else conditions + (word in _CONDITION)
+        weights.append(powers[contrasts + conditions])
     return weights

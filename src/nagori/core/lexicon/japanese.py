@@ -7,7 +7,9 @@ longest first; what follows it in kana tells whether it is denied, wished for or
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import cache
+from itertools import accumulate
 
 from nagori.core.lexicon import Feeling, Hit, felt, japanese_words
 
@@ -71,12 +73,13 @@ def _cues() -> tuple[tuple[Feeling, re.Pattern[str]], ...]:
 def read(text: str) -> list[Hit]:
     """The words of feeling of one sentence, then the feeling in its grammar."""
     hits = [_in_context(text, *found) for found in _words(text)]
-    covered = [(hit.start, hit.end) for hit in hits]
+    starts = [hit.start for hit in hits]  # in rising order
+    reach = list(accumulate((hit.end for hit in hits), max, initial=0))  # of the first so many
     for feeling, pattern in _cues():
         hits += [
             Hit(feeling, feeling.valence, *found.span())
             for found in pattern.finditer(text)
-            if not any(start < found.end() and found.start() < end for start, end in covered)
+            if reach[bisect_left(starts, found.end())] <= found.start()
         ]
     return _weighed(text, hits)
 

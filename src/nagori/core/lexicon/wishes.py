@@ -12,12 +12,15 @@ from functools import cache
 from nagori.core.lexicon import Bilingual, cue
 from nagori.core.model import RelationType
 
-_QUOTED = re.compile("「[^」]*」|『[^』]*』|“[^”]*”|\"[^\"\n]*\"|(?<![A-Za-z])'[^'\n]{3,}'(?![A-Za-z])")
+# An opening mark, or a whole quotation between marks that look the same on both sides.
+_QUOTE = re.compile("[「『“]|\"[^\"\n]*\"|(?<![A-Za-z])'[^'\n]{3,}'(?![A-Za-z])")
+_CLOSING = {"「": "」", "『": "』", "“": "”"}
 _WHOLLY_QUOTED = re.compile('\\s*[「『“"]([^」』”"]*)[」』”"]\\s*')
 _SAID = (
     r"(?:said|says|say|told (?:me|us|him|her|them)|tells me|asked|wrote|shouted|whispered|yelled|sang|goes)"
-    r"[,:]?\s*$"
+    r"[,:]?$"
 )
+_SAID_LENGTH = 16  # characters, at least as many as the longest of them
 # Where an English imperative can stand: at the start, after a stop, a comma, "please", or a request.
 _IMPERATIVE = (
     r"(?:(?:^|[.!?;:,\n—–-]\s{0,2})"
@@ -62,29 +65,54 @@ def unquoted(text: str) -> str:
 
 def own_words(text: str) -> str:
     """The text without what others are quoted as saying."""
-    return _QUOTED.sub(" … ", text)
+    last = {mark: text.rfind(closing) for mark, closing in _CLOSING.items()}  # none behind is looked for
+    out, done, at = [], 0, 0
+    while found := _QUOTE.search(text, at):
+        mark, at = found[0], found.end()
+        if mark in _CLOSING:
+            if last[mark] < at:
+                continue
+            at = text.index(_CLOSING[mark], at) + 1
+        out += [text[done : found.start()], " … "]
+        done = at
+    return "".join((*out, text[done:]))
 
 
 def wants_kept(text: str) -> bool:
     """Does the speaker ask that this be remembered [E19]?"""
     spoken = own_words(text)
-    return cue("kept").occurs(spoken) or any(_is_meant(spoken, found) for found in _keep().found(spoken))
+    if cue("kept").occurs(spoken):
+        return True
+    asked = _Questions(spoken)
+    return any(_is_meant(spoken, found, asked) for found in _keep().found(spoken))
 
 
-def _is_meant(spoken: str, found: re.Match[str]) -> bool:
+def _is_meant(spoken: str, found: re.Match[str], asked: _Questions) -> bool:
     """Is it the speaker's own imperative, not what someone said and not a question about the past?"""
     if "head" not in found.groupdict():
         return not _NOT_MEANT.match(spoken, found.start())
-    if re.search(_SAID, spoken[: found.start() + 1].rstrip(), re.IGNORECASE):
+    end = found.start() + 1
+    while end and spoken[end - 1].isspace():
+        end -= 1
+    if re.search(_SAID, spoken[max(0, end - _SAID_LENGTH) : end], re.IGNORECASE):
         return False
     asks = re.search("(?:can|could|will|would) you", found["head"], re.IGNORECASE)
-    return bool(asks) or not _is_question(spoken, found.end())
+    return bool(asks) or found.end() not in asked
 
 
-def _is_question(text: str, at: int) -> bool:
-    """Does the English sentence that contains this place end in a question mark?"""
-    end = re.compile(r"[.!?\n]").search(text, at)
-    return bool(end and end[0] == "?")
+class _Questions:
+    """Whether the English sentence that contains a place ends in a question mark. Places are asked about in
+    rising order, so no sentence is read twice."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = re.compile(r"[.!?\n]|\Z").finditer(text)
+        self._end = next(self._ends)
+
+    def __contains__(self, place: object) -> bool:
+        assert isinstance(place, int)
+        while self._end.start() < place:
+            self._end = next(self._ends)
+        return self._end[0] == "?"
 
 
 def speaks_of(text: str) -> RelationType | None:

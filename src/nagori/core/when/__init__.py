@@ -14,8 +14,8 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 from itertools import islice
-from unicodedata import normalize
 
+from nagori.core._clean import normal_form
 from nagori.core.model import utc
 from nagori.core.values import Value, replace
 from nagori.core.when import counted, en, ja, vague
@@ -57,7 +57,7 @@ def said_time(text: str, at: datetime, zone: tzinfo) -> TimeWish | None:
 
 
 def _read(text: str, moment: datetime, zone: tzinfo, lean: int) -> TimeWish | None:
-    plain = " ".join(normalize("NFKC", text[:LONGEST_READ]).split())[:LONGEST_READ]
+    plain = " ".join(normal_form("NFKC", text[:LONGEST_READ]).split())[:LONGEST_READ]
     folded = plain.translate(_FOLD)
     local = moment.astimezone(zone).replace(tzinfo=None)
     matches = _matches(folded)

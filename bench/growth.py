@@ -1,0 +1,303 @@
+"""Does hostile text cost linear time? `python -m bench.growth [--only NAME] [--pairs] [--all] [--size N]`.
+
+Whoever can put text into a memory can put any text into it, a megabyte of opening quotation marks among it.
+So every function that reads text is run on runs of some hundred characters and words, alone and in turn with
+another, at n, 2n and 4n characters, with n so large that a call takes more than 2 ms of CPU time. The
+growth exponent is log2 of the time at 4n over the time at 2n: 1 is linear, 2 quadratic. What exceeds 1.5 is
+measured again, at larger sizes, and told if it does so five times. `--size` begins at a given n, for
+routines whose quadratic part is small; `--pairs` adds all pairs of units, each first run once at 8,000 characters and only
+measured if that takes ten times as long as usual. The table has the largest exponent of every function.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from statistics import median
+from types import FrameType
+
+from bench.report import number, table
+from nagori.config import Config
+from nagori.core import (
+    answers,
+    appraisal,
+    chatter,
+    compress,
+    likeness,
+    pieces,
+    present,
+    privacy,
+    telling,
+    text,
+)
+from nagori.core._clean import clean
+from nagori.core._stem import stem
+from nagori.core.lexicon import english, japanese, topics, wishes
+from nagori.core.model import Emotion, Text, Valence
+from nagori.core.when import read_time
+from nagori.core.window import Window, gist, scores
+from nagori.core.window.estimate import estimate_tokens
+from nagori.core.window.messages import Message
+from nagori.edges.hooks import block, hearing, hosts
+from nagori.edges.hooks.acts import _question
+from nagori.edges.hooks.moment import At, Moment
+from nagori.edges.transcripts import claude_code
+from nagori.services import exchange, rank
+from nagori.services.formats import parts
+
+LEAST_SECONDS = 0.002
+START, LARGEST = 1_000, 256_000
+LIMIT = 1.5
+TRIALS = 5
+LARGE_SECONDS = 0.5
+MOST_SECONDS = 20.0  # of one call; what takes longer is as good as hanging
+NOW = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
+FELT = Emotion(70.0, Valence.POSITIVE, 60.0, ("joy",))
+
+UNITS = (
+    # blanks and lines
+    " ", "\t", "\n", "\r\n", "\u3000", " \n", "\n\n", "\0", "\u200b", "\u2028",
+    # brackets and quotes, both sides
+    "(", ")", "[", "]", "{", "}", "<", ">", "「", "」", "『", "』", "“", "”", "‘", "’", '"', "'", "`",
+    "```\n",
+    "（", "）", "【", "】", "＜", "＞", "[]", "[ ", "]\n", "「」",
+    # signs
+    ".", ",", ";", ":", "!", "?", "。", "、", "！", "？", "…", "・", "-", "–", "—", "_", "*", "**", "#",
+    "/", "\\",
+    "|", "=", "+", "~", "〜", "&", "&amp;", "%", "$", "@", "^", "://", "- ", "* ", "1. ", "# ", "- [",
+    # letters and digits
+    "a", "A", "aA", "a1", "1", "12", "1.", "1,", "1-", "1:", "1/", "a.", "a-", "a'", "a@", "a/", "a ",
+    "A ", "1 ",
+    "é", "e\u0301", "\u0301", "ß", "I.", "s", "'s", "y", "ing", "ed ", "aB ", "A.B.", "x=1;",
+    # Japanese and others
+    "あ", "ア", "漢", "ー", "かな", "です", "ない", "は", "漢は", "ア・", "アー", "一", "々", "ｱ", "한",
+    "ก", "ا", "न",
+    "〇", "第一", "1月", "3日前", "、漢",
+    # emoji
+    "😀", "👍🏽", "\u200d", "👩\u200d", "🇯🇵", "\ufe0f", "\U0001f3fb", ":)",
+    # words with a meaning here
+    "<private", "<private>", "</private>", "<memories", "<memories>", "</memories>", "<memories>\n- [",
+    "<system-reminder>", "</system-reminder>", "<command-name>", "<!--", "-->", "http://", "http://a:b@",
+    "sk-", "sk-a-", "ghp_", "AKIA", "eyJ", "eyJaaaaaaaa.", "SG.", "glpat-", "xoxb-", "password=",
+    "password: ",
+    "password is ", "パスワードは", "secret_A_", "token='", 'api key "', "bearer ", "Authorization: ",
+    "-----BEGIN ",
+    "-----BEGIN PRIVATE KEY-----", "-----END ", "my number ", "4111 ", "4111-", "e.g.", "Mr. ", "No. ",
+    "U.S.A. ",
+    "not ", "but ", "if ", "very ", "no longer ", "now ", "please ", "remember ", "remember this, ",
+    "and ", "said ",
+    "can you ", "don't forget ", "we decided ", "use a ", "used to ", "my name ", "I meant ",
+    "i really love ",
+    "good ", "bad ", "happy, ", "嬉しい", "悲しい、", "嬉しいが、", "もう", "やっぱり", "結局", "の件",
+    "じゃなく", "忘れないで",
+    "覚えて", "毎日", "いつも", "私は", "と言った", "うると", "例の", "ことに", "去年", "先週の", "last ",
+    "last week ",
+    "two days ago ", "in the past ", "May 3, ", "May ", "since ", "from 2019 to ", "between ",
+    "2024-01-01 ", "今",
+    "前に", "New York ", "Ana ", "Hi, ", "foo_bar ", "fooBar", "foo.bar(", "5 weeks ", "$5 ", "10%",
+    "Error: ", "\ud800",
+    # found by reading the patterns
+    "been ", "been just ", "あー", "\u0301\u0316", "ﾞ\u0316", "key_", "password=key_", "- - ", "ね",
+    "かな ", "? ", "User. ",
+    "User ", "<!-- ", "12 3", "“a",
+    "@N ", "w@N ", "Name@N ", "@N. ", "漢@N、", "word @N. ", "no @N, ", "x@N=@N;",
+)  # fmt: skip
+# What makes another unit expensive: an opening that is never closed, a blank before an end, a stop.
+PARTNERS = (" ", "\n", "a", "1", "あ", "漢", ".", ",", "'", '"', "「", "[", "<", "-", "_", "?")
+TAILS = ("", "x?")
+
+
+def _moment(at: At, said: str) -> Moment:
+    return Moment(at, "e", "raw", "s", text=said, speaker="helper", error=said)
+
+
+def _line(said: str) -> bytes:
+    item = {"type": "user", "message": {"role": "user", "content": said}, "uuid": "u"}
+    return json.dumps(item).encode()
+
+
+def _message(said: str) -> Message:
+    return Message("user", said, len(said) // 4)
+
+
+def _hook_payload(said: str) -> object:
+    return hosts.moment(
+        "claude-code", {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": said}
+    )
+
+
+CONFIG = Config()
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "clean": clean,
+    "text.normalise": text.normalise,
+    "text.tokens": text.tokens,
+    "text.query_tokens": text.query_tokens,
+    "text.is_japanese": text.is_japanese,
+    "text.sentences": text.sentences,
+    "text.keywords": text.keywords,
+    "text.asks": text.asks,
+    "text.keywords, one long": lambda said: text.keywords(said.replace(" ", "") + " " + said),
+    "text.fts_query": lambda said: text.fts_query(said.split()),
+    "stem": stem,
+    "pieces.about_tokens": pieces.about_tokens,
+    "pieces.pieces": pieces.pieces,
+    "chatter.is_chatter": chatter.is_chatter,
+    "likeness.shingles": likeness.shingles,
+    "present.asks_for_present": present.asks_for_present,
+    "present.tells_change": present.tells_change,
+    "privacy.scrub": privacy.scrub,
+    "privacy.fit_to_keep": privacy.fit_to_keep,
+    "privacy.strip_private": privacy.strip_private,
+    "privacy.without_memories": privacy.without_memories,
+    "privacy.redact_secrets": privacy.redact_secrets,
+    "privacy.redact_secrets, value": lambda said: privacy.redact_secrets(f"password={said}!x"),
+    "telling": telling.telling,
+    "telling, felt": lambda said: telling.telling(said, 0.7),
+    "compress.summarised": lambda said: compress.summarised(Text("", said), FELT),
+    "compress.traced": lambda said: compress.traced(Text("", said), FELT),
+    "answers.strays, text": lambda said: answers.strays(said, said + " and more"),
+    "answers.strays, shorter": lambda said: answers.strays(said[: len(said) // 2], said),
+    "answers.strays, source": lambda said: answers.strays("The end.", said),
+    "answers.belongs": lambda said: answers.belongs(said, 0, [frozenset(["a"])]),
+    "appraise": appraisal.appraise,
+    "english.read": english.read,
+    "japanese.read": japanese.read,
+    "topics.count": lambda said: topics.count("work", said),
+    "topics.kind_of": topics.kind_of,
+    "wishes.unquoted": wishes.unquoted,
+    "wishes.own_words": wishes.own_words,
+    "wishes.wants_kept": wishes.wants_kept,
+    "wishes.speaks_of": wishes.speaks_of,
+    "wishes.corrects": wishes.corrects,
+    "read_time": lambda said: read_time(said, NOW, UTC),
+    "window.estimate_tokens": estimate_tokens,
+    "window.content": lambda said: scores.content(_message(said), Window()),
+    "window.gist": lambda said: gist.gist([_message(said)], 100, pieces.about_tokens),
+    "formats.cut_text": lambda said: parts.cut_text(said, 50, pieces.about_tokens),
+    "exchange.notes": lambda said: list(exchange.notes(said.splitlines(keepends=True))),
+    "exchange.notes, one line": lambda said: list(exchange.notes([said])),
+    "rank._parts_of": rank._parts_of,
+    "hooks.heard, prompt": lambda said: hearing.heard(_moment(At.PROMPT, said), None, CONFIG, NOW),
+    "hooks.heard, failure": lambda said: hearing.heard(_moment(At.TOOL_FAILED, said), None, CONFIG, NOW),
+    "hooks.heard, recap": lambda said: hearing.heard(
+        _moment(At.COMPACTED, f"<summary>{said}"), None, CONFIG, NOW
+    ),
+    "hooks._without": lambda said: hearing._without(said, "system-reminder"),
+    "hooks._question": _question,
+    "hooks.block.plain": block.plain,
+    "hooks.hosts.moment": _hook_payload,
+    "transcripts.line": lambda said: claude_code._words(claude_code._object(_line(said)) or {}),
+}
+
+
+class TooSlow(Exception):
+    """A call has taken as long as any call may."""
+
+
+def cpu_seconds(function: Callable[[str], object], said: str) -> float:
+    """CPU time of one call. A call that takes too long is broken off and counts as endless."""
+
+    def stop(signal_number: int, frame: FrameType | None) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
+    begun = time.thread_time()
+    try:
+        function(said)
+        return max(time.thread_time() - begun, 1e-6)
+    except TooSlow:
+        return math.inf
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def repeated(pattern: str, size: int, tail: str = "") -> str:
+    """So many characters; `@N` stands for a number that rises, so that no word comes twice."""
+    if "@N" in pattern:
+        made = "".join(pattern.replace("@N", str(at)) for at in range(size // len(pattern) + 1))
+        return made[:size] + tail
+    return pattern * (size // len(pattern) or 1) + tail
+
+
+def exponent(function: Callable[[str], object], pattern: str, tail: str, start: int) -> tuple[float, int]:
+    """The growth exponent between 2n and 4n, and 4n; 0 when even the largest size takes no time."""
+    size = start
+    while size < max(LARGEST, start) and cpu_seconds(function, repeated(pattern, size, tail)) < LEAST_SECONDS:
+        size *= 2
+    if size >= max(LARGEST, 2 * start):
+        return 0.0, size
+    worst, more = math.inf, itertools.count(0, len(pattern))
+    for _ in range(TRIALS):
+        at_two, at_four = (
+            # Another length each time: some functions remember what they have read.
+            min(cpu_seconds(function, repeated(pattern, times * size + next(more), tail)) for _ in range(2))
+            for times in (2, 4)
+        )
+        worst = min(worst, math.log2(at_four / at_two) if at_two < math.inf else math.inf)
+        if worst <= LIMIT or worst == math.inf:
+            break
+        if at_four < LARGE_SECONDS:  # a step where memory is asked for is no growth: look farther out
+            size *= 2
+    return worst, 4 * size
+
+
+def inputs(function: Callable[[str], object], every_pair: bool) -> Iterator[tuple[str, str]]:
+    """Runs of units, some with an end of another kind, and the pairs that are dear."""
+    for unit in UNITS:
+        yield from ((unit, tail) for tail in TAILS)
+    if not every_pair:
+        return
+    size = 8_000
+    usual = median(cpu_seconds(function, repeated(unit, size)) for unit in UNITS)
+    for unit in UNITS:
+        for partner in PARTNERS:
+            for pattern in (unit + partner, unit + 40 * partner, unit + size // 2 * partner):
+                for tail in ("", "?"):
+                    took = cpu_seconds(function, repeated(pattern, size, tail))
+                    if took > max(10 * usual, LEAST_SECONDS):
+                        yield pattern, tail
+
+
+def shown(pattern: str, tail: str) -> str:
+    head = pattern if len(pattern) < 24 else f"{pattern[:12]}…({len(pattern)})"
+    return repr(head)[1:-1] + (f" … {tail!r}" if tail else "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.growth")
+    parser.add_argument("--only", default="", help="functions whose name holds this")
+    parser.add_argument("--pairs", action="store_true", help="also all pairs of units")
+    parser.add_argument("--size", type=int, default=START, help="least n")
+    parser.add_argument("--all", action="store_true", help="every input, not only the worst of each function")
+    asked = parser.parse_args()
+    rows, bad = [], 0
+    for name, function in FUNCTIONS.items():
+        if asked.only not in name:
+            continue
+        function("warm up. 準備。")
+        found = []
+        for pattern, tail in inputs(function, asked.pairs):
+            grown, size = exponent(function, pattern, tail, asked.size)
+            found.append((grown, size, shown(pattern, tail)))
+        found.sort(reverse=True)
+        bad += sum(grown > LIMIT for grown, _, _ in found)
+        told = found if asked.all else [each for each in found if each[0] > LIMIT][:12] or found[:1]
+        for grown, size, what in told:
+            row = [name, what, f"{size:,}", number(grown), "super-linear" if grown > LIMIT else ""]
+            rows.append(row)
+            if grown > LIMIT:
+                print("  ".join(row), flush=True)
+    print(table(["function", "input", "4n", "exponent", ""], rows, ("function", "input", "")))
+    print(f"\n{bad} super-linear")
+
+
+if __name__ == "__main__":
+    main()
