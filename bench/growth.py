@@ -5,8 +5,9 @@ So every function that reads text is run on runs of some hundred characters and 
 another, at n, 2n and 4n characters, with n so large that a call takes more than 2 ms of CPU time. The
 growth exponent is log2 of the time at 4n over the time at 2n: 1 is linear, 2 quadratic. What exceeds 1.5 is
 measured again, at larger sizes, and told if it does so five times. `--size` begins at a given n, for
-routines whose quadratic part is small; `--pairs` adds all pairs of units, each first run once at 8,000 characters and only
-measured if that takes ten times as long as usual. The table has the largest exponent of every function.
+routines whose quadratic part is small; `--pairs` adds all pairs of units, each first run once at 8,000
+characters and only measured if that takes ten times as long as usual. The table has the largest exponent of
+every function.
 """
 
 from __future__ import annotations
