@@ -177,7 +177,8 @@ def _count(memory: Nagori, kept: dict[str, str], told: Told) -> None:
         told.lost += whole is None or whole.content != text.strip()
     told.lost += len(known) - len(kept)
     always = memory.parts.clock.now() - timedelta(days=36500)
-    waiting = {m.id for m in memory.parts.store.unjudged(memory.scope.space, always, 10**6)}
+    wanted = Filter(since=always, unappraised=True)
+    waiting = {m.id for m in memory.parts.store.find(memory.scope, wanted, limit=10**6)}
     unjudged = [known[id] for id in kept if id in known and not known[id].judged_by and id not in waiting]
     told.faded = sum(one.level is not Level.FULL for one in unjudged)
     told.dropped = len(unjudged) - told.faded

@@ -49,9 +49,9 @@ class Watched:
             self.part.commit(*arguments)
 
     @contextmanager
-    def locked(self, space: Any) -> Iterator[None]:
-        with self.part.locked(space), self._timed():
-            yield
+    def locked(self, space: Any, patience: float | None = None) -> Iterator[int]:
+        with self.part.locked(space, patience) as last, self._timed():
+            yield last
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -100,9 +100,8 @@ def sqlite_alone(size: int, cache: Path, work: Path, lines: int) -> float:
     said: list[tuple[str, Any]] = []
     with evening(size, cache, work / "traced", lines) as memory:
         plan = memory.plan()
-        memory.parts.store._connection().exec_trace = lambda _, sql, values: (
-            said.append((sql, values)) is None
-        )
+        with memory.parts.store.reading() as db:  # the one connection of this thread, used from now on
+            db.exec_trace = lambda _, sql, values: said.append((sql, values)) is None
         memory.cycle(plan)
         path = memory.parts.store.path
     with evening(size, cache, work / "alone", lines) as memory:
@@ -117,6 +116,10 @@ def sqlite_alone(size: int, cache: Path, work: Path, lines: int) -> float:
 
 
 def say(db: apsw.Connection, sql: str, values: Sequence[Any]) -> None:
+    if sql.startswith(("BEGIN", "COMMIT")):  # the first one ends what was begun before anybody looked
+        if sql.startswith("BEGIN") is not db.in_transaction:
+            db.execute(sql)
+        return
     if sql.lstrip().upper().startswith(("SELECT", "PRAGMA")):
         for each in values:
             db.execute(sql, each).fetchall()

@@ -16,7 +16,7 @@ from bench.data import sentences
 from bench.filling import AT_ONCE, MADE_BY, SPACE, kept
 from nagori import Emotion, Kind, Level, Memory, Nagori, Scope
 from nagori.core.bookkeeping import Vector
-from nagori.core.fold import Event
+from nagori.core.fold import LINKED, Event
 from nagori.core.model import Text
 from nagori.core.record import to_record
 from nagori.core.values import batched, replace
@@ -81,10 +81,10 @@ def filled(folder: Path, size: int, new: int) -> None:
         for block in old_vectors(size):
             first = block if first is None else first
             put(memory, source, block)
-        end = memory.parts.store.cursor(SPACE)
+        end = memory.parts.journal.last_seq(SPACE)
         clock.forward(days=1)
         put(memory, source, new_vectors(first, new))
-        link._save(memory.parts, SPACE, end)
+        memory.parts.ledger.set_state(SPACE, LINKED, end, clock.now(), by="bench")
 
 
 def opened(folder: Path, clock: FrozenClock) -> Nagori:
@@ -110,9 +110,9 @@ def measured(size: int, cache: Path, work: Path, new: int = NEW) -> dict[str, fl
     clock.forward(days=1)
     with opened(folder, clock) as memory:
         begun, looked = time.process_time(), time.perf_counter()
-        made = link.link_new(memory.parts, SPACE)
+        made, _ = link.link_new(memory.parts, SPACE)
         cpu, wall = time.process_time() - begun, time.perf_counter() - looked
-        ids = [placed.event.memory or "" for placed in memory.parts.journal.read(SPACE) if _new(placed.event)]
+        ids = [event.memory or "" for event in memory.parts.journal.read(SPACE) if _new(event)]
         tied = {(r.source, r.target) for r in memory.parts.store.relations(Scope(), ids[size:])}
         true = true_pairs(ids, size, new, memory.parts.config.relations.auto_link_similarity_threshold)
     recall = len(true & tied) / max(1, len(true))

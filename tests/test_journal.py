@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.bookkeeping import Cursor
 from nagori.core.fold import Event
 from nagori.errors import InvalidInput, JournalError, JournalTooNew
 from nagori.journal import FileJournal, decode, encode, folder_name
@@ -28,8 +27,8 @@ def journal(tmp_path: Path) -> FileJournal:
 
 
 def append(journal: FileJournal, *events: Event) -> None:
-    with journal.locked(ME):
-        journal.append(ME, events)
+    with journal.locked(ME) as last:
+        journal.append(ME, events, last)
 
 
 def segment(journal: FileJournal, number: int = 1) -> Path:
@@ -39,25 +38,56 @@ def segment(journal: FileJournal, number: int = 1) -> Path:
 def test_what_is_appended_is_read_back_in_order(journal: FileJournal) -> None:
     append(journal, event(1), event(2))
     append(journal, event(3))
-    assert [placed.event.data["n"] for placed in journal.read(ME)] == [1, 2, 3]
-    assert [placed.event.seq for placed in journal.read(ME)] == [1, 2, 3]
+    assert [event.data["n"] for event in journal.read(ME)] == [1, 2, 3]
+    assert [event.seq for event in journal.read(ME)] == [1, 2, 3]
 
 
-def test_reading_goes_on_after_any_place(journal: FileJournal) -> None:
+def test_reading_goes_on_after_any_event(journal: FileJournal) -> None:
     for n in range(0, 40, 4):
         append(journal, *(event(m) for m in range(n, n + 4)))
-    places = list(journal.read(ME))
-    assert places[-1].end.segment > 1, "the test should cross segments"
-    assert places[1].end.offset == places[0].end.offset == 0, "and stop inside a bundle"
-    for i, place in enumerate(places):
-        assert [p.event.seq for p in journal.read(ME, place.end)] == list(range(i + 2, 41))
-        assert journal.event_at(ME, place.begin) == place.event
+    events = list(journal.read(ME))
+    assert len(list(journal.folder(ME).glob("*.jsonl"))) > 1, "the test should cross segments"
+    for known in events:  # also inside a bundle
+        assert [e.seq for e in journal.read(ME, known.seq)] == list(range(known.seq + 1, 41))
+        assert journal.event(ME, known.seq) == known
+
+
+def test_an_event_is_found_in_a_long_segment_without_reading_it_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = FileJournal(tmp_path / "journal")
+    for n in range(60):
+        append(journal, *(event(m, text="x" * 300) for m in range(50 * n, 50 * n + 50)))
+    decoded: list[bytes] = []
+    real = decode
+    monkeypatch.setattr("nagori.journal.decode", lambda line: decoded.append(line) or real(line))
+    for seq in (1, 2, 1499, 1500, 1501, 2999, 3000):
+        decoded.clear()
+        found = journal.event(ME, seq)
+        assert found is not None
+        assert found.seq == seq
+        assert len(decoded) <= 6
+    assert journal.event(ME, 3001) is None
+
+
+def test_damaged_lines_do_not_lead_the_search_astray(tmp_path: Path) -> None:
+    journal = FileJournal(tmp_path / "journal")
+    for n in range(400):
+        append(journal, event(n, text="y" * 700))
+    lines = segment(journal).read_bytes().splitlines(keepends=True)
+    for at in range(100, 300, 3):  # a third of the middle, the number at the end of the line among it
+        lines[at] = lines[at].replace(b',"seq":', b',"seq":9')
+    segment(journal).write_bytes(b"".join(lines))
+    for seq in (1, 100, 102, 103, 250, 251, 399, 400):
+        found = journal.event(ME, seq)
+        assert (found is None) is (100 <= seq - 1 < 300 and (seq - 1 - 100) % 3 == 0)
+    assert len(journal.verify(ME).damage) >= 67
 
 
 def test_numbers_go_on_across_segments_and_processes(journal: FileJournal) -> None:
     for n in range(60):
         append(FileJournal(journal.root, segment_bytes=2000), event(n))
-    assert [placed.event.seq for placed in journal.read(ME)] == list(range(1, 61))
+    assert [event.seq for event in journal.read(ME)] == list(range(1, 61))
     assert journal.verify(ME).sound
 
 
@@ -70,7 +100,7 @@ def test_every_prefix_of_the_last_append_is_repaired_and_loses_nothing_before(jo
         segment(journal).write_bytes(whole[:cut])
         fresh = FileJournal(journal.root)
         append(fresh, event(9))
-        assert [p.event.data["n"] for p in fresh.read(ME)] == [1, 9]
+        assert [p.data["n"] for p in fresh.read(ME)] == [1, 9]
         assert fresh.verify(ME).sound
         aside = sorted(journal.folder(ME).glob("torn-*"))
         assert [p.read_bytes() for p in aside] == ([whole[first:cut]] if cut > first else [])
@@ -102,7 +132,7 @@ def test_foreign_lines_are_passed_over_and_named(journal: FileJournal) -> None:
     with segment(journal).open("ab") as file:
         file.write(b'{"hello":"world"}\n\xff\xfe garbage\n')
     append(FileJournal(journal.root), event(2))
-    assert [p.event.seq for p in journal.read(ME)] == [1, 2]
+    assert [p.seq for p in journal.read(ME)] == [1, 2]
     assert [(d.line, d.problem) for d in journal.verify(ME).damage] == [
         (2, "not a line of this journal"),
         (3, "not a line of this journal"),
@@ -130,8 +160,8 @@ def test_files_are_private(journal: FileJournal) -> None:
 def test_spaces_are_listed_by_their_real_names(journal: FileJournal) -> None:
     names = ["me", "Me", "a/b", "../x", "日本語", "%41", "x" * 256, "con", ".", "a b"]
     for name in names:
-        with journal.locked(("local", name)):
-            journal.append(("local", name), [event(1)])
+        with journal.locked(("local", name)) as last:
+            journal.append(("local", name), [event(1)], last)
     assert sorted(user for _, user in journal.spaces()) == sorted(names)
     inside = {path.parent.resolve() for path in journal.root.rglob("space.json")}
     assert all(journal.root.resolve() in path.parents for path in inside)
@@ -196,12 +226,12 @@ def test_a_failed_append_is_an_error_and_leaves_nothing(
             append(journal, event(2))
     assert segment(journal).read_bytes() == before
     append(journal, event(3))
-    assert [p.event.data["n"] for p in journal.read(ME)] == [1, 3]
+    assert [p.data["n"] for p in journal.read(ME)] == [1, 3]
 
 
 def test_an_empty_space_ends_at_the_beginning(journal: FileJournal) -> None:
-    assert journal.end(ME) == (0, 0)
-    assert list(journal.read(ME, Cursor())) == []
+    assert journal.last_seq(ME) == 0
+    assert list(journal.read(ME)) == []
     assert journal.spaces() == []
 
 

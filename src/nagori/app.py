@@ -13,9 +13,8 @@ from types import TracebackType
 
 from nagori.adapters.clock import SystemClock
 from nagori.config import Config, load
-from nagori.core.bookkeeping import quiet
 from nagori.core.model import ALIVE, Filter, Memory, Recollection, Scope, Turn
-from nagori.core.values import replace
+from nagori.core.values import no_observer, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.journal import FileJournal
 from nagori.ledger import Ledger
@@ -34,18 +33,21 @@ if TYPE_CHECKING:
     from nagori.core.cost import Usage
     from nagori.core.cycle import Plan
     from nagori.core.populations import Population
-    from nagori.protocols import LLM, Clock, Embedder, Observer, Store
+    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import Saved
     from nagori.services.conversation import Conversation
     from nagori.services.cycle import Night
+    from nagori.services.doctor import Finding
     from nagori.services.exchange import Imported
     from nagori.services.explain import Explanation, Status
     from nagori.services.judge import Estimate, Judged
     from nagori.services.preview import Preview
+    from nagori.services.prompt_context import Context
     from nagori.services.prune import Pruned, Pruning
     from nagori.services.reembed import Change, Changed
     from nagori.services.remember import Draft
-    from nagori.services.upkeep import Finding, Proof
+    from nagori.services.turns import OpenTurn
+    from nagori.services.upkeep import Proof
 
 AUTO: Any = object()  # "whatever the configuration says"
 
@@ -73,16 +75,17 @@ class Nagori:
         embedder: Embedder | None = AUTO,
         llm: LLM | None = AUTO,
         store: Store | None = None,
-        tell: Observer = quiet,
+        journal: Journal | None = None,
+        tell: Observer = no_observer,
     ) -> Self:
         """Open the memory in `data_dir` (default: the configured folder), making it if it is new."""
         config = config or load().config
         folder = cls.folder(data_dir, config)
         try:
             private_dir(folder)
-        except OSError as fault:
+        except OSError as fault:  # a folder that is there already can be read on a disk that takes no more
             raise StoreError("{path}: {reason}", path=folder, reason=fault.strerror) from fault
-        journal = FileJournal(folder / "journal")
+        journal = journal or FileJournal(folder / "journal")
         store = store or SqliteStore(folder / "nagori.db")
         auto = embedder is AUTO
         parts = Parts(
@@ -137,9 +140,38 @@ class Nagori:
 
     def form(self, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
         """Memories of a conversation: one for each turn. Telling the same turns again adds nothing."""
-        from nagori.services import form
+        from nagori.services import ingest
 
-        return form.form(self.parts, self.scope, turns, progress)
+        return ingest.form_turns(self.parts, self.scope, turns, progress)
+
+    def turn(
+        self,
+        text: str,
+        *,
+        session: str,
+        role: str = "user",
+        speaker: str | None = None,
+        at: datetime | None = None,
+    ) -> OpenTurn:
+        """Record something that was said. When this returns it is kept; `process` forms memories of it, and
+        `answer` of the result records what was answered."""
+        from nagori.services.turns import record_turn
+
+        return record_turn(self.parts, self.scope, text, session, role, speaker, at)
+
+    def process(self) -> int:
+        """Form memories of the turns that were recorded and wait for it; how many turns."""
+        from nagori.services import ingest
+
+        return ingest.process(self.parts, self.scope.space)
+
+    def context(self, prompt: str, *, session: str = "", project: str | None = None) -> Context:
+        """What an agent should be given along with a prompt: the text that hooks inject, and the memories in
+        it. What was shown in the session is not shown again."""
+        from nagori.services.prompt_context import context_for_prompt
+
+        scope = replace(self.scope, project=project) if project else self.scope
+        return context_for_prompt(self.parts, scope, prompt, session)
 
     # --- finding --------------------------------------------------------------------------------
 
@@ -233,12 +265,13 @@ class Nagori:
 
     # --- changing -------------------------------------------------------------------------------
 
-    def edit(self, id: str, **changes: Any) -> Memory:
-        """Correct a memory: `content`, `trigger`, `kind`, `category`, `emotion`, `privacy`."""
+    def edit(self, id: str, *, version: int | None = None, **changes: Any) -> Memory:
+        """Correct a memory: `content`, `trigger`, `kind`, `category`, `emotion`, `privacy`. With the
+        `version` of the memory that was seen, Conflict if somebody has changed it since."""
         from nagori.services import change, remember
 
         self.parts.ledger.catch_up(self.scope.space)
-        return change.edit(self.parts, self.scope, id, _made(remember.Edit, **changes))
+        return change.edit(self.parts, self.scope, id, _made(remember.Edit, **changes), version)
 
     def feedback(self, id: str, good: bool) -> Memory:
         """Say that a memory was useful, or was not: it grows stronger or weaker, once a day at most."""
@@ -401,9 +434,9 @@ class Nagori:
 
     def doctor(self) -> Sequence[Finding]:
         """Look at everything a user might have to know about."""
-        from nagori.services import upkeep
+        from nagori.services.doctor import doctor
 
-        return upkeep.doctor(self.parts)
+        return doctor(self.parts)
 
 
 def _configured_embedder(config: Config, tell: Observer, folder: Path) -> Embedder | None:

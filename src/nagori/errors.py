@@ -7,8 +7,10 @@
     ├── LimitReached        a limit that only a person can lift (protected memories)     exit 4
     ├── Conflict            somebody else changed it first; read again and decide        exit 5
     ├── StoreError          the disk's: the store cannot be read or written              exit 6
+    │   ├── StoreDamaged    … because its content is damaged
     │   └── SchemaTooNew    … because a newer nagori wrote it
     ├── JournalError        the disk's: the journal cannot be read or written            exit 7
+    │   ├── JournalMismatch … it is not the journal that the store was made from
     │   └── JournalTooNew   … because a newer nagori wrote it
     └── ModelError          a model's or its server's: no answer                         exit 8
         └── Unusable        … an answer, but none to be used
@@ -90,6 +92,10 @@ class StoreError(NagoriError):
     exit_code = 6
 
 
+class StoreDamaged(StoreError):
+    """The content of the store is damaged; it can be rebuilt from the journal."""
+
+
 class SchemaTooNew(StoreError):
     """The store was written by a newer nagori; nothing was touched."""
 
@@ -98,6 +104,10 @@ class JournalError(NagoriError):
     """The journal cannot be read or written."""
 
     exit_code = 7
+
+
+class JournalMismatch(JournalError):
+    """The journal is shorter than the store knows it, or another one; nothing was touched."""
 
 
 class JournalTooNew(JournalError):

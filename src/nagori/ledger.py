@@ -1,34 +1,69 @@
-"""The one write path: lock → catch up → decide → append → apply.
+"""The one write path: lock → catch up → decide → prove → append → apply.
 
 `decide` reads the state as of everything written before and says what happens next; while it looks, nobody
-else writes in this space. What it returns is appended to the journal, durably, and only then applied to
-the store. A crash in between leaves the store behind the journal, and whoever comes next catches it up.
-So does a store that could not be written: the events are safe, and the answer is "yes".
+else writes in this space. It has no effects, so that it may be asked again. What it returns is proved to be
+applicable, appended to the journal, durably, and only then applied to the store. A crash in between leaves
+the store behind the journal, and whoever comes next catches it up. So does a store that could not be written:
+the events are safe, and the answer is "yes". `record_turns` is the same path for what changes no memory.
+
+Before anything is answered, store and journal are compared: a journal that is shorter than the store knows
+it, or another one, is told as such and never served or rebuilt over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
-from nagori.core.bookkeeping import Batch, Cursor, LogEntry, Placed, Space, Vector, quiet
-from nagori.core.fold import Event, fold, named
-from nagori.core.values import batched
-from nagori.errors import StoreError
+from nagori.core.bookkeeping import Applied, Batch, LogEntry, Space, Vector
+from nagori.core.fold import Event, Outcome, fold, mark_of, named, named_state, prove
+from nagori.core.model import Memory, Scope
+from nagori.core.values import Value, batched, no_observer, replace
+from nagori.errors import (
+    Conflict,
+    InvalidInput,
+    JournalError,
+    JournalMismatch,
+    JournalTooNew,
+    SchemaTooNew,
+    StoreDamaged,
+    StoreError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nagori.protocols import Journal, Observer, Store
 
-APPLY_AT_ONCE = 2000
-A_LITTLE = 16 * 1024  # bytes of the journal
+APPLY_AT_ONCE = 2000  # events of one commit
+FEW = 16  # turns that a recall need not wait for
+READER_PATIENCE = 0.5  # seconds a reader waits for the lock before it answers from what the store knows
+ATTEMPTS = 5  # at an append or a commit that somebody else was faster with
+PASSED_OVER, MOST_PASSED_OVER = "passed_over", 100
+TURNS = frozenset({"turn_recorded", "heard"})
 
-Decide = Callable[[], Sequence[Event]]
+Decide = Callable[[], "Sequence[Event] | Decision"]
+
+
+class Decision(Value):
+    """Events, and what else the decider wants to know about them afterwards."""
+
+    events: Sequence[Event]
+    result: Any = None
+
+
+class Written(Value):
+    """The events as they stand in the journal, and the decider's own result."""
+
+    events: list[Event]
+    result: Any = None
 
 
 class Ledger:
     """Journal and store of one house, kept together."""
 
-    def __init__(self, journal: Journal, store: Store, tell: Observer = quiet) -> None:
+    def __init__(self, journal: Journal, store: Store, tell: Observer = no_observer) -> None:
         self.journal = journal
         self.store = store
         self._tell = tell
@@ -42,55 +77,132 @@ class Ledger:
         vectors: Mapping[str, Vector] | None = None,
         *,
         blind: bool = False,
-    ) -> list[Event]:
+    ) -> Written:
         """Let `decide` decide and make it so. When this returns, it is kept.
 
         `blind` says that what `decide` decides is right even when the store cannot be read.
         """
-        with self.journal.locked(space):
-            well = self._catch_up_if_well(space) if blind else self.apply_waiting(space) >= 0
-            placed = self.journal.append(space, decide())
-            if well:
-                self._try(space, lambda: self._apply_new(space, placed, vectors or {}))
-        for item in placed:
-            self._tell(f"memory.{item.event.type}", seq=item.event.seq, memory=item.event.memory)
-        return [item.event for item in placed]
+        for attempt in range(ATTEMPTS):
+            try:
+                written = self._write(space, decide, vectors or {}, blind)
+                break
+            except _Overtaken as trouble:
+                if attempt == ATTEMPTS - 1:
+                    raise Conflict(str(trouble)) from None
+        for event in written.events:
+            self._tell(f"memory.{event.type}", seq=event.seq, memory=event.memory)
+        return written
 
-    def catch_up(self, space: Space) -> int:
-        """Apply what the journal has and the store has not; the number of events applied."""
-        at = self.store.cursor(space)
-        end = self.journal.end(space)
-        if (at.segment, at.offset) == end or self._only_words(space, at, end):
+    def _write(self, space: Space, decide: Decide, vectors: Mapping[str, Vector], blind: bool) -> Written:
+        with self.journal.locked(space) as last:
+            well = self._catch_up_if_well(space, last) if blind else self.apply_waiting(space, last) >= 0
+            said = decide()
+            decision = said if isinstance(said, Decision) else Decision(said)
+            if not decision.events:
+                return Written([], decision.result)
+            numbered = [replace(event, seq=last + n) for n, event in enumerate(decision.events, 1)]
+            outcome, well = self._prove(space, numbered, well, blind)
+            try:
+                events = self.journal.append(space, decision.events, last)
+            except Conflict as trouble:
+                raise _Overtaken(str(trouble)) from None
+            if well:
+                self._try(space, lambda: self._apply_new(space, last, events, outcome, vectors))
+        return Written(events, decision.result)
+
+    def _prove(self, space: Space, events: Sequence[Event], well: bool, blind: bool) -> tuple[Outcome, bool]:
+        """What the new events come to, and whether the store could be asked; InvalidInput, and nothing is
+        written, where they cannot be applied."""
+        try:
+            known = self._known(space, events) if well else ({}, {})
+        except StoreError:
+            if not blind:
+                raise
+            known, well = ({}, {}), False
+        return prove(events, *known), well
+
+    def redact(self, space: Space, seqs: Sequence[int], replacement: Callable[[Event], Event]) -> int:
+        """Put other events in the place of some, so that no byte of the former ones is left; how many."""
+        with self.journal.locked(space) as last:
+            self.apply_waiting(space, last)
+            events = (self.journal.event(space, seq) for seq in seqs)
+            others = {event.seq: replacement(event) for event in events if event is not None}
+            changed = {seq: other for seq, other in others.items() if other != self.journal.event(space, seq)}
+            return self.journal.redact(space, changed) if changed else 0
+
+    def set_state(self, space: Space, key: str, value: object, now: datetime, by: str) -> None:
+        """Leave a named value, plain JSON data; None removes it."""
+        event = Event("state_changed", now, {"key": key, "value": value}, by=by)
+        self.write(space, lambda: [event] if self.store.state(space, key) != value else [])
+
+    # --- catching up ----------------------------------------------------------------------------
+
+    def catch_up(self, space: Space, *, turns: bool = False) -> int:
+        """Apply what the journal has and the store has not; the number of events applied. A few recorded
+        turns, which change no memory, may wait for the next writer unless `turns` are asked for: a hook that
+        recalls right after it has recorded its prompt need not pay for a commit.
+
+        On a disk that cannot be written, or while somebody holds the journal for long, what the store knows
+        is answered as it is, and told."""
+        at, last = self.store.applied(space), self.journal.last_seq(space)
+        self.compare(space, at, last)
+        if at.seq == last or (not turns and self._only_turns(space, at.seq, last)):
             return 0
-        with self.journal.locked(space):
-            count = self.apply_waiting(space)
+        try:
+            with self.journal.locked(space, READER_PATIENCE) as last:
+                count = self.apply_waiting(space, last)
+        except (JournalMismatch, JournalTooNew, StoreDamaged, SchemaTooNew):
+            raise
+        except (JournalError, StoreError) as trouble:
+            self._tell("store.behind", space=space, reason=str(trouble))
+            return 0
         if count:
             self._tell("store.caught_up", space=space, events=count)
         return count
 
-    def _only_words(self, space: Space, at: Cursor, end: tuple[int, int]) -> bool:
-        """Whether what waits is a little that was heard and changes no memory. Whoever writes next takes it
-        along; a hook that recalls right after it has written down its prompt need not pay for a commit."""
-        if at.segment != end[0] or not 0 <= end[1] - at.offset <= A_LITTLE:
-            return False
-        return all(item.event.type == "heard" for item in self.journal.read(space, at))
+    def compare(self, space: Space, at: Applied, last: int) -> None:
+        """JournalMismatch unless the store was made from this journal and knows no more than it says."""
+        if at.seq == 0:
+            return
+        identity = self.journal.identity(space)
+        if at.journal and identity and at.journal != identity:
+            raise _mismatch("the store was made from another journal", space)
+        if last < at.seq:
+            reason = "the journal ends at event {last}, but the store knows {seq} events"
+            raise _mismatch(reason, space, last=last, seq=at.seq)
+        if at.mark:
+            event = self.journal.event(space, at.seq)
+            if event is not None and mark_of(event) != at.mark:
+                raise _mismatch(
+                    "event {seq} of the journal is not the one the store knows", space, seq=at.seq
+                )
 
-    def apply_waiting(self, space: Space, vectors: Mapping[str, Vector] | None = None) -> int:
-        """The same for somebody who holds the lock already."""
-        at, count = self.store.cursor(space), 0
-        if (at.segment, at.offset) != self.journal.end(space):
-            for run in batched(self.journal.read(space, at), APPLY_AT_ONCE):
-                self._apply(space, run, vectors or {})
-                count += len(run)
-        return count
+    def _only_turns(self, space: Space, at: int, last: int) -> bool:
+        return last - at <= FEW and all(event.type in TURNS for event in self.journal.read(space, at))
 
-    def _catch_up_if_well(self, space: Space) -> bool:
+    def apply_waiting(self, space: Space, last: int, store: Store | None = None) -> int:
+        """Apply everything up to event `last`; how many events. The caller holds the lock, or fills a store
+        of his own. Whoever exchanges the store's content meanwhile makes this begin again from there."""
+        store, count = store or self.store, 0
+        for _ in range(ATTEMPTS):
+            at = store.applied(space)
+            self.compare(space, at, last)
+            try:
+                for run in batched(self.journal.read(space, at.seq) if at.seq < last else (), APPLY_AT_ONCE):
+                    at = self._apply(space, at, run, store)
+                    count += len(run)
+                return count
+            except Conflict:
+                continue
+        raise StoreError("the store changes all the time; try again")
+
+    def _catch_up_if_well(self, space: Space, last: int) -> bool:
         """A store that failed is tried again after 1, 2, 4 … 64 writes: what waits for it grows, and so
         does the work of every vain attempt."""
         if self._spared > 0:
             self._spared -= 1
             return False
-        return self._try(space, lambda: self.apply_waiting(space))
+        return self._try(space, lambda: self.apply_waiting(space, last))
 
     def _try(self, space: Space, work: Callable[[], object]) -> bool:
         try:
@@ -103,25 +215,100 @@ class Ledger:
         self._failures = 0
         return True
 
-    def _apply_new(self, space: Space, placed: Sequence[Placed], vectors: Mapping[str, Vector]) -> None:
-        if placed and self.store.cursor(space).seq == placed[0].begin.seq:
-            self._apply(space, placed, vectors)
-        else:  # the store missed something before, which comes first
-            self.apply_waiting(space, vectors)
+    # --- applying -------------------------------------------------------------------------------
 
-    def _apply(self, space: Space, placed: Sequence[Placed], vectors: Mapping[str, Vector]) -> None:
-        events = [item.event for item in placed]
-        outcome = fold(events, self.store.look(space, named(events)))
-        log = [
-            LogEntry(event.seq, event.at, event.type, touched, item.begin)
-            for item, (event, touched) in zip(placed, outcome.touched, strict=True)
-        ]
+    def _apply_new(
+        self,
+        space: Space,
+        last: int,
+        events: Sequence[Event],
+        outcome: Outcome,
+        vectors: Mapping[str, Vector],
+    ) -> None:
+        """Commit what was proved; if the store does not stand where it stood, read the journal again."""
+        try:
+            self._commit(space, last, events, outcome, vectors, self.store)
+        except Conflict:
+            self.apply_waiting(space, events[-1].seq)
+
+    def _apply(self, space: Space, at: Applied, events: Sequence[Event], store: Store) -> Applied:
+        """Events of the journal. What cannot be applied is passed over, noted in the store and told."""
+        outcome = fold(events, *self._known(space, events, store))
+        if outcome.passed_over:
+            before = store.state(space, PASSED_OVER) or []
+            notes = [*before, *([seq, reason] for seq, reason in outcome.passed_over)]
+            outcome.state[PASSED_OVER] = notes[-MOST_PASSED_OVER:]
+            for seq, reason in outcome.passed_over:
+                self._tell("journal.event_passed_over", space=space, seq=seq, reason=reason)
+        return self._commit(space, at.seq, events, outcome, {}, store)
+
+    def _commit(
+        self,
+        space: Space,
+        before: int,
+        events: Sequence[Event],
+        outcome: Outcome,
+        vectors: Mapping[str, Vector],
+        store: Store,
+    ) -> Applied:
+        after = Applied(events[-1].seq, mark_of(events[-1]), self.journal.identity(space))
         batch = Batch(
-            before=self.store.cursor(space),
-            after=placed[-1].end,
+            before=before,
+            after=after,
             memories=list(outcome.memories.values()),
             links=outcome.links,
-            log=log,
+            log=[LogEntry(event.seq, event.at, event.type, ids) for event, ids in outcome.touched if ids],
             vectors=vectors,
+            turns=outcome.turns,
+            processed=outcome.processed,
+            origins=outcome.origins,
+            state=outcome.state,
+            erased=list(outcome.erased),
+            redacted_turns=outcome.redacted_turns,
         )
-        self.store.commit(space, batch)
+        try:
+            store.commit(space, batch)
+        except InvalidInput as fault:  # of a vector: the memories are right, and get others later
+            if not vectors:
+                raise StoreError(str(fault)) from fault
+            self._tell("embedder.silent", error=fault)
+            batch.vectors = {}
+            store.commit(space, batch)
+        return after
+
+    def _known(
+        self, space: Space, events: Sequence[Event], store: Store | None = None
+    ) -> tuple[dict[str, Memory], dict[str, Any]]:
+        """What must be known to fold `events`."""
+        store = store or self.store
+        memories = look(store, space, sorted(named(events)))
+        return memories, {key: store.state(space, key) for key in named_state(events)}
+
+
+def record_turns(journal: Journal, space: Space, events: Sequence[Event]) -> list[Event]:
+    """Append recorded turns. They change no memory, so nothing need be read to be right: a hook records
+    without opening a store, and whoever reads next applies them."""
+    if not events:
+        return []
+    with journal.locked(space) as last:
+        prove([replace(event, seq=last + n) for n, event in enumerate(events, 1)], {}, {})
+        written = journal.append(space, events, last)
+    journal.request_work(space)
+    return written
+
+
+class _Overtaken(Exception):
+    """Somebody else appended since the lock was taken."""
+
+
+def look(store: Store, space: Space, ids: Sequence[str]) -> dict[str, Memory]:
+    """Those of `ids` that exist, whoever may see them: for the writer, never for an answer."""
+    owner = Scope(tenant=space[0], user=space[1])
+    return {memory.id: memory for memory in store.get(owner, ids)} if ids else {}
+
+
+def _mismatch(reason: str, space: Space, **values: object) -> JournalMismatch:
+    advice = (
+        "restore the journal from a backup, or `nagori rebuild --accept-damage`, which puts the store aside"
+    )
+    return JournalMismatch(f"{{space}}: {reason}; {advice}", space="/".join(space), **values)

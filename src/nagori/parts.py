@@ -8,13 +8,12 @@ from pathlib import Path
 
 from nagori.config import Config
 from nagori.core.values import Value
-from nagori.journal import FileJournal
 from nagori.ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.core.bookkeeping import Space
-    from nagori.protocols import LLM, Clock, Embedder, Observer, Store
+    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, VectorIndex
     from nagori.spend import SpendBook
 
 Progress = Callable[[int, int], None]
@@ -38,7 +37,7 @@ class Parts(Value, frozen=False):
 
     config: Config
     clock: Clock
-    journal: FileJournal
+    journal: Journal
     store: Store
     ledger: Ledger
     open_embedder: Callable[[], Embedder | None]
@@ -46,6 +45,10 @@ class Parts(Value, frozen=False):
     tell: Observer
     open_llm: Callable[[], LLM | None] = lambda: None
     open_model: Callable[[str], Embedder | None] = no_model
+
+    @property
+    def vectors(self) -> VectorIndex:
+        return self.store.vectors
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -64,7 +67,7 @@ class Parts(Value, frozen=False):
 
     def embedder_for(self, space: Space) -> Embedder | None:
         """Whose vectors the space is searched with, and new memories are given."""
-        return self.embedder_of(self.store.model_in_use(space))
+        return self.embedder_of(self.vectors.models(space).active)
 
     def embedder_of(self, model: str | None) -> Embedder | None:
         """The embedder called `model`; the configured one where that is nobody's name, or out of reach."""

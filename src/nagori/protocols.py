@@ -7,20 +7,24 @@ numeric library is needed to carry it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from nagori.core.asking import Prompt, Question, Reply
-from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Measures, Placed, Space, Vector
-from nagori.core.cycle import Census, LifeRow, Rules
-from nagori.core.fold import Event
+from nagori.core.bookkeeping import Applied, Batch, Counts, LogEntry, Measures, Models, Space, Vector
+from nagori.core.cycle import CycleRows, Rules
+from nagori.core.fold import Event, RecordedTurn
 from nagori.core.life import Tiers
-from nagori.core.model import Filter, Hit, Level, Memory, Relation, Scope
-from nagori.core.relevance import Evidence
+from nagori.core.model import Filter, Hit, Memory, Relation, Scope, TurnFilter
+from nagori.core.relevance import Evidence, Query
 from nagori.errors import ModelError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.journal import Verdict
 
 
 @runtime_checkable
@@ -96,24 +100,71 @@ class Deferring(Protocol):
 
 
 class Journal(Protocol):
-    """The truth: every event of a space in order, durable once `append` has returned."""
+    """The truth: every event of a space, numbered from 1 without gaps, durable once `append` has returned.
 
-    def spaces(self) -> list[Space]: ...
+    An event is addressed by its number `seq` alone; where it lies is the journal's own business. The promises
+    are proved by `nagori.testing.journal_contract`.
+    """
 
-    def locked(self, space: Space) -> AbstractContextManager[None]:
-        """One writer at a time, across processes and threads. Waits; JournalError when it waits too long."""
+    def spaces(self) -> list[Space]:
+        """Everybody who has a journal."""
         ...
 
-    def append(self, space: Space, events: Sequence[Event]) -> list[Placed]:
-        """All of `events` or none, durable. Only inside `locked`."""
+    def identity(self, space: Space) -> str:
+        """A name that the journal was given when it began and keeps for ever; "" before anybody locked it."""
         ...
 
-    def end(self, space: Space) -> tuple[int, int]:
-        """Segment and offset of the end: cheap, for "has anything happened since?"."""
+    def locked(self, space: Space, patience: float | None = None) -> AbstractContextManager[int]:
+        """One writer at a time, across processes and threads; gives the number of the last event (0: none).
+        Waits; JournalError when it waits longer than `patience` seconds, or the journal's own limit."""
         ...
 
-    def read(self, space: Space, after: Cursor = ...) -> Iterator[Placed]:
-        """Events after a place, in order. Damaged lines are passed over (`verify` tells them)."""
+    def append(self, space: Space, events: Sequence[Event], after: int) -> list[Event]:
+        """All of `events` or none, durable, numbered from `after` + 1: the events as they stand. Only inside
+        `locked`, with the number that it gave or the last append returned. Conflict, and nothing is written,
+        when somebody else has written since (a lock that was lost)."""
+        ...
+
+    def last_seq(self, space: Space) -> int:
+        """The number of the last event; 0 if there is none. Sees everything acknowledged before. Cheap."""
+        ...
+
+    def read(self, space: Space, after: int = 0) -> Iterator[Event]:
+        """Events after number `after`, in order. Damaged ones are passed over (`verify` tells them)."""
+        ...
+
+    def event(self, space: Space, seq: int) -> Event | None:
+        """The event of this number; None if there is none that can be read."""
+        ...
+
+    def redact(self, space: Space, replacements: Mapping[int, Event]) -> int:
+        """Put other events in the places of these numbers, durably, so that no byte of the former ones is
+        left and no byte of any other is changed; how many were replaced. Only inside `locked`."""
+        ...
+
+    def verify(self, space: Space) -> Verdict:
+        """Read everything and say what is wrong."""
+        ...
+
+    def size(self, space: Space) -> int:
+        """How many bytes it takes."""
+        ...
+
+    def request_work(self, space: Space) -> None:
+        """Note that turns wait to be processed for this space."""
+        ...
+
+    def requested_work(self) -> list[Space]:
+        """The spaces for which work was requested and not finished; what a killed worker had claimed is
+        among them."""
+        ...
+
+    def claim_work(self, space: Space) -> None:
+        """Begin with what was requested so far: a request made from now on is another one."""
+        ...
+
+    def finish_work(self, space: Space) -> None:
+        """What was claimed is done; what was requested since then stays."""
         ...
 
 
@@ -121,48 +172,34 @@ class Store(Protocol):
     """Derived state, fast to search; it can be thrown away and rebuilt from the journal.
 
     The scope is a mandatory argument everywhere and part of the query, never applied afterwards: space
-    (tenant and user) always; project, agent and role by the rules of `core.privacy.visible`.
-    `capabilities` says what an engine has beyond the basics: "text", "vectors", "durable", "backup".
+    (tenant and user) always; project, agent and role by the rules of `core.privacy.visible`. A scope with
+    neither project nor agent nor role is the owner, who sees everything of his.
+    `capabilities` says what an engine has beyond the basics: "durable", "files" (see FileBacked).
     """
 
     name: str
     capabilities: frozenset[str]
 
+    @property
+    def vectors(self) -> VectorIndex:
+        """The vectors of the memories in this store."""
+        ...
+
     def close(self) -> None: ...
 
-    def cursor(self, space: Space) -> Cursor:
-        """How far the journal has been applied; Cursor() for a space never seen."""
+    def applied(self, space: Space) -> Applied:
+        """How far the journal has been applied; Applied() for a space never seen."""
         ...
 
     def commit(self, space: Space, batch: Batch) -> None:
-        """Apply `batch` atomically: memory, text index, vector, relations, log and cursor together.
-        Conflict when the cursor is not `batch.before`; then nothing changed."""
+        """Apply `batch` atomically: memories, text index, vectors, relations, turns, state, log and position
+        together. Conflict when the store does not stand at `batch.before`; then nothing changed. A turn whose
+        id is known is left out; one without an index gets the next one of its session, from 0."""
         ...
 
-    def add_vectors(self, space: Space, vectors: Mapping[str, Vector]) -> int:
-        """Give memories their missing vectors; those whose text changed meanwhile are left alone."""
-        ...
-
-    def use_model(self, space: Space, model: str) -> bool:
-        """Search the space with the vectors of `model` from now on; False, and nothing changes, while a
-        memory has none of them. The first vectors a space gets decide this by themselves."""
-        ...
-
-    def drop_vectors(self, space: Space, model: str, limit: int) -> int:
-        """Take away at most `limit` vectors of `model`, never those the space is searched with; how many."""
-        ...
-
-    def renewed(self, space: Space) -> AbstractContextManager[None]:
+    def rebuilding(self, space: Space) -> AbstractContextManager[None]:
         """Inside, the space is empty and can be filled anew; others see the old state until the end.
         Vectors of texts that come back are kept."""
-        ...
-
-    def start_over(self, stamp: str) -> Path | None:
-        """Put everything aside, damaged as it is, under a name with `stamp`, and begin empty."""
-        ...
-
-    def look(self, space: Space, ids: Iterable[str]) -> dict[str, Memory]:
-        """Those of `ids` that exist, whoever asks: for the writer, never for an answer."""
         ...
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
@@ -170,93 +207,57 @@ class Store(Protocol):
         ...
 
     def find(
-        self, scope: Scope, filter: Filter = ..., *, limit: int = ..., older_than: Memory | None = None
+        self,
+        scope: Scope,
+        filter: Filter = ...,
+        *,
+        limit: int = ...,
+        older_than: Memory | None = None,
+        oldest_first: bool = False,
     ) -> list[Memory]:
         """Memories newest first (created, then id); the next page begins after `older_than`."""
         ...
 
-    def with_prefix(self, scope: Scope, prefix: str, limit: int = 10) -> list[str]:
-        """Ids that begin with `prefix`, for people who type."""
-        ...
-
-    def match_text(self, scope: Scope, words: Sequence[str], k: int, filter: Filter = ...) -> list[Hit]:
-        """The k best by words (tokens of `core.text`), best first; score > 0."""
-        ...
-
-    def nearest(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter = ...) -> list[Hit]:
-        """The k nearest by cosine, best first. InvalidInput for a wrong dimension or a NaN."""
-        ...
-
-    def nearest_many(
-        self,
-        scope: Scope,
-        vectors: Sequence[bytes],
-        model: str,
-        k: int,
-        least: float,
-        filter: Filter = ...,
-    ) -> list[list[Hit]]:
-        """`nearest` for each of `vectors`, of those with a cosine of `least` or more; which ones of several
-        that are equally near is left open. Made for a thousand at once."""
-        ...
-
-    def evidence(
-        self,
-        scope: Scope,
-        words: Sequence[str],
-        vector: bytes | None,
-        model: str | None,
-        n: int,
-        filter: Filter = ...,
-    ) -> Evidence:
+    def candidates(self, scope: Scope, query: Query) -> Evidence:
         """Everything `core.relevance` wants to know about a question: the places of its words (but for
         words that nearly every memory has), the n nearest in meaning, and sketches of all of them."""
         ...
 
-    def census(self, space: Space) -> Census:
-        """How many memories stand at each level, for the cycle; forgotten ones are not counted."""
-        ...
-
-    def due(self, space: Space, rules: Rules, now: datetime) -> list[LifeRow]:
-        """Every memory for which a night may have something to do by itself (see `core.cycle.plan_cycle`);
-        an engine may give more."""
-        ...
-
-    def weakest(self, space: Space, level: Level, n: int, rules: Rules, now: datetime) -> list[LifeRow]:
-        """The n weakest of a level that are not protected: by strength, then oldest, then least recalled."""
+    def cycle_rows(self, space: Space, rules: Rules, now: datetime) -> CycleRows:
+        """What a cycle plans with: how many memories stand at each level (forgotten ones not counted), every
+        row for which it may have something to do by itself (an engine may give more), and the weakest of a
+        level that are not protected: by strength, then oldest, then least recalled, then id."""
         ...
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         """Relations from or to any of `ids` whose both ends the scope may see."""
         ...
 
-    def unembedded(self, space: Space, model: str, limit: int) -> list[Memory]:
-        """Memories whose present text has no vector of `model` yet."""
+    def history(self, space: Space, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
+        """The life-cycle log of one memory, oldest first; without an id that of all, newest first."""
         ...
 
-    def unjudged(self, space: Space, since: datetime, limit: int) -> list[Memory]:
-        """Turns of conversations since a moment that only rules have judged and that stand whole, oldest
-        first (created, then id)."""
+    def turns(self, space: Space, filter: TurnFilter) -> list[RecordedTurn]:
+        """Recorded turns in the order of their events."""
         ...
 
-    def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Vectors already known for these texts: the content-hash cache."""
+    def origins(self, space: Space, ids: Sequence[str]) -> list[tuple[str, int]]:
+        """Which memories were formed from which turns: of these memories, and of every other memory that
+        shares a turn with them."""
         ...
 
-    def model_in_use(self, space: Space) -> str | None:
-        """The model whose vectors the space is searched with; None before the first vector."""
+    def state(self, space: Space, key: str) -> Any:
+        """The plain JSON data that events left under this key; None if there is none."""
         ...
 
-    def models(self, space: Space) -> dict[str, int]:
-        """How many vectors the space has, by model."""
+    def spaces_due(self, key: str, before: str) -> list[Space]:
+        """Spaces whose state `key` is a text that sorts before this one (a time in ISO form, say)."""
         ...
 
-    def history(self, space: Space, id: str) -> list[LogEntry]:
-        """The life-cycle log of one memory, oldest first."""
-        ...
-
-    def last_log(self, space: Space, limit: int) -> list[LogEntry]:
-        """The newest log entries, newest first."""
+    def lease(self, space: Space, work: str, holder: str, now: float, until: float) -> str | None:
+        """Take or renew the right to do `work` alone until a time (seconds since 1970): None when it is ours
+        now, otherwise the name of the holder whose lease has not ended at `now`. `until` <= `now` gives it
+        back. A lease outlives a crash of its holder and a rebuild."""
         ...
 
     def count(self, scope: Scope, model: str | None = None) -> Counts: ...
@@ -269,8 +270,65 @@ class Store(Protocol):
         """Faults found by looking at everything; empty = sound."""
         ...
 
+
+class VectorIndex(Protocol):
+    """Vectors of memories' texts, by model, searched by cosine."""
+
+    def put(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+        """Give memories their missing vectors; those whose text changed meanwhile are left alone."""
+        ...
+
+    def get(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Vectors already known for these texts: the content-hash cache."""
+        ...
+
+    def nearest(
+        self,
+        scope: Scope,
+        vectors: Sequence[bytes],
+        model: str,
+        k: int,
+        filter: Filter = ...,
+        least: float = ...,
+    ) -> list[list[Hit]]:
+        """For each of `vectors` the k nearest by cosine, best first, of those with a cosine of `least` or
+        more. InvalidInput for a wrong dimension or a NaN. Made for one, and for a thousand at once."""
+        ...
+
+    def models(self, space: Space) -> Models:
+        """The active model (None before the first vector), and how many vectors there are of each."""
+        ...
+
+    def activate(self, space: Space, model: str) -> bool:
+        """Search the space with the vectors of `model` from now on; False, and nothing changes, while a
+        memory has none of them. The first vectors a space gets decide this by themselves."""
+        ...
+
+    def drop(self, space: Space, model: str, limit: int) -> int:
+        """Take away at most `limit` vectors of `model`, never those the space is searched with; how many."""
+        ...
+
+
+class FileBacked(Protocol):
+    """What only an engine with files has."""
+
     def backup(self, path: Path) -> None:
         """A consistent copy while others write."""
+        ...
+
+    def replacing(self, stamp: str) -> AbstractContextManager[Store]:
+        """An empty store, to be filled; at the end its content takes the place of this one's at once, with
+        the vectors, the active models and the leases of this one, as far as it can be read. Others read and
+        write on meanwhile. An exception leaves everything as it was."""
+        ...
+
+    def quarantine(self, stamp: str) -> Path | None:
+        """Put the files aside, damaged as they are, under a name with `stamp`, and begin empty."""
+        ...
+
+    def compact(self, steps: int = ...) -> bool:
+        """Leave no byte of deleted words in the files, in at most so many bounded steps; whether that is
+        so."""
         ...
 
 

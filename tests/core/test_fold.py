@@ -134,7 +134,7 @@ def test_the_life_of_a_memory_event_by_event() -> None:
     assert (whole.level, set(whole.texts)) == (Level.FULL, {Level.FULL})
     left = told(Event("purged", LATER, {}, "m"), on=away)
     assert set(left.texts) == {Level.TRACE}
-    assert told(Event("restored", LATER, data, "m"), on=left).texts == left.texts
+    assert fold([Event("restored", LATER, data, "m")], {"m": left}).memories == {}
 
 
 def test_what_is_archived_whole_gets_its_trace_and_what_has_no_trace_keeps_its_words() -> None:

@@ -40,12 +40,12 @@ def test_only_a_recall_or_a_hand_lets_a_memory_rise() -> None:
     assert rising == {"revive", "restore"}
 
 
-def test_every_level_can_be_left_and_the_archive_by_three_doors() -> None:
+def test_every_level_can_be_left_and_the_archive_by_four_doors() -> None:
     leaving = {
         level: {move.act for move in life.MOVES if move.moves and level in move.ends} for level in Level
     }
     assert leaving[Level.FULL] == {"fade", "archive", "forget"}
-    assert leaving[Level.ARCHIVED] == {"revive", "restore", "forget"}
+    assert leaving[Level.ARCHIVED] == {"revive", "restore", "forget", "delete"}
 
 
 def test_the_diagram_draws_every_move_of_the_table_and_every_level() -> None:

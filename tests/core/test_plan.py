@@ -171,7 +171,7 @@ def test_deletion_needs_age_and_its_conditions(
 ) -> None:
     rules = Rules(archive=Archive(auto_delete_enabled=True, delete_condition_mode=mode))
     steps = planned(archived(days=days, recalls=recalls, intensity=intensity, full=False), rules=rules).steps
-    assert [s.act for s in steps] == (["forget"] if goes else [])
+    assert [s.act for s in steps] == (["delete"] if goes else [])
 
 
 def test_nothing_is_deleted_unless_the_user_asked_for_it() -> None:
@@ -308,7 +308,7 @@ def applied(rows: list[LifeRow], steps: list[Step]) -> list[LifeRow]:
         elif step.act == "purge":
             r = r._replace(full=False)
         known[step.id] = r
-        if step.act == "forget":
+        if step.act == "delete":
             del known[step.id]
     return list(known.values())
 

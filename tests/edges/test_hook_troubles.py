@@ -17,10 +17,11 @@ from nagori import Nagori
 from nagori.core.fold import Event
 from nagori.core.model import Scope
 from nagori.edges import hooks
-from nagori.edges.hooks.hearing import spooled, write_down
 from nagori.edges.hooks.moment import At
 from nagori.edges.worker import work as worker
 from nagori.journal import FileJournal
+from nagori.services.record import read_spool as spooled
+from nagori.services.record import record_or_spool as write_down
 
 SPACE = ("local", "me")
 
@@ -148,7 +149,7 @@ def test_a_store_that_stays_ill_is_tried_once(data: Path, monkeypatch: pytest.Mo
     def ill(*_: object, **__: object) -> None:
         raise OSError("ill")
 
-    monkeypatch.setattr(worker, "drain", ill)
+    monkeypatch.setattr(worker, "process", ill)
     assert working(data) == 0
     assert (data / worker.LOG).read_text() == "OSError: ill\n"
 
@@ -178,7 +179,7 @@ def killed(data: Path, tmp_path: Path) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in stamped), encoding="utf-8")
     said = {"host": "claude-code", "session": "s", "role": "user", "text": "Which tea?", "ref": "1"}
     said |= {"project": "/srv/tea", "transcript": str(path)}
-    write_down(data, SPACE, [Event("heard", asked, said, by="host")])
+    write_down(data, SPACE, [Event("turn_recorded", asked, said, by="host")])
     working(data)
     return path
 

@@ -23,12 +23,12 @@ from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Emotion, Memory, Text, Trust
 from nagori.core.pieces import about_tokens
 from nagori.edges import hooks
-from nagori.edges.hooks.block import LONGEST_LINE, block
-from nagori.edges.hooks.hearing import spooled
 from nagori.edges.hooks.hosts import HOSTS
 from nagori.edges.install import launcher
 from nagori.edges.worker.work import work
 from nagori.journal import FileJournal
+from nagori.services.prompt_context import LONGEST_LINE, block
+from nagori.services.record import read_spool as spooled
 from nagori.testing import WordEmbedder
 
 GOLDEN = Path(__file__).parent / "fixtures/hooks/claude-code"
@@ -73,7 +73,7 @@ def shown(answer: dict[str, Any]) -> list[str]:
 
 def heard(folder: Path) -> list[dict[str, Any]]:
     events = FileJournal(folder / "journal").read(SPACE)
-    return [dict(placed.event.data) for placed in events if placed.event.type == "heard"]
+    return [dict(event.data) for event in events if event.type == "turn_recorded"]
 
 
 def texts(folder: Path) -> list[str]:
@@ -112,7 +112,7 @@ def test_a_prompt_is_written_down_before_anything_else_can_fail(
         seen.append(texts(folder))
         raise RuntimeError("the store has gone")
 
-    monkeypatch.setattr("nagori.edges.hooks.acts._open", fail)
+    monkeypatch.setattr("nagori.edges.hooks.acts._opened", fail)
     answer = prompt("I moved to Sapporo.")
     assert seen == [["I moved to Sapporo."]]
     assert "nagori" in answer["systemMessage"]
@@ -459,7 +459,7 @@ def told_once(speak: Callable[[], dict[str, Any]]) -> str:
 def test_a_journal_that_somebody_holds_sends_the_words_into_the_spool(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nagori.edges.hooks.hearing.PATIENCE", 0.05)
+    monkeypatch.setattr("nagori.services.record.HOOK_PATIENCE", 0.05)
     with holder(folder):
         assert prompt("I moved to Sapporo.") == {}
         assert event("Stop", last_assistant_message="How nice.") == {}
@@ -519,7 +519,7 @@ def test_a_full_disk_is_told_once_and_the_words_of_before_are_there(
     real = os.write
 
     def full(descriptor: int, data: bytes) -> int:
-        if b"heard" in data:
+        if b"turn_recorded" in data:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(descriptor, data)
 
@@ -598,7 +598,7 @@ def test_who_is_late_is_left_out_and_that_is_told(folder: Path, monkeypatch: pyt
         while True:
             pass
 
-    monkeypatch.setattr("nagori.edges.hooks.acts._open", sleep)
+    monkeypatch.setattr("nagori.edges.hooks.acts._opened", sleep)
     assert "too long" in told_once(lambda: prompt("When is the tea ceremony?"))
     assert len(heard(folder)) == 2
 

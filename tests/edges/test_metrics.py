@@ -6,7 +6,7 @@ from nagori import Nagori, Scope
 from nagori.core.fold import Event
 from nagori.edges import metrics
 from nagori.edges.metrics import Family, escaped, families, text
-from nagori.edges.worker.drain import drain, waiting
+from nagori.services.ingest import count_pending
 
 Sample = tuple[str, frozenset[tuple[str, str]]]
 LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:\\[\\n"]|[^\\\n"])*)"(?:,|$)')
@@ -96,8 +96,8 @@ def test_large_numbers_are_not_rounded() -> None:
 def test_turns_wait_until_they_are_formed(memory: Nagori) -> None:
     space = memory.scope.space
     data = {"session": "s", "role": "user", "text": "I like tea."}
-    memory.parts.ledger.write(space, lambda: [Event("heard", memory.parts.clock.now(), data)])
-    assert waiting(memory, space) == 1
-    drain(memory, space)
-    assert waiting(memory, space) == 0
+    memory.parts.ledger.write(space, lambda: [Event("turn_recorded", memory.parts.clock.now(), data)])
+    assert count_pending(memory.parts, space) == 1
+    memory.process()
+    assert count_pending(memory.parts, space) == 0
     assert metrics.text(families(memory.status(), memory.measure(), 7), memory.scope).count(" 7\n") == 1

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from nagori import Nagori
+from nagori.core.fold import Event
 from nagori.edges import schedule, timetable
 from nagori.edges.cli import main
 from nagori.edges.commands import schedule as commands
@@ -538,9 +540,10 @@ def test_the_doctor_says_whether_nights_happen(machine: Machine, monkeypatch: py
     assert nights(machine)[1] == "nothing runs the cycle; the last one was 0 hours ago"
     machine.run("schedule", "install", "--yes")
     assert nights(machine) == ("ok", "systemd runs the cycle every night; the last one was 0 hours ago", "")
-    [note] = machine.home.rglob("cycle.last")
-    long_ago = datetime.now(UTC).timestamp() - 100 * 3600
-    os.utime(note, (long_ago, long_ago))
+    long_ago = Event("cycle_finished", datetime.now(UTC) - timedelta(hours=100))
+    [folder] = [path.parent for path in machine.home.rglob("nagori.db")]
+    with Nagori.open(folder) as memory:
+        memory.parts.ledger.write(memory.scope.space, lambda: [long_ago])
     late = "systemd runs the cycle every night; the last one was 100 hours ago"
     assert nights(machine) == ("warn", late, "nagori schedule show")
     (machine.fake / "says").write_text("ActiveState=inactive\n")

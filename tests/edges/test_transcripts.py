@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nagori.core.model import Kind, Trust
 from nagori.edges.cli import main
-from nagori.edges.project import project_of
+from nagori.edges.hooks.acts import project_of
 from nagori.edges.transcripts import claude_code, claude_mem, mem0, notes
 from nagori.edges.transcripts.records import moment
 

@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 
 from nagori import Nagori
-from nagori.core.bookkeeping import START
+from nagori.core.fold import OPEN_PROMPTS
 from nagori.edges import hooks
-from nagori.edges.hooks.hearing import spool
 from nagori.edges.install import launcher
 from nagori.edges.worker import work as worker
-from nagori.edges.worker.drain import TRANSCRIPTS, finish_killed
-from nagori.edges.worker.drained import FILE, MOST_SESSIONS, Drained
+from nagori.edges.worker.killed import TRANSCRIPTS, finish_killed
 from nagori.edges.worker.start import LOCK, is_working, start, take
 from nagori.edges.worker.work import work
 from nagori.errors import InvalidInput
 from nagori.journal import FileJournal
+from nagori.services import ingest
+from nagori.services.record import spool
 
 SPACE = ("local", "me")
 
@@ -78,11 +78,17 @@ def exported(folder: Path) -> list[str]:
 
 def heard(folder: Path) -> list[str]:
     events = FileJournal(folder / "journal").read(SPACE)
-    return [placed.event.data["text"] for placed in events if placed.event.type == "heard"]
+    return [event.data["text"] for event in events if event.type == "turn_recorded"]
 
 
-def state(folder: Path) -> Drained:
-    return Drained.of(FileJournal(folder / "journal").folder(SPACE))
+def is_processed(folder: Path) -> bool:
+    events = FileJournal(folder / "journal").read(SPACE)
+    return any(event.type == "turns_processed" for event in events)
+
+
+def lose_store(folder: Path) -> None:
+    for path in folder.glob("nagori.db*"):
+        path.unlink()
 
 
 # --- once -----------------------------------------------------------------------------------------
@@ -110,16 +116,34 @@ def test_working_twice_is_working_once(folder: Path) -> None:
     assert exported(folder) == before
 
 
-def test_a_lost_checkpoint_makes_nothing_twice(folder: Path) -> None:
+def test_a_lost_store_makes_nothing_twice(folder: Path) -> None:
     talk(3)
     say("PostToolUseFailure", "s", tool_name="Bash", tool_input={"command": "make"}, error="no rule")
     say("PostCompact", "s", compact_summary="<summary>They spoke of words.</summary>")
     work(folder)
     before = exported(folder)
-    for damage in (b"", b"{", b'{"cursor": [1], "talks": {}}', b'{"cursor": [1, 2, 3], "talks": []}'):
-        (FileJournal(folder / "journal").folder(SPACE) / FILE).write_bytes(damage)
-        work(folder)
-        assert exported(folder) == before
+    lose_store(folder)
+    assert work(folder) == 0
+    assert exported(folder) == before
+    ask("One more.", ref="n")
+    lose_store(folder)
+    assert work(folder) == 1
+
+
+def test_turns_whose_processing_was_not_noted_are_formed_once(folder: Path) -> None:
+    """As after a crash between the last memory and the note."""
+    talk(3)
+    work(folder)
+    before = exported(folder)
+    lose_store(folder)
+    [segment] = (folder / "journal/local/me").glob("*.jsonl")
+    lines = segment.read_bytes().splitlines(keepends=True)
+    assert b"cycle_finished" in lines[-1]
+    assert b"turns_processed" in lines[-2]
+    segment.write_bytes(b"".join(lines[:-2]))
+    FileJournal(folder / "journal").request_work(SPACE)
+    assert work(folder) == 6
+    assert exported(folder) == before
 
 
 def test_hooks_that_are_installed_twice_are_heard_once(folder: Path) -> None:
@@ -139,37 +163,32 @@ def test_a_subagent_may_say_the_same_as_who_called_it(folder: Path) -> None:
     assert work(folder) == 3
 
 
-def test_more_sessions_than_are_remembered_make_nothing_twice(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The numbers of turns must not depend on when the worker came by."""
-    assert MOST_SESSIONS >= 100
-    monkeypatch.setattr("nagori.edges.worker.drained.MOST_SESSIONS", 3)
+def test_the_numbers_of_turns_do_not_depend_on_when_the_worker_came_by(folder: Path) -> None:
     for n in range(12):
         talk(1, f"s{n % 5}")
         if n % 4 == 3:
             work(folder)
     work(folder)
     before = exported(folder)
-    (FileJournal(folder / "journal").folder(SPACE) / FILE).unlink()
+    lose_store(folder)
+    FileJournal(folder / "journal").request_work(SPACE)
     work(folder)
     assert exported(folder) == before
 
 
 def test_a_turn_that_cannot_be_kept_holds_up_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(which: str) -> Any:
-        real = getattr(Nagori, which)
+        real = getattr(ingest, which)
 
-        def picky(self: Nagori, items: Any, *more: Any) -> Any:
-            items = list(items)
-            if any("poison" in (getattr(each, "text", "") or getattr(each, "content", "")) for each in items):
+        def picky(parts: Any, scope: Any, items: Any, **more: Any) -> Any:
+            if any("poison" in repr(each) for each in items):
                 raise InvalidInput("content", "not this")
-            return real(self, items, *more)
+            return real(parts, scope, items, **more)
 
         return picky
 
-    monkeypatch.setattr(Nagori, "form", refuse("form"))
-    monkeypatch.setattr(Nagori, "remember_many", refuse("remember_many"))
+    monkeypatch.setattr(ingest, "form_said", refuse("form_said"))
+    monkeypatch.setattr(ingest, "remember_many", refuse("remember_many"))
     ask("First.", ref="1")
     reply("This is poison.", ref="1")
     say("PostToolUseFailure", "s", tool_name="Bash", error="poison")
@@ -227,7 +246,7 @@ def test_what_is_written_while_a_worker_finishes_is_not_left_behind(
     def at_the_very_end(_: Path) -> None:
         for text in late:
             ask(text)
-            spool(folder, SPACE, [next(FileJournal(folder / "journal").read(SPACE)).event])
+            spool(folder, SPACE, [next(FileJournal(folder / "journal").read(SPACE))])
             assert is_working(folder)
 
     monkeypatch.setattr(worker, "sweep", at_the_very_end)
@@ -270,7 +289,7 @@ def test_a_started_worker_belongs_to_nobody_and_ends(folder: Path, monkeypatch: 
     monkeypatch.delenv("NAGORI_HOOKS__WORKER")
     assert start(folder)
     for _ in range(1200):  # before it is a worker it looks like ourselves
-        if state(folder).cursor != START:
+        if is_processed(folder):
             break
         time.sleep(0.05)
     wait_for_workers(folder)
@@ -306,7 +325,7 @@ def workers(folder: Path) -> list[int]:
 
 def test_what_waits_in_the_spool_is_taken_in_once(folder: Path) -> None:
     talk(1)
-    event = next(FileJournal(folder / "journal").read(SPACE)).event
+    event = next(FileJournal(folder / "journal").read(SPACE))
     for _ in range(2):  # as after a crash between taking it and removing it
         spool(folder, SPACE, [event])
     (folder / "spool" / "1.jsonl").write_bytes(b"rubbish")
@@ -318,7 +337,7 @@ def test_what_waits_in_the_spool_is_taken_in_once(folder: Path) -> None:
 def test_a_crash_after_the_spool_was_taken_in_stores_nothing_twice(folder: Path) -> None:
     """Also without the host's own name for the turn."""
     ask("Which tea is the best?")
-    event = next(FileJournal(folder / "journal").read(SPACE)).event
+    event = next(FileJournal(folder / "journal").read(SPACE))
     spool(folder, SPACE, [event])
     assert work(folder) == 1
     assert kept(folder) == {"Which tea is the best?": 1}
@@ -330,7 +349,7 @@ def test_trouble_leaves_a_note_without_words_and_is_over_when_it_is_over(
     talk(1)
     for trouble in (OSError(28, "No space left on device"), RuntimeError("nobody thought of this")):
         with monkeypatch.context() as patch:
-            patch.setattr(Nagori, "form", lambda *_, trouble=trouble: (_ for _ in ()).throw(trouble))
+            patch.setattr(ingest, "form_said", lambda *_, trouble=trouble: (_ for _ in ()).throw(trouble))
             assert work(folder) == 0
         note = (folder / worker.LOG).read_text()
         assert type(trouble).__name__ in note
@@ -409,7 +428,8 @@ def test_a_killed_session_is_finished_from_the_host_s_own_file(
     ]
     assert "An old answer." not in heard(folder)
     before_again = exported(folder)
-    (FileJournal(folder / "journal").folder(SPACE) / FILE).unlink()
+    lose_store(folder)
+    FileJournal(folder / "journal").request_work(SPACE)
     work(folder)
     assert exported(folder) == before_again
 
@@ -422,14 +442,11 @@ def test_a_crash_while_a_killed_session_is_finished_stores_its_answer_once(
     )
     age(path, minutes=30)
     with monkeypatch.context() as patch:
-        patch.setattr(worker, "finish_killed", lambda _: None)
+        patch.setattr(worker, "finish_killed", lambda *_: None)
         asked_long_ago(folder, monkeypatch, path, hours=1)
-    saved = (FileJournal(folder / "journal").folder(SPACE) / FILE).read_bytes()
-    with Nagori.open(folder) as memory:
-        finish_killed(memory)
-    (FileJournal(folder / "journal").folder(SPACE) / FILE).write_bytes(saved)  # the note of it was lost
-    with Nagori.open(folder) as memory:
-        finish_killed(memory)
+    for _ in range(2):  # the store has not followed yet, as after a crash: the prompt still stands open
+        with Nagori.open(folder) as memory:
+            assert finish_killed(memory.parts, SPACE) == 1
     assert heard(folder).count("Green tea.") == 2
     work(folder)
     assert kept(folder)["Green tea."] == 1
@@ -465,14 +482,19 @@ def test_a_file_without_an_answer_is_read_once_and_not_again_and_again(
     work(folder)
     work(folder)
     assert reads == [path]
-    assert state(folder).talks["s"].unanswered is not None
+    with Nagori.open(folder) as memory:
+        assert list(memory.parts.store.state(SPACE, OPEN_PROMPTS)) == ["s"]
 
 
 def test_a_prompt_without_an_answer_is_given_up_after_a_week(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked_long_ago(folder, monkeypatch, tmp_path / "gone.jsonl", days=8)
-    assert state(folder).talks["s"].unanswered is None
+    answered = ("assistant", "Green tea.", datetime.now(UTC) - timedelta(days=7))
+    path = transcript(tmp_path / "s.jsonl", answered)
+    age(path, days=7)
+    asked_long_ago(folder, monkeypatch, path, days=8)
+    work(folder)
+    assert heard(folder) == ["Which tea is the best?"]
 
 
 # --- killed at any point --------------------------------------------------------------------------
@@ -494,7 +516,7 @@ def kill_workers(folder: Path, seeds: range, turns: int) -> int:
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
         if dice.random() < 0.3:
-            (FileJournal(folder / "journal").folder(SPACE) / FILE).unlink(missing_ok=True)
+            lose_store(folder)
     return killed
 
 
@@ -579,7 +601,7 @@ def live(folder: Path, conversations: int, seed: int) -> None:
     assert set(found) <= possible
     assert max(found.values()) == 1, "stored or counted twice"
     assert not (folder / worker.LOG).exists()
-    assert state(folder).cursor != START
+    assert is_processed(folder)
     assert not list((folder / "spool").glob("*.jsonl"))
     print(f"{conversations} conversations, {len(certain)} turns acknowledged, {killed} hooks killed")
     print(f"{doubled} doubled, {len(found)} memories, 0 lost, 0 twice, 0 processes left")

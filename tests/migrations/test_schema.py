@@ -6,12 +6,16 @@ from pathlib import Path
 import apsw
 import pytest
 
+from nagori.core.bookkeeping import Applied, LogEntry, Models
+from nagori.core.model import Level, Memory, Text, TurnFilter, micros
 from nagori.core.ranking import cosine
+from nagori.core.relevance import Query
+from nagori.core.selection import index_words
 from nagori.core.text import FTS5_TOKENIZE
 from nagori.errors import SchemaTooNew, StoreError
 from nagori.stores import migrate as schema
 from nagori.stores.sqlite import SqliteStore, connect
-from nagori.testing.contract import ME, memory, put, vector
+from nagori.testing.drawing import BIRTH, ME, OTHER, having, memory, nearest, put, turn, vector
 
 NEXT = "9999_test.sql"
 
@@ -62,18 +66,113 @@ def test_an_older_store_keeps_its_memories_and_gains_what_is_new(
     assert version(path) == len(next_step)
 
 
-def test_an_older_store_goes_on_with_the_vectors_it_has(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "n.db")
-    put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
-    store.close()
-    connection = connect(tmp_path / "n.db")
-    before = schema.STEPS.index("0003_model_in_use.sql")
-    connection.execute("ALTER TABLE space DROP COLUMN model")
-    connection.pragma("user_version", before)
-    assert schema.migrate(connection) == len(schema.STEPS) - before
-    connection.close()
-    assert store.model_in_use(ME.space) == "m3"
-    store.close()
+# --- a store that 0.1 wrote -----------------------------------------------------------------------
+
+MEMORY_0_1 = """
+    INSERT INTO memory (key, space, id, version, kind, level, created, anchor, intensity, coefficient,
+    recalls, mentions, protected, privacy, session, turn, trust, tokens, chars, asks, digest, rest)
+    VALUES (:key, :space, :id, 3, 'fact', :level, :at, :at, 35.0, 0.995, 1, 2, 0, 'public', 's1', 4, 'user',
+            :tokens, :chars, 0, :digest, :rest)"""
+REST_0_1 = (
+    """{"keywords":["tea"],"valence":"neutral","arousal":30.0,"tags":[],"uri":null,"archive_reason":null}"""
+)
+
+
+def add_0_1(db: apsw.Connection, space: int, number: int, known: Memory, data: bytes | None) -> None:
+    """A memory as 0.1 wrote it."""
+    key, words = space << 40 | number, index_words(known)
+    values = {"key": key, "space": space, "id": known.id, "level": int(known.level), "rest": REST_0_1}
+    values |= {"at": micros(known.created), "tokens": len(words), "chars": len(known.searchable)}
+    db.execute(MEMORY_0_1, values | {"digest": known.digest})
+    for level, text in known.texts.items():
+        db.execute("INSERT INTO text VALUES (?, ?, ?, ?)", (key, int(level), text.trigger, text.content))
+    db.execute("INSERT INTO words (rowid, tokens) VALUES (?, ?)", (key, " ".join(words)))
+    db.execute(
+        "INSERT INTO log VALUES (?, ?, ?, 'formed', ?, 1, 100)", (space, number, micros(BIRTH), known.id)
+    )
+    if data:
+        db.execute("INSERT INTO vector_1 VALUES (?, ?, ?)", (key, known.digest, data))
+
+
+def written_by_0_1(path: Path, *memories: Memory) -> None:
+    """Two spaces; the first of the memories has a vector, and both spaces have the same memories."""
+    db = connect(path)
+    schema.migrate(db, schema.STEPS[:3])
+    db.execute("INSERT INTO model (name, dimension, vectors) VALUES ('m3', 8, 2)")
+    db.execute("CREATE TABLE vector_1 (key INTEGER PRIMARY KEY, digest BLOB NOT NULL, v BLOB NOT NULL)")
+    db.execute("CREATE INDEX vector_1_digest ON vector_1 (digest)")
+    db.execute(
+        "CREATE TABLE bits_1 (key INTEGER PRIMARY KEY, archived INTEGER NOT NULL, forgotten INTEGER NOT NULL,"
+        " project TEXT, agent TEXT, role TEXT, privacy TEXT NOT NULL, b BLOB NOT NULL)"
+    )
+    for space, scope in ((1, ME), (2, OTHER)):
+        tokens = sum(len(index_words(each)) for each in memories)
+        count = len(memories)
+        db.execute(
+            "INSERT INTO space (id, tenant, user, segment, offset, seq, next, tokens, model)"
+            " VALUES (?, ?, ?, 1, 4242, ?, ?, ?, 'm3')",
+            (space, *scope.space, count, count + 1, tokens),
+        )
+        for number, each in enumerate(memories, 1):
+            add_0_1(db, space, number, each, vector(1, 0, 0) if number == 1 else None)
+    db.close()
+
+
+def test_a_store_of_0_1_goes_on_with_all_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "n.db"
+    texts = {Level.FULL: Text("", "a green pot of tea"), Level.SUMMARY: Text("", "tea")}
+    written_by_0_1(
+        path,
+        memory("mem_a", "The kettle whistles.", keywords=("tea",)),
+        memory("mem_b", texts=texts, level=Level.SUMMARY, keywords=("tea",)),
+    )
+    assert version(path) == 3
+    store = SqliteStore(path)
+    assert store.applied(ME.space) == Applied(2, 0, "")
+    [first, second] = store.get(ME, ["mem_a", "mem_b"])
+    assert (first.text.content, first.version, first.source.turn) == ("The kettle whistles.", 3, 4)
+    assert second.texts == texts
+    assert having(store, "kettl") == {"mem_a"}
+    assert store.candidates(ME, Query(["tea"])).total == 2
+    assert nearest(store, vector(1, 0, 0)) == ["mem_a"]
+    assert store.vectors.models(ME.space) == Models("m3", {"m3": 1})
+    assert store.history(ME.space, "mem_b") == [LogEntry(2, BIRTH, "formed", ("mem_b",))]
+    assert store.turns(ME.space, TurnFilter()) == []
+    assert version(path) == len(schema.STEPS)
+    assert store.check() == []
+
+
+def test_a_store_of_0_1_can_be_changed_and_rebuilt(tmp_path: Path) -> None:
+    path = tmp_path / "n.db"
+    written_by_0_1(path, memory("mem_a", "The kettle whistles.", keywords=("tea",)))
+    store = SqliteStore(path)
+    [known] = store.get(ME, ["mem_a"])
+    put(store, known.but(recalls=9), memory("mem_b", "new"), turns=[turn(2)], state={"key": 1})
+    assert store.applied(ME.space).seq == 2
+    assert having(store, ["kettl", "new"]) == {"mem_a", "mem_b"}
+    put(store, erased=["mem_a"])
+    assert [m.id for m in store.find(ME)] == ["mem_b"]
+    with store.rebuilding(OTHER.space):
+        put(store, known, scope=OTHER)
+    assert nearest(store, vector(1, 0, 0), OTHER) == ["mem_a"]
+    assert store.check() == []
+
+
+def test_two_processes_bring_a_store_of_0_1_up_to_date_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "n.db"
+    written_by_0_1(path, memory("mem_a", "The kettle whistles.", keywords=("tea",)))
+    answers: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(len(SqliteStore(path).find(ME)))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [1] * 4
+
+
+# --- steps ----------------------------------------------------------------------------------------
 
 
 def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, next_step: tuple[str, ...]) -> None:
@@ -149,7 +248,7 @@ def test_deleted_words_leave_no_trace_in_the_file(tmp_path: Path) -> None:
         put(store, memory(f"mem_{n}", f"{canary} and other words"))
     for n in range(len(canaries)):
         put(store, memory(f"mem_{n}", "nothing left", version=2))
-    store.compact()
+    assert store.compact()
     store.close()
     everything = b"".join(p.read_bytes() for p in tmp_path.iterdir())
     assert [c for c in canaries if c.encode() in everything] == []
@@ -161,7 +260,7 @@ def test_a_store_used_by_many_threads_answers_each(tmp_path: Path) -> None:
     answers: list[int] = []
 
     def ask() -> None:
-        answers.extend(len(store.match_text(ME, ["thing"], 100)) for _ in range(20))
+        answers.extend(len(having(store, "thing")) for _ in range(20))
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
@@ -177,7 +276,7 @@ def test_a_shortlist_finds_the_true_neighbours_among_many(
     """Vectors as models make them: topics, and one direction that all of them share."""
     import random
 
-    monkeypatch.setattr("nagori.stores._search.MANY", 1000)
+    monkeypatch.setattr("nagori.stores._writing.MANY", 1000)
     monkeypatch.setattr("nagori.stores._search.SHORTLIST", 200)
     dice = random.Random(3)
     topics = [[dice.gauss(0, 1) for _ in range(256)] for _ in range(40)]
@@ -198,8 +297,8 @@ def test_a_shortlist_finds_the_true_neighbours_among_many(
     for _ in range(5):
         query = text_vector()
         best = sorted(points, key=lambda id: cosine(query, points[id]), reverse=True)[:10]
-        found = store.nearest(ME, vector(*query, size=256), "m256", 10)
-        agreed += len({hit.id for hit in found} & set(best))
+        [hits] = store.vectors.nearest(ME, [vector(*query, size=256)], "m256", 10)
+        agreed += len({hit.id for hit in hits} & set(best))
     assert agreed >= 48, "at least 96 % of the true neighbours"
     assert store.check() == []
 
@@ -207,9 +306,9 @@ def test_a_shortlist_finds_the_true_neighbours_among_many(
 def test_a_question_of_common_words_looks_at_the_most_telling_memories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nagori.stores._evidence.MOST_SKETCHES", 10)
+    monkeypatch.setattr("nagori.stores._search.MOST_SKETCHES", 10)
     store = SqliteStore(tmp_path / "n.db")
     put(store, *(memory(f"mem_{n:03}", "tea" + (" kettle" if n == 77 else "")) for n in range(100)))
-    found = store.evidence(ME, ["tea", "kettl"], None, None, 5)
+    found = store.candidates(ME, Query(["tea", "kettl"]))
     assert len(found.sketches) == 10
     assert "mem_077" in found.sketches

@@ -244,7 +244,7 @@ class Killed(BaseException):
     """As if the process had ended here."""
 
 
-FAULTS = {"append": 30, "commit": 30, "look": 60, "catch_up": 0}  # and how many kills each must survive
+FAULTS = {"append": 30, "commit": 30, "get": 60, "catch_up": 0}  # and how many kills each must survive
 
 
 def faulty(memory: Nagori, method: str, at: int) -> None:
@@ -330,7 +330,7 @@ def test_a_lost_note_of_ties_makes_none_twice(memory: Nagori) -> None:
         ["the green kettle whistles at noon today", "the green kettle whistles at noon, today ok"]
     )
     assert memory.cycle().ties == 1
-    (memory.parts.journal.folder(memory.scope.space) / "linked.json").unlink()
+    memory.parts.ledger.set_state(memory.scope.space, "linked", None, memory.parts.clock.now(), by="test")
     assert memory.cycle().ties == 0
 
 

@@ -358,7 +358,7 @@ def test_the_judgement_is_in_the_journal(tmp_path: Path, server: Scripted, clock
         before = memory.show(kept.id)
         memory.rebuild()
         assert memory.show(kept.id) == before
-        events = [placed.event for placed in memory.parts.journal.read(memory.scope.space)]
+        events = list(memory.parts.journal.read(memory.scope.space))
         assert [(e.type, e.by) for e in events if isinstance(e, Event)][-1] == ("judged", "model")
         undone, what = memory.undo(kept.id)
         assert (what, undone.judged_by) == ("judged", "user")

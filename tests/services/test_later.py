@@ -179,7 +179,8 @@ def test_a_lost_note_costs_a_second_question(
     with opened(tmp_path, server, clock, provider) as memory:
         told(memory, 3)
         memory.judge()
-        next(tmp_path.rglob("later-judge.json")).write_text("{torn")
+        at = memory.parts.clock.now()
+        memory.parts.ledger.set_state(memory.scope.space, "batches:judge", [["torn"]], at, by="test")
         assert memory.judge().questions == 1
         post(server).done = True
         assert memory.judge().judged == 3

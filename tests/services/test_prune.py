@@ -16,11 +16,11 @@ import pytest
 from nagori import AsyncNagori, Config, Nagori
 from nagori.core.window.estimate import estimate_tokens
 from nagori.edges.error_words import ERRORS
-from nagori.edges.worker.drain import drain, waiting
 from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, StoreError
-from nagori.services import formats, gaps, leaving
+from nagori.services import formats, gaps, ingest, leaving
 from nagori.services.formats import format_of
 from nagori.services.formats.parts import cut_text, moment, shortened, weigh
+from nagori.services.upkeep import without_vector
 from nagori.testing import WordEmbedder
 
 FACT = "The staging server of project Zebra listens on port 8443."
@@ -364,8 +364,8 @@ def test_what_is_left_out_is_recalled_in_the_same_conversation(memory: Nagori) -
 
 
 def heard(memory: Nagori) -> list[Any]:
-    events = (placed.event for placed in memory.parts.journal.read(memory.scope.space))
-    return [event for event in events if event.type == "heard"]
+    events = (event for event in memory.parts.journal.read(memory.scope.space))
+    return [event for event in events if event.type == "turn_recorded"]
 
 
 def test_the_same_message_told_again_is_kept_once(memory: Nagori) -> None:
@@ -392,8 +392,8 @@ def test_the_worker_adds_nothing_to_what_was_formed(memory: Nagori) -> None:
     agent = memory.within(project="garden", agent="planner", role="gardener")
     agent.prune(talk(60), budget=1000)
     before = {each.id: each.mentions for each in agent.list(limit=1000)}
-    assert waiting(memory, memory.scope.space) == 0
-    drain(memory, memory.scope.space)
+    assert ingest.count_pending(memory.parts, memory.scope.space) == 0
+    memory.process()
     assert {each.id: each.mentions for each in agent.list(limit=1000)} == before
     assert before
 
@@ -404,11 +404,12 @@ def test_a_crash_between_writing_down_and_forming_is_healed_by_the_worker(
     def crash(*_: object) -> list[Any]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(leaving, "form", crash)
-    with pytest.raises(KeyboardInterrupt):
-        memory.prune(talk(60), budget=1000)
+    with monkeypatch.context() as patch:
+        patch.setattr(ingest, "form_said", crash)
+        with pytest.raises(KeyboardInterrupt):
+            memory.prune(talk(60), budget=1000)
     assert memory.list() == []
-    drain(memory, memory.scope.space)
+    memory.process()
     assert memory.recall("Which port does the staging server listen on?")
 
 
@@ -430,10 +431,10 @@ def test_a_long_past_that_leaves_at_once_gets_its_vectors_bit_by_bit(tmp_path: P
         conversation.add(user("Shall we go on?"))
         assert embedder.calls == 0
         assert any(each.memory.text.content == FACT for each in conversation.recall("staging server port"))
-        waiting = len(memory.parts.store.unembedded(memory.scope.space, embedder.model, 1000))
+        waiting = len(without_vector(memory.parts, memory.scope.space, embedder.model, 1000))
         for n in range(40):
             conversation.add(user(f"Garden {n} has {n} trees of the old kind, and they grow."))
-        left = len(memory.parts.store.unembedded(memory.scope.space, embedder.model, 1000))
+        left = len(without_vector(memory.parts, memory.scope.space, embedder.model, 1000))
         assert waiting > 50 > left
 
 
@@ -443,7 +444,7 @@ def test_a_store_that_fails_while_vectors_are_made_does_not_stop_the_pruning(
     def fails(*_: object) -> list[Any]:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(memory.parts.store, "unembedded", fails)
+    monkeypatch.setattr(leaving, "without_vector", fails)
     memory.parts.__dict__["embedder"] = WordEmbedder()
     assert memory.prune(talk(10), budget=400).report["remembered"]
 
@@ -472,7 +473,9 @@ def test_a_store_that_is_broken_stops_no_conversation(
         broken.setattr(memory.parts.store, "commit", _no_disk(StoreError))
         done = memory.prune(said, budget=1000)
     assert done.report["left_out"] > 0
-    heard = [p.event for p in memory.parts.journal.read(memory.scope.space) if p.event.type == "heard"]
+    heard = [
+        event for event in memory.parts.journal.read(memory.scope.space) if event.type == "turn_recorded"
+    ]
     assert len(heard) >= done.report["left_out"]
 
 

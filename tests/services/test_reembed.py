@@ -6,6 +6,7 @@ import sys
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -91,7 +92,8 @@ def answers(folder: Path, wished: Letters) -> bool:
 
 
 def models(memory: Nagori) -> tuple[str | None, dict[str, int]]:
-    return memory.parts.store.model_in_use(SPACE), memory.parts.store.models(SPACE)
+    known = memory.parts.vectors.models(SPACE)
+    return known.active, dict(known.counts)
 
 
 def test_the_new_model_takes_over_and_the_old_vectors_go(folder: Path) -> None:
@@ -115,7 +117,7 @@ def test_recall_answers_at_every_step(folder: Path) -> None:
     assert answers(folder, NEW)
 
 
-STEPS = ("add_vectors", "use_model", "drop_vectors", "unembedded", "models")
+STEPS = ("vectors.put", "vectors.activate", "vectors.drop", "find", "vectors.models")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -156,7 +158,7 @@ with here.opened(Path(sys.argv[2]), here.NEW) as memory:
 
 
 def test_a_process_that_is_really_killed_leaves_everything_to_the_next(folder: Path) -> None:
-    for step, at in (("add_vectors", 3), ("use_model", 1), ("drop_vectors", 2)):
+    for step, at in (("vectors.put", 3), ("vectors.activate", 1), ("vectors.drop", 2)):
         here = str(Path(__file__).parent)
         command = [sys.executable, "-c", SCRIPT, here, str(folder), step, str(at)]
         ended = subprocess.run(command, capture_output=True, check=False)
@@ -188,15 +190,16 @@ def test_a_memory_kept_in_the_last_moment_is_not_left_out(
 ) -> None:
     """Between the last bundle and the mark: the mark is refused, and there is more to fill."""
     with opened(folder, NEW) as memory:
-        real, late = memory.parts.store.use_model, []
+        index, late = memory.parts.vectors, list[str]()
+        real = type(index).activate
 
-        def use_model(space: tuple[str, str], model: str) -> bool:
+        def activate(self: Any, space: tuple[str, str], model: str) -> bool:
             if not late:
                 with opened(folder, NEW) as other:
                     late.append(other.remember("kept in the last moment").id)
-            return real(space, model)
+            return real(self, space, model)
 
-        monkeypatch.setattr(memory.parts.store, "use_model", use_model)
+        monkeypatch.setattr(type(index), "activate", activate)
         assert memory.reembed().made == ALL + 1
         assert memory.status().counts.unembedded == 0
 
@@ -219,7 +222,7 @@ def test_a_recall_in_the_moment_of_the_change_asks_again(
 
 def test_one_may_go_back_before_it_is_complete(folder: Path) -> None:
     with opened(folder, NEW) as memory:
-        memory.parts.store = Failing(memory.parts.store, "add_vectors", 3, Killed)  # type: ignore[assignment]
+        memory.parts.store = Failing(memory.parts.store, "vectors.put", 3, Killed)  # type: ignore[assignment]
         with pytest.raises(Killed):
             memory.reembed()
     with opened(folder, OLD) as memory:
@@ -319,7 +322,7 @@ def test_an_old_model_out_of_reach_leaves_words_and_is_replaced_in_time(folder: 
         memory.remember("The gramophone plays in the evening.")
         assert memory.recall("grammophones", mark=False)[0].terms["words"] == 0.0
         assert memory.embed_missing() == ALL
-        assert memory.parts.store.model_in_use(SPACE) == NEW.model
+        assert memory.parts.vectors.models(SPACE).active == NEW.model
     assert answers(folder, NEW)
 
 

@@ -653,7 +653,7 @@ def test_an_event_is_kept_although_the_store_cannot_be_written(tmp_path: Path) -
     assert memory.show(kept.id).text.content == "precious"  # caught up by itself
 
 
-@pytest.mark.parametrize("method", ["commit", "look", "cursor", "get", "vectors_of", "count"])
+@pytest.mark.parametrize("method", ["commit", "applied", "get", "vectors.get", "count"])
 def test_the_nth_store_failure_never_loses_what_was_acknowledged(tmp_path: Path, method: str) -> None:
     """SQLite's way: fail the 1st, 2nd, 3rd … call until a run finishes clean; then look."""
     for at in range(1, 60):

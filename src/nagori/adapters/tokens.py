@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from nagori.core.bookkeeping import quiet
+from nagori.core.values import no_observer
 from nagori.core.window.estimate import estimate_tokens
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ VOCABULARIES = {
 }
 
 
-def open_counter(model: str = "", tell: Observer = quiet) -> Callable[[str], int]:
+def open_counter(model: str = "", tell: Observer = no_observer) -> Callable[[str], int]:
     """A function that counts the tokens of a text as `model` does, or estimates them."""
     name = vocabulary(model)
     if name is None:

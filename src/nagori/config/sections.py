@@ -143,6 +143,8 @@ class Hooks(Value):
     enabled: bool = knob(True, "listen to hosts at all; programs that nagori starts itself turn it off")
     worker: bool = knob(True, "start a worker in the background when there is work for it")
     user: str = knob("me", "whose memory a host's conversations go to")
+    agent: str = knob("", "the agent a host runs: it sees its own private memories and no other agent's")
+    role: str = knob("", "the role of that agent: it sees what agents of its role share")
     most: int = knob(6, "at most so many memories for a prompt", lo=0, hi=100)
     floor: float = knob(0.25, "least certainty of what is told unasked", lo=0.0, hi=1.0)
     brief: int = knob(10, "at most so many protected memories when a session starts", lo=0, hi=50)

@@ -70,7 +70,7 @@ def _words(run: str) -> tuple[tuple[str, str], ...]:
     found = [_token(whole)]
     if not re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", run):
         found += [(whole, whole), *(_token(part) for part in _parts(run))]
-    return (*dict.fromkeys(found), *tail)
+    return (*(pair for pair in dict.fromkeys(found) if pair[1]), *tail)  # nothing stands before a lone n't
 
 
 def _bare(run: str) -> str:

@@ -15,12 +15,12 @@ from heapq import heappop, heappush, nsmallest
 from nagori.core.cycle import AGAIN_AFTER, DAY, POSTPONED, Census, LifeRow, Rules, Step, curve_by, plan_cycle
 from nagori.core.life import LADDER
 from nagori.core.model import Level, micros
-from nagori.core.populations import FORGOTTEN, PLACES
+from nagori.core.populations import PLACES
 
 SLACK = 1_000_000  # microseconds: a row looked at a little early does no harm, one that is missed does
 EARLIEST, NEVER = -math.inf, math.inf
 
-Move = tuple[str, str]  # a memory, and where it stands now
+Move = tuple[str, str | None]  # a memory, and where it stands now; None: nowhere, it was deleted
 
 
 def nights_ahead(rows: Iterable[LifeRow], rules: Rules, now: datetime, nights: int) -> Iterator[list[Move]]:
@@ -31,8 +31,8 @@ def nights_ahead(rows: Iterable[LifeRow], rules: Rules, now: datetime, nights: i
 
 
 def after(row: LifeRow, step: Step, now: datetime) -> LifeRow | None:
-    """The row when a step has been done; None if it was forgotten."""
-    if step.act == "forget":
+    """The row when a step has been done; None if it was deleted."""
+    if step.act == "delete":
         return None
     moment = micros(now) or 0
     changes: dict[str, object] = {"version": row.version + 1}
@@ -130,8 +130,8 @@ class _Sleeper:
     def _rank(self, row: LifeRow, moment: int) -> tuple[float, int, int, str]:
         return self.curve(row).at((moment - row.anchor) / DAY), row.created, row.recalls, row.id
 
-    def _place(self, id: str) -> str:
-        return _name(self.rows[id]) if id in self.rows else FORGOTTEN
+    def _place(self, id: str) -> str | None:
+        return _name(self.rows[id]) if id in self.rows else None
 
 
 def _name(row: LifeRow) -> str:

@@ -1,34 +1,30 @@
-"""The words journal, ledger and store use with each other: places, batches, counts."""
+"""The words journal, ledger and store use with each other: positions, batches, turns, counts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from nagori.core.fold import Event
+from nagori.core.fold import RecordedTurn
 from nagori.core.model import Memory, Relation
 from nagori.core.values import Value, fresh
 
 Space = tuple[str, str]  # tenant and user: the unit of ownership and erasure
 
 
-class Cursor(Value, order=True):
-    """A place in a journal: just after the event `seq`."""
+class Applied(Value):
+    """How far a store has followed a journal: up to and including event `seq`.
 
-    segment: int = 0
-    offset: int = 0
+    `journal` is the identity of the journal and `mark` the mark of that event: together they show a journal
+    that was exchanged, cut or put back since.
+    """
+
     seq: int = 0
+    mark: int = 0
+    journal: str = ""
 
 
-START = Cursor()
-
-
-class Placed(Value):
-    """An event and where it stands: its line begins at `begin` and ends at `end`."""
-
-    event: Event
-    begin: Cursor
-    end: Cursor
+NOTHING_APPLIED = Applied()
 
 
 class Vector(Value):
@@ -40,24 +36,29 @@ class Vector(Value):
 
 
 class LogEntry(Value):
-    """One line of the life-cycle log [L7]: which event touched which memories, and where to read it."""
+    """One line of the life-cycle log: which event touched which memories. The journal has the event."""
 
     seq: int
     at: datetime
     type: str
     memories: tuple[str, ...]
-    place: Cursor
 
 
 class Batch(Value, frozen=False):
-    """Everything one commit changes. It lands whole, and only on top of `before`."""
+    """Everything one commit changes. It lands whole, and only on top of event `before`."""
 
-    before: Cursor
-    after: Cursor
+    before: int
+    after: Applied
     memories: Sequence[Memory] = ()
     links: Mapping[Relation, bool] = fresh(dict)
     log: Sequence[LogEntry] = ()
     vectors: Mapping[str, Vector] = fresh(dict)
+    turns: Sequence[RecordedTurn] = ()
+    processed: Sequence[tuple[int, int]] = ()  # turns from event to event that need no more processing
+    origins: Sequence[tuple[str, int]] = ()  # memory, and the event of a turn it was formed from
+    state: Mapping[str, object] = fresh(dict)  # plain JSON data; None removes the key
+    erased: Sequence[str] = ()  # memories whose rows, texts, vectors and relations go
+    redacted_turns: Sequence[int] = ()  # events of turns whose words go
 
 
 class Counts(Value):
@@ -85,9 +86,12 @@ class Measures(Value):
 
     @property
     def compression(self) -> float:
-        """The share of the characters that is no longer shown [L9]; 0 while nothing is compressed."""
+        """The share of the characters that is no longer shown; 0 while nothing is compressed."""
         return 1 - self.shown / self.whole if self.whole else 0.0
 
 
-def quiet(name: str, **fields: object) -> None:
-    """The observer that keeps silent."""
+class Models(Value):
+    """The embedding models of an owner's vectors: the one that is searched with, and how many of each."""
+
+    active: str | None = None
+    counts: Mapping[str, int] = fresh(dict)

@@ -5,7 +5,7 @@
     fade         to the level its strength deserves, or further down where a level is too full [E6, E9]
     archive      too weak, or more than the store may hold [L6]
     purge        the full words of what was archived long ago [ruling 8]
-    forget       old, never wanted and never moving, if the user asked for that [E12]
+    delete       old, never wanted and never moving, if the user asked for that; its words go [E12]
 
 Pure: nothing is read, nothing is changed. Every memory moves at most once, straight to where it ends; the
 protected never move; nothing rises unless it was recalled. The plan hangs on strength and counts alone, so
@@ -94,7 +94,7 @@ class Plan(Value):
 
     @property
     def moves(self) -> int:
-        return sum(step.act in ("fade", "archive", "forget") for step in self.steps)
+        return sum(step.act in ("fade", "archive", "delete") for step in self.steps)
 
     @property
     def asks(self) -> bool:
@@ -113,6 +113,15 @@ Weakest = Callable[[Level, int], Iterable[LifeRow]]
 def nobody(level: Level, n: int) -> Iterable[LifeRow]:
     """For callers whose rows are all there are."""
     return ()
+
+
+class CycleRows(Value):
+    """What a store tells a cycle: counts, the rows it may have something to do with, and the weakest of a
+    level on demand."""
+
+    census: Census
+    due: list[LifeRow] = fresh(list)
+    weakest: Weakest = nobody
 
 
 def plan_cycle(
@@ -199,7 +208,7 @@ class _Night:
         elif row.protected or row.revival_at is not None:
             return  # somebody wants it
         elif self._is_over(row, days):
-            self.others.append(Step(row.id, row.version, "forget", "expired", self._frozen(row)))
+            self.others.append(Step(row.id, row.version, "delete", "expired", self._frozen(row)))
         elif row.full and days > self.rules.archive.grace_days:
             self.others.append(Step(row.id, row.version, "purge", "grace_over", self._frozen(row)))
 
@@ -292,7 +301,7 @@ class _Night:
             row = self.rows[id]
             act = "archive" if level is Level.ARCHIVED else "fade"
             yield Step(id, row.version, act, reason, self.scores[id], level)
-        yield from (step for step in self.others if step.act in ("purge", "forget"))
+        yield from (step for step in self.others if step.act in ("purge", "delete"))
 
 
 def _recalled(row: LifeRow) -> bool:

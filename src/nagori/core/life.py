@@ -198,9 +198,12 @@ MOVES = (
     Move("purge", (NIGHT,), _stays(Level.ARCHIVED), "its grace is over: the full words go [ruling 8]"),
     Move(
         "forget",
-        (NIGHT, HAND),
+        (HAND,),
         {Level.ARCHIVED: (None,)} | dict.fromkeys(ACTIVE, (None,)),
-        "by hand from anywhere; at night from the archive, if that is switched on [E12]",
+        "hidden from every recall until it is undone",
+    ),
+    Move(
+        "delete", (NIGHT,), {Level.ARCHIVED: (None,)}, "too old, if that is switched on: its words go [E12]"
     ),
     Move(
         "restore",

@@ -12,15 +12,17 @@ Times are aware and kept in UTC; a naive one is refused at the door.
 
 from __future__ import annotations
 
+from array import array
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
+from math import isfinite
 
 from nagori.core.values import Value, fresh, replace
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -301,9 +303,24 @@ class Filter(Value):
     protected: bool | None = None
     archived: bool = False  # the archive too
     forgotten: bool = False  # what was forgotten (and can be undone) too
+    prefix: str | None = None  # ids that begin so, for people who type
+    unappraised: bool = False  # only turns of conversations that stand whole and only rules have appraised
+    unembedded: str | None = None  # only those whose present text has no vector of this model
 
 
 ALIVE = Filter()
+
+
+class TurnFilter(Value):
+    """Which recorded turns are meant."""
+
+    session: str | None = None
+    pending: bool = False  # only those that wait to be processed
+    after: int = 0  # only those of later events
+    seqs: tuple[int, ...] | None = None  # only those of these events
+    ids: tuple[str, ...] | None = None  # only these
+    first: int | None = None  # at most so many, the first of them
+    last: int | None = None  # at most so many, the last of them
 
 
 class Hit(Value):
@@ -322,9 +339,31 @@ class Recollection(Value):
     terms: dict[str, float] = fresh(dict)
 
 
+LARGEST_COUNT = 10**12  # of anything that is counted; far from where a database's integers end
+
+
 def micros(time: datetime | None) -> int | None:
     """Microseconds since 1970: exact, sortable, the same in every zone."""
     return (time - EPOCH) // timedelta(microseconds=1) if time else None
+
+
+def moment(count: int | None) -> Any:
+    """The time of so many microseconds; Any, because a column that may be empty reads as one that is not."""
+    return EPOCH + timedelta(microseconds=count) if count is not None else None
+
+
+def check_vector(data: bytes, dimension: int | None) -> int:
+    """Its dimension; InvalidInput for a wrong one, for NaN and infinity, and for no direction at all."""
+    if not isinstance(data, bytes) or not data or len(data) % 4:
+        raise InvalidInput("vector", "not little-endian float32 bytes")
+    numbers = array("f", data)
+    if dimension is not None and len(numbers) != dimension:
+        raise InvalidInput("vector", f"{len(numbers)} dimensions, but this model has {dimension}")
+    if not all(map(isfinite, numbers)):
+        raise InvalidInput("vector", "contains NaN or infinity")
+    if not any(numbers):
+        raise InvalidInput("vector", "is zero and points nowhere")
+    return len(numbers)
 
 
 def text_digest(text: str) -> bytes:

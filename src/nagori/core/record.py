@@ -11,6 +11,7 @@ from datetime import datetime
 from math import isfinite
 
 from nagori.core.model import (
+    LARGEST_COUNT,
     Category,
     Emotion,
     Kind,
@@ -24,6 +25,7 @@ from nagori.core.model import (
     Trust,
     utc,
 )
+from nagori.core.values import Value
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -108,6 +110,62 @@ def from_record(record: object) -> Memory:
     return Memory(**fields)
 
 
+def check_memory(memory: Memory) -> None:
+    """InvalidInput unless every store can hold each of its values and it has words to show."""
+    for name in ("mentions", "recalls", "version"):
+        _check_count(name, getattr(memory, name))
+    for name in ("id", "superseded_by", "judged_by", "archive_reason", "project", "agent", "role"):
+        _check_string(name, getattr(memory, name))
+    source, emotion = memory.source, memory.emotion
+    for name in ("session", "speaker", "uri"):
+        _check_string(f"source.{name}", getattr(source, name))
+    if source.turn is not None:
+        _check_count("source.turn", source.turn, -LARGEST_COUNT)
+    if memory.protected is not True and memory.protected is not False:
+        raise InvalidInput("protected", f"{memory.protected!r} is not true or false")
+    if not (isinstance(memory.coefficient, float) and 0 < memory.coefficient <= 1):
+        raise InvalidInput("coefficient", f"{memory.coefficient!r} is out of range")
+    if not (isinstance(emotion.intensity, float) and isinstance(emotion.arousal, float)):
+        raise InvalidInput("emotion", "intensity and arousal are not numbers")
+    for word in memory.keywords:
+        if word is None or not isinstance(memory.keywords, tuple):
+            raise InvalidInput("keywords", "not a tuple of texts")
+        _check_string("keywords", word)
+    for text in memory.texts.values():
+        _check_string("trigger", text.trigger)
+        _check_string("content", text.content)
+    if not isinstance(memory.text, Text):
+        raise InvalidInput("texts", "not a text")
+
+
+def check_plain(value: Value) -> None:
+    """The same for a value of texts, whole numbers, truth values and times alone."""
+    for name, field in vars(value).items():
+        if isinstance(field, int):
+            _check_count(name, field, -LARGEST_COUNT)
+        elif not isinstance(field, datetime):
+            _check_string(name, field)
+
+
+def _check_count(name: str, value: object, least: int = 0) -> None:
+    if not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
+        raise InvalidInput(name, f"{value!r} is not a whole number that can be kept")
+
+
+def _check_string(name: str, value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str):
+        raise InvalidInput(name, f"{value!r} is not a text")
+    if "\0" in value:
+        raise InvalidInput(name, "contains a NUL character")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(name, "contains half of a character (a lone surrogate)") from None
+
+
 def emotion_record(emotion: Emotion) -> Record:
     return {
         "intensity": emotion.intensity,
@@ -144,7 +202,7 @@ def _plain(name: str, value: object) -> Any:
     if name in _NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
             raise InvalidInput(f"memory.{name}", f"{value!r} is not a number")
-        if value < 0 or (name == "coefficient" and not 0 < value <= 1):
+        if not 0 <= value <= LARGEST_COUNT or (name == "coefficient" and not 0 < value <= 1):
             raise InvalidInput(f"memory.{name}", f"{value!r} is out of range")
         return _NUMBERS[name](value)
     if name == "protected":

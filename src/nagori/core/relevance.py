@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict, namedtuple
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest
 
+from nagori.core.model import ALIVE, Filter
 from nagori.core.values import Value
 
 K1, B = 1.2, 0.75
@@ -57,6 +58,16 @@ TOLD = frozenset({"user", "import"})  # whose own words: not an assistant's page
 
 Place = tuple[str, int]
 Window = tuple[int | None, int | None]  # microseconds since 1970, half open; an edge may be missing
+
+
+class Query(Value):
+    """What a store is asked for candidates by: tokens of `core.text`, and a vector if there is a model."""
+
+    words: Sequence[str] = ()
+    vector: bytes | None = None
+    model: str | None = None
+    nearest: int = 250  # how many by meaning
+    filter: Filter = ALIVE
 
 
 class Evidence(Value):
@@ -212,6 +223,12 @@ def _standard(evidence: Evidence) -> dict[str, float]:
     trust = evidence.total / (evidence.total + FEW)
     spread = math.sqrt(trust * spread**2 + (1 - trust) * SPREAD**2)
     return {id: (cosine - mean) / spread for id, cosine in evidence.cosines.items()}
+
+
+def bm25(evidence: Evidence) -> dict[str, float]:
+    """How well each memory matches by its words alone."""
+    rarity = {word: _rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
+    return _bm25(evidence, rarity)
 
 
 def _bm25(evidence: Evidence, rarity: Mapping[str, float]) -> dict[str, float]:

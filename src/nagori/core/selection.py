@@ -22,7 +22,7 @@ def sees(scope: Scope, memory: Memory) -> bool:
 
 
 def passes(filter: Filter, memory: Memory) -> bool:
-    """Whether a memory is among those meant."""
+    """Whether a memory is among those meant; only an engine knows which have no vector."""
     return (
         (filter.kinds is None or memory.kind in filter.kinds)
         and (filter.levels is None or memory.level in filter.levels)
@@ -33,7 +33,14 @@ def passes(filter: Filter, memory: Memory) -> bool:
         and (filter.protected is None or memory.protected is filter.protected)
         and (filter.archived or memory.level is not Level.ARCHIVED)
         and (filter.forgotten or not memory.forgotten)
+        and (filter.prefix is None or memory.id.startswith(filter.prefix))
+        and (not filter.unappraised or _is_unappraised(memory))
     )
+
+
+def _is_unappraised(memory: Memory) -> bool:
+    whole = memory.level is Level.FULL and memory.superseded_by is None
+    return whole and memory.judged_by is None and memory.source.turn is not None
 
 
 def index_words(memory: Memory) -> list[str]:

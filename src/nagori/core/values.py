@@ -128,6 +128,10 @@ def made(kind: type[Some], fields: dict[str, Any]) -> Some:
     return value
 
 
+def no_observer(name: str, **fields: object) -> None:
+    """The observer that is told what happened and does nothing with it."""
+
+
 def batched(items: Iterable[Made], size: int) -> Iterator[list[Made]]:
     """`items` in lists of at most `size`."""
     iterator = iter(items)

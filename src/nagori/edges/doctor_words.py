@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nagori.services.upkeep import Finding
+from nagori.services.doctor import Finding
 
 NAMES = {
     "python": "Python",
@@ -26,6 +26,11 @@ SEEN = {
     "{space}: {n:,} events, all sound": "{space}: {n:,} 件の出来事、すべて健全",
     "{space}: {n:,} damaged lines, first {file} at byte {offset}: {problem}": (
         "{space}: 壊れた行が {n:,} 行。最初は {file} の {offset} バイト目: {problem}"
+    ),
+    "{path}: whose journal this is cannot be read": "{path}: だれのジャーナルか読み取れません",
+    "{n} recorded turns cannot be read": "記録した発言のうち {n} 件が読み取れません",
+    "{space}: {n} events could not be applied, the last one {seq}: {reason}": (
+        "{space}: 反映できない出来事が {n} 件あります。最後は {seq} 番: {reason}"
     ),
     "{engine}, sound": "{engine}、健全",
     "none, as configured: recall goes by words alone": "なし（設定どおり）。語の一致だけで思い出します",

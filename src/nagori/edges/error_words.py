@@ -88,6 +88,16 @@ ERRORS: dict[str, str] = {
         "壊れた行が {n} 行あります（最初は {file} の {offset} バイト目: {reason}）。"
         "このまま作り直すと、その行の内容が失われます。先に `nagori verify` で確かめてください"
     ),
+    "{made} vectors for {texts} texts": "{texts} 件の文章に対してベクトルが {made} 件しかありません",
+    "only a journal in files can be saved to a file": (
+        "ファイルに保存できるのは、ファイルのジャーナルだけです"
+    ),
+    "{value!r} is not a text": "{value!r} は文字列ではありません",
+    "{value!r} is not true or false": "{value!r} は true か false ではありません",
+    "what it was before can no longer be read": "変更前の内容は、もう読み取れません",
+    "expected event {after} to be the last one, but {last} is": (
+        "最後の出来事は {after} 番のはずですが、{last} 番でした"
+    ),
     "empty": "空です",
     "not JSON: {reason}": "JSON ではありません: {reason}",
     "not an object": "オブジェクトではありません",

@@ -16,8 +16,8 @@ from nagori.core.fold import Event
 from nagori.core.model import Level, Memory, Recollection
 from nagori.core.record import relation_record, to_record
 from nagori.edges.words import Voice
+from nagori.services.doctor import Finding
 from nagori.services.explain import Explanation, Status
-from nagori.services.upkeep import Finding
 from nagori.spend import Day
 
 COLOURS = {Level.FULL: "bold", Level.SUMMARY: "cyan", Level.TRACE: "blue", Level.ARCHIVED: "bright_black"}

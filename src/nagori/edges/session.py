@@ -17,8 +17,8 @@ from rich.console import Console
 
 from nagori.app import Nagori
 from nagori.config import Config, Loaded
-from nagori.core.bookkeeping import quiet
 from nagori.core.model import Memory, Scope
+from nagori.core.values import no_observer
 from nagori.edges import render
 from nagori.edges.words import Voice
 from nagori.errors import InvalidInput, LimitReached, NagoriError
@@ -59,7 +59,7 @@ class Session:
         return Nagori.folder(self.data_dir, self.config)
 
     @contextmanager
-    def memory(self, also: Observer = quiet) -> Iterator[Nagori]:
+    def memory(self, also: Observer = no_observer) -> Iterator[Nagori]:
         """The memory that the options name; `also` hears what this session hears."""
 
         def tell(name: str, **fields: object) -> None:

@@ -89,7 +89,7 @@ SAID: dict[str, tuple[str, str]] = {
     "act_fade": ("fade", "圧縮"),
     "act_archive": ("archive", "保管"),
     "act_purge": ("purge", "全文破棄"),
-    "act_forget": ("forget", "忘却"),
+    "act_delete": ("delete", "削除"),
     "judge_done": (
         "{judged:,} judged in {questions:,} questions, {waiting:,} waiting",
         "{questions:,} 回の問い合わせで {judged:,} 件を評価しました（残り {waiting:,} 件）",

@@ -21,7 +21,7 @@ from hashlib import file_digest
 from pathlib import Path
 
 from nagori.core.values import Value
-from nagori.errors import InvalidInput, StoreError
+from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.journal import FileJournal
 from nagori.parts import Parts, Progress, no_progress
 from nagori.paths import open_private, private_dir
@@ -31,12 +31,15 @@ STORE = "nagori.db"
 
 
 class Saved(Value):
-    """A finished backup."""
+    """A finished backup. `damaged`: lines of the journal that cannot be read, saved as they are; `store` says
+    whether the store is in it, too, or will be made anew from the journal."""
 
     path: Path
     files: int
     bytes: int
     events: int
+    damaged: int = 0
+    store: bool = True
 
 
 def backup(parts: Parts, path: Path, progress: Progress = no_progress) -> Saved:
@@ -45,20 +48,31 @@ def backup(parts: Parts, path: Path, progress: Progress = no_progress) -> Saved:
         raise InvalidInput("path", "{path} exists already", path=path)
     with _trouble(path), tempfile.TemporaryDirectory(dir=parts.data_dir, prefix="backup-") as work:
         copy = Path(work) / STORE
-        parts.store.backup(copy)
-        members = [(STORE, copy, copy.stat().st_size), *_journal_prefix(parts)]
+        saved = _copy_store(parts, copy)
+        members = [(STORE, copy, copy.stat().st_size)] if saved else []
+        members += _journal_prefix(parts)
         unfinished = path.with_name(path.name + ".part")
         _write(unfinished, members, progress)
         with _opened(unfinished) as (folder, _):
-            events = _prove(folder)
+            events, damaged = _read_through(folder)
         unfinished.replace(path)
-    return Saved(path, len(members), path.stat().st_size, events)
+    return Saved(path, len(members), path.stat().st_size, events, damaged, saved)
+
+
+def _copy_store(parts: Parts, copy: Path) -> bool:
+    """A copy of the store; a damaged one is left out, because the journal tells everything again."""
+    try:
+        parts.store.backup(copy)  # type: ignore[attr-defined]
+    except StoreDamaged as trouble:
+        parts.tell("backup.without_store", reason=str(trouble))
+        return False
+    return True
 
 
 def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
     """Put a backup in place; the folder where the former state now lies, if there was one."""
     with _trouble(path), _opened(path, near=data_dir.parent) as (folder, _):
-        _prove(folder)
+        _read_through(folder)
         aside = None
         if data_dir.exists() and any(data_dir.iterdir()):
             aside = data_dir.with_name(f"{data_dir.name}.before-restore-{stamp}")
@@ -70,12 +84,15 @@ def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
 
 
 def _journal_prefix(parts: Parts) -> Iterator[tuple[str, Path, int]]:
-    for space in parts.journal.spaces():
-        with parts.journal.locked(space):  # only to learn where the last whole line ends
-            folder = parts.journal.folder(space)
-            files = [(f, f.stat().st_size) for f in sorted(folder.glob("*.json*"))]
-        for file, size in files:
-            yield f"journal/{file.relative_to(parts.journal.root).as_posix()}", file, size
+    """The files of every journal, up to their present ends; also of those nobody knows the owner of."""
+    journal = parts.journal
+    if not isinstance(journal, FileJournal):
+        raise StoreError("only a journal in files can be saved to a file")
+    files = [file for space in journal.spaces() for file in journal.files(space)]
+    for folder in journal.unreadable_folders():
+        files += [(file, file.stat().st_size) for file in sorted(folder.glob("*.json*"))]
+    for file, size in files:
+        yield f"journal/{file.relative_to(journal.root).as_posix()}", file, size
 
 
 def _write(path: Path, members: list[tuple[str, Path, int]], progress: Progress) -> None:
@@ -147,17 +164,15 @@ def _compare(path: Path, folder: Path, files: dict[str, dict[str, object]]) -> N
             sub.chmod(0o700)
 
 
-def _prove(folder: Path) -> int:
-    """Every journal line is sound; the number of events."""
-    journal, events = FileJournal(folder / "journal"), 0
+def _read_through(folder: Path) -> tuple[int, int]:
+    """The events of every journal, and how many lines of them cannot be read. Damage forbids neither saving
+    nor restoring what is sound: it is told."""
+    journal, events, damaged = FileJournal(folder / "journal"), 0, 0
     for space in journal.spaces():
         verdict = journal.verify(space)
-        if not verdict.sound:
-            first = verdict.damage[0]
-            where = {"file": first.file, "offset": first.offset, "reason": first.problem}
-            raise InvalidInput("path", "journal {file} at byte {offset}: {reason}", **where)
         events += verdict.events
-    return events
+        damaged += len(verdict.damage)
+    return events, damaged
 
 
 @contextmanager

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from nagori.core.decay import coefficient_for, judged
 from nagori.core.fold import Event, fold
-from nagori.core.model import Memory, Scope, Text
+from nagori.core.model import Filter, Memory, Scope, Text
 from nagori.core.record import emotion_record, to_record
 from nagori.core.text import keywords
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
+from nagori.ledger import look
 from nagori.parts import Parts
 from nagori.services.remember import Edit, embed, safe_text
 
@@ -26,9 +27,12 @@ UNDOABLE = frozenset(
 )
 
 
-def edit(parts: Parts, scope: Scope, id: str, changes: Edit) -> Memory:
-    """Correct a memory. It is found by its new words at once."""
+def edit(parts: Parts, scope: Scope, id: str, changes: Edit, version: int | None = None) -> Memory:
+    """Correct a memory. It is found by its new words at once. With the `version` that was seen, Conflict if
+    somebody has changed it since."""
     memory = see(parts, scope, id)
+    if version is not None and version != memory.version:
+        raise _changed_meanwhile(memory.id)
     data = _edited(parts, memory, changes)
     if not data:
         raise InvalidInput("edit", "nothing to change")
@@ -82,7 +86,9 @@ def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
     if last.type in ("formed", "imported"):
         return forget(parts, scope, memory.id), last.type
     told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
-    before = fold(told_again, {}).memories[memory.id]
+    before = fold(told_again, {}).memories.get(memory.id)
+    if before is None or not before.text.whole:
+        raise InvalidInput("undo", "what it was before can no longer be read")
     if last.type == "judged":  # whoever takes a judgement back does not want the next one
         before = replace(before, judged_by="user")
     event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
@@ -96,13 +102,17 @@ def change_seen(parts: Parts, scope: Scope, seen: Memory, event: Event) -> Memor
     vectors = embed(parts, scope, [after]) if after.digest != seen.digest else {}
 
     def decide() -> list[Event]:
-        known = parts.store.look(scope.space, [seen.id]).get(seen.id)
+        known = look(parts.store, scope.space, [seen.id]).get(seen.id)
         if known is None or known.version != seen.version:
-            raise Conflict("{id} was changed by somebody else meanwhile; look again", id=seen.id)
+            raise _changed_meanwhile(seen.id)
         return [event]
 
     parts.ledger.write(scope.space, decide, vectors)
     return see(parts, scope, seen.id)
+
+
+def _changed_meanwhile(id: str) -> Conflict:
+    return Conflict("{id} was changed by somebody else meanwhile; look again", id=id)
 
 
 def see(parts: Parts, scope: Scope, id: str) -> Memory:
@@ -111,8 +121,8 @@ def see(parts: Parts, scope: Scope, id: str) -> Memory:
         raise InvalidInput("id", "not an id")
     found = parts.store.get(scope, [id])
     if not found and len(id) >= 6:
-        matches = parts.store.with_prefix(scope, id, 2)
-        found = parts.store.get(scope, matches) if len(matches) == 1 else []
+        matches = parts.store.find(scope, Filter(archived=True, forgotten=True, prefix=id), limit=2)
+        found = matches if len(matches) == 1 else []
     if not found:
         raise NotFound(id)
     return found[0]
@@ -121,13 +131,15 @@ def see(parts: Parts, scope: Scope, id: str) -> Memory:
 def tell(parts: Parts, scope: Scope, id: str) -> list[Event]:
     """Everything that ever happened to a memory, oldest first, read from the journal."""
     entries = parts.store.history(scope.space, id)
-    events = (parts.journal.event_at(scope.space, entry.place) for entry in entries)
+    events = (parts.journal.event(scope.space, entry.seq) for entry in entries)
     return [event for event in events if event is not None]
 
 
 def _edited(parts: Parts, memory: Memory, changes: Edit) -> dict[str, Any]:
     data: dict[str, Any] = {}
-    old = memory.text
+    old = memory.texts[
+        min(memory.texts)
+    ]  # the fullest words there are: an edit must not make a trace of them
     text = Text(
         old.trigger if changes.trigger is None else safe_text(parts, changes.trigger, "trigger"),
         old.content if changes.content is None else safe_text(parts, changes.content, "content"),

@@ -10,29 +10,29 @@ the next one plans the rest. The first thing that went wrong with a memory is to
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from nagori.core.bookkeeping import Space
 from nagori.core.compress import summarised, traced
-from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Plan, Rules, Step, plan_cycle
-from nagori.core.fold import Event, fold
+from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Census, Plan, Rules, Step, plan_cycle
+from nagori.core.fold import CYCLE, Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.values import Value, batched, fresh
 from nagori.errors import InvalidInput
+from nagori.ledger import Decision, look
 from nagori.parts import Parts, Progress, no_progress
-from nagori.paths import open_private, private_dir
 from nagori.services.change import change_seen, see
 from nagori.services.lease import lease
 from nagori.services.link import link_new
+from nagori.services.redaction import compact, redact_purged
 from nagori.services.remember import embed
 from nagori.services.shorten import Shortener
+from nagori.services.upgrade import adopt_notes
 from nagori.services.upkeep import embed_missing
 
 AT_ONCE = 250  # steps of one write: short enough that nobody waits long for it
-LAST = "cycle.last"
 
 
 class Night(Value, frozen=False):
@@ -67,43 +67,47 @@ def plan(parts: Parts, space: Space) -> Plan:
     """What a cycle would do now."""
     parts.ledger.catch_up(space)
     rules, now, store = rules_of(parts), parts.clock.now(), parts.store
-    due = store.due(space, rules, now)
-    census = store.census(space)
-    return plan_cycle(due, census, rules, now, lambda level, n: store.weakest(space, level, n, rules, now))
+    rows = store.cycle_rows(space, rules, now)
+    return plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
 
 
 def run(parts: Parts, space: Space, planned: Plan | None = None, progress: Progress = no_progress) -> Night:
     """Plan and do it. Conflict when somebody else is at it."""
-    with lease(parts, space, "cycle"):
+    adopt_notes(parts, space)
+    with lease(parts, space, "cycle") as renew:
         night = Night(planned or plan(parts, space))
         steps = night.plan.steps
         model = Shortener(parts, space) if parts.llm and parts.config.llm.shorten else None
         for bundle in batched(steps, AT_ONCE):
+            renew()
             _do(parts, space, bundle, night, model)
             progress(min(night.done + len(night.left), len(steps)), len(steps))
         if model:
             model.save()
         embed_missing(parts, space)  # a kill between journal and store costs vectors, nothing else
-        night.ties = link_new(parts, space)
-        note_time(parts, space)
+        night.ties, linked = link_new(parts, space)
+        renew()
+        if redact_purged(parts, space):
+            compact(parts)
+        note_time(parts, space, linked)
     return night
 
 
 def hours_since(parts: Parts, space: Space) -> float | None:
-    """How long ago the last cycle ended; None if never, or if its note lies in the future [ruling 6]."""
-    try:
-        last = (parts.journal.folder(space) / LAST).stat().st_mtime
-    except OSError:
+    """How long ago the last cycle ended; None if never, or if that lies in the future [ruling 6]."""
+    adopt_notes(parts, space)
+    last = parts.store.state(space, CYCLE)
+    if last is None:
         return None
-    hours = (parts.clock.now().timestamp() - last) / 3600
+    hours = (parts.clock.now() - datetime.fromisoformat(last)) / timedelta(hours=1)
     return hours if hours >= 0 else None
 
 
-def note_time(parts: Parts, space: Space) -> None:
+def note_time(parts: Parts, space: Space, linked: int | None = None) -> None:
     """The last night ended now."""
-    path, now = private_dir(parts.journal.folder(space)) / LAST, parts.clock.now().timestamp()
-    os.close(open_private(path, os.O_WRONLY | os.O_CREAT))
-    os.utime(path, (now, now))
+    data = {} if linked is None else {"linked": linked}
+    event = Event("cycle_finished", parts.clock.now(), data, by="cycle")
+    parts.ledger.write(space, lambda: [event])
 
 
 # --- doing ----------------------------------------------------------------------------------------
@@ -113,7 +117,7 @@ def _do(
     parts: Parts, space: Space, steps: Sequence[Step], night: Night, model: Shortener | None = None
 ) -> None:
     """One handful of steps: words and vectors first, then one write."""
-    seen = parts.store.look(space, [step.id for step in steps])
+    seen = look(parts.store, space, [step.id for step in steps])
     if model:
         _write_shorter(model, steps, seen, night)
     after, twice = dict(seen), Counter(step.id for step in steps)
@@ -137,13 +141,14 @@ def _do(
         changed = [memory for id, memory in after.items() if memory.digest != seen[id].digest]
         vectors = embed(parts, Scope(tenant=space[0], user=space[1]), changed)
 
-    def decide() -> list[Event]:
-        known = parts.store.look(space, list(seen))
+    def decide() -> Decision:
+        known = look(parts.store, space, list(seen))
         moved = {id for id, memory in seen.items() if id not in known or known[id].version != memory.version}
-        night.left.extend(moved)
-        return [event for event in events if event.memory not in moved]
+        return Decision([event for event in events if event.memory not in moved], moved)
 
-    night.done += len(parts.ledger.write(space, decide, vectors))
+    written = parts.ledger.write(space, decide, vectors)
+    night.left.extend(written.result)
+    night.done += len(written.events)
 
 
 def _write_shorter(model: Shortener, steps: Sequence[Step], seen: Mapping[str, Memory], night: Night) -> None:
@@ -210,7 +215,7 @@ ACTS: dict[str, Callable[[Memory, Step, Night], dict[str, object]]] = {
     "revive": _revive,
     "postpone": _postpone,
     "purge": _nothing,
-    "forget": _nothing,
+    "delete": _nothing,
 }
 TYPES = {
     "strengthen": "strengthened",
@@ -219,7 +224,7 @@ TYPES = {
     "revive": "revived",
     "postpone": "postponed",
     "purge": "purged",
-    "forget": "forgotten",
+    "delete": "deleted",
 }
 
 
@@ -240,7 +245,7 @@ def archive(parts: Parts, scope: Scope, id: str) -> Memory:
     memory = see(parts, scope, id)
     if memory.archived:
         return memory
-    night = Night(Plan(parts.clock.now(), parts.store.census(scope.space)))
+    night = Night(Plan(parts.clock.now(), Census({})))
     step = Step(memory.id, memory.version, "archive", "manual", level=Level.ARCHIVED)
     return change_seen(parts, scope, memory, _event(memory, step, night))
 

@@ -14,9 +14,10 @@ from itertools import chain
 
 from nagori.core.fold import Event
 from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust
-from nagori.core.record import from_record, relation_of, relation_record, to_record
+from nagori.core.record import check_memory, from_record, relation_of, relation_record, to_record
 from nagori.core.values import Value, batched, fresh, replace
 from nagori.errors import InvalidInput
+from nagori.ledger import look
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
 from nagori.services.remember import AT_ONCE, Draft, compose, embed, remember_many, safe_text
@@ -92,7 +93,9 @@ def from_jsonl(
             try:
                 item = _item(line)
                 if "memory" in item:
-                    newcomers.append(_safe(parts, from_record(item["memory"])))
+                    memory = _safe(parts, from_record(item["memory"]))
+                    check_memory(memory)
+                    newcomers.append(memory)
                 elif "relation" in item:
                     links.append(relation_of(str(item["relation"].get("source")), item["relation"]))
             except InvalidInput as fault:
@@ -159,15 +162,15 @@ def _take_in(parts: Parts, scope: Scope, newcomers: list[Memory], report: Import
     vectors = embed(parts, scope, newcomers)
 
     def decide() -> list[Event]:
-        known = parts.store.look(scope.space, [m.id for m in newcomers])
+        known = look(parts.store, scope.space, [m.id for m in newcomers])
         fresh = {m.id: m for m in newcomers if m.id not in known}
         ensure_room(parts, scope, sum(m.protected for m in fresh.values()))
-        report.added += len(fresh)
-        report.known += len(newcomers) - len(fresh)
         now = parts.clock.now()
         return [Event("imported", now, {"memory": to_record(m)}, m.id, by="import") for m in fresh.values()]
 
-    parts.ledger.write(scope.space, decide, vectors)
+    added = len(parts.ledger.write(scope.space, decide, vectors).events)
+    report.added += added
+    report.known += len(newcomers) - added
 
 
 def _link(parts: Parts, scope: Scope, links: list[Any], report: Imported) -> None:
@@ -175,14 +178,13 @@ def _link(parts: Parts, scope: Scope, links: list[Any], report: Imported) -> Non
         now = parts.clock.now()
         known = {m.id for m in parts.store.get(scope, [end for r in links for end in (r.source, r.target)])}
         whole = [r for r in links if {r.source, r.target} <= known]
-        report.relations = len(whole)
         return [
             Event("linked", now, {"target": r.target, "type": str(r.type)}, r.source, by="import")
             for r in whole
         ]
 
     if links:
-        parts.ledger.write(scope.space, decide)
+        report.relations = len(parts.ledger.write(scope.space, decide).events)
 
 
 def _safe(parts: Parts, memory: Memory) -> Memory:

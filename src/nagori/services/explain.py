@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from nagori.core.fold import Event, fold
 from nagori.core.life import Tier, entered_at, tier_of
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
 from nagori.core.selection import passes, sees
-from nagori.core.values import Value, batched
+from nagori.core.values import Value, batched, replace
 from nagori.parts import Parts
 from nagori.services.change import see, tell
 from nagori.services.recall import Question, recall
@@ -78,26 +79,43 @@ def why(parts: Parts, scope: Scope, id: str, query: str | None = None) -> Explan
 def as_of(parts: Parts, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:
     """The memories as they were at a past moment, newest first: the journal, read up to there."""
     then = utc(moment, "as_of")
+    parts.ledger.catch_up(scope.space)
     known: dict[str, Memory] = {}
     # Not "until the first later one": a clock that ran ahead for an hour must not hide what came after it.
-    past = (placed.event for placed in parts.journal.read(scope.space) if placed.event.at <= then)
+    past = (event for event in parts.journal.read(scope.space) if event.at <= then)
     for bundle in batched(past, FOLD_AT_ONCE):
-        known |= fold(bundle, known).memories
+        outcome = fold(bundle, known)
+        known |= outcome.memories
+        for id in outcome.erased:
+            known.pop(id, None)
     seen = [memory for memory in known.values() if sees(scope, memory) and passes(filter, memory)]
-    return sorted(seen, key=lambda memory: (memory.created, memory.id), reverse=True)
+    shown = _as_visible_today(parts, scope, seen)
+    return sorted(shown, key=lambda memory: (memory.created, memory.id), reverse=True)
+
+
+def _as_visible_today(parts: Parts, scope: Scope, memories: list[Memory]) -> Iterator[Memory]:
+    """Those that the scope may see as they are today: what was made private or deleted since stays so in the
+    past, and where words were purged since, those that are left stand for them."""
+    for bundle in batched(memories, FOLD_AT_ONCE):
+        today = {memory.id: memory for memory in parts.store.get(scope, [memory.id for memory in bundle])}
+        for memory in bundle:
+            if memory.id in today:
+                left = today[memory.id].text
+                texts = {level: text if text.whole else left for level, text in memory.texts.items()}
+                yield memory if texts == memory.texts else replace(memory, texts=texts)
 
 
 def status(parts: Parts, scope: Scope) -> Status:
     """Counts, sizes and the last thing that happened."""
     parts.ledger.catch_up(scope.space)
     embedder = parts.embedder_for(scope.space)
-    newest = parts.store.last_log(scope.space, 1)
+    newest = parts.store.history(scope.space, limit=1)
     return Status(
         data_dir=parts.data_dir,
         counts=parts.store.count(scope, embedder.model if embedder else None),
         store_bytes=sum(path.stat().st_size for path in parts.data_dir.glob("nagori.db*")),
-        journal_bytes=sum(path.stat().st_size for path in parts.journal.folder(scope.space).glob("*.jsonl")),
-        events=parts.store.cursor(scope.space).seq,
+        journal_bytes=parts.journal.size(scope.space),
+        events=parts.journal.last_seq(scope.space),
         last_event=newest[0].at if newest else None,
         embedder=embedder.model if embedder else None,
         law=parts.config.retention.law,

@@ -17,11 +17,11 @@ from nagori.core.lexicon.wishes import speaks_of
 from nagori.core.likeness import alike, shingles
 from nagori.core.model import Filter, Kind, Memory, RelationType, Scope, Source, Trust, Turn
 from nagori.core.pieces import pieces
-from nagori.core.relevance import relevance
+from nagori.core.relevance import Query, bm25, relevance
 from nagori.core.text import tokens
 from nagori.core.values import Value, batched, replace
 from nagori.errors import LimitReached, StoreError
-from nagori.parts import Parts, Progress, no_progress
+from nagori.parts import Parts
 from nagori.services.remember import AT_ONCE, Draft, compose, embed, keep, known_by, scrubbed
 from nagori.services.ties import linking, superseding
 
@@ -35,22 +35,30 @@ LOOKED_AT = 50
 NEIGHBOURS = 2  # turns
 
 
+class Said(Value):
+    """A turn, and the event that recorded it."""
+
+    turn: Turn
+    seq: int
+
+
 class _Formed(Value):
     memory: Memory
+    seq: int  # of the turn it comes from
     speaks_of: RelationType | None  # something said before
 
 
-def form(parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
-    """Memories of what was said. Telling the same turns again adds nothing."""
+def form_said(parts: Parts, scope: Scope, said: Iterable[Said]) -> list[Memory]:
+    """Memories of recorded turns. Forming the same turns again adds nothing."""
     kept: list[Memory] = []
-    for bundle in batched((each for turn in turns for each in _formed(parts, scope, turn)), AT_ONCE):
+    for bundle in batched((each for one in said for each in _formed(parts, scope, one)), AT_ONCE):
         kept += _keep(parts, scope, bundle)
-        progress(len(kept), 0)
     return kept
 
 
-def _formed(parts: Parts, scope: Scope, turn: Turn) -> Iterator[_Formed]:
+def _formed(parts: Parts, scope: Scope, said: Said) -> Iterator[_Formed]:
     """What one turn becomes; only a user can wish for protection or take something back."""
+    turn = said.turn
     source = Source(turn.session, turn.index, turn.speaker, turn.uri)
     # Scrubbed before it is cut: half of a private passage or of a key does not look like one.
     for piece in pieces(scrubbed(parts, turn.text)):
@@ -71,7 +79,7 @@ def _formed(parts: Parts, scope: Scope, turn: Turn) -> Iterator[_Formed]:
             lasting = replace(felt.emotion, intensity=max(felt.emotion.intensity, LASTING))
             draft = replace(draft, emotion=lasting)
         tie = RelationType.CONTRADICTS if felt.correction else speaks_of(piece)
-        yield _Formed(compose(parts, scope, draft), tie if turn.role is Trust.USER else None)
+        yield _Formed(compose(parts, scope, draft), said.seq, tie if turn.role is Trust.USER else None)
 
 
 def _keep(parts: Parts, scope: Scope, bundle: Sequence[_Formed]) -> list[Memory]:
@@ -80,13 +88,14 @@ def _keep(parts: Parts, scope: Scope, bundle: Sequence[_Formed]) -> list[Memory]
     vectors = embed(parts, scope, memories)
     echoes = _echoes(parts, scope, memories, vectors)
     new = [memory for memory in memories if memory.id not in echoes]
+    origins = {each.memory.id: (each.seq,) for each in bundle}
     try:
-        kept = keep(parts, scope, new, vectors)
+        kept = keep(parts, scope, new, vectors, origins)
     except LimitReached as full:
         # Nobody can be asked here which protected memory may fade: the words are kept, the wish is told.
         parts.tell("protection.full", limit=full.limit)
-        kept = keep(parts, scope, [replace(memory, protected=False) for memory in new], vectors)
-    _mention(parts, scope, echoes, {memory.id for memory in memories if memory.protected})
+        kept = keep(parts, scope, [replace(memory, protected=False) for memory in new], vectors, origins)
+    _mention(parts, scope, echoes, {memory.id for memory in memories if memory.protected}, origins)
     for each in bundle:
         if each.speaks_of:
             _tie(parts, scope, each.memory, each.speaks_of, vectors.get(each.memory.id))
@@ -119,14 +128,22 @@ def _echoes(
 def _older(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None) -> Memory | None:
     try:
         if vector is not None:
-            hits = parts.store.nearest(scope, vector.data, vector.model, NEAREST)
+            [hits] = parts.vectors.nearest(scope, [vector.data], vector.model, NEAREST)
+            ids = [hit.id for hit in hits]
         else:
-            hits = parts.store.match_text(scope, tokens(memory.searchable), NEAREST)
-        found = parts.store.get(scope, [hit.id for hit in hits])
+            ids = _by_words(parts, scope, memory)
+        found = parts.store.get(scope, ids)
     except StoreError:
         return None
     said = shingles(memory.text.content)
     return next((other for other in found if _repeats(memory, other, said)), None)
+
+
+def _by_words(parts: Parts, scope: Scope, memory: Memory) -> list[str]:
+    """The memories that share most of its rare words."""
+    query = Query(list(dict.fromkeys(tokens(memory.searchable))))
+    best = bm25(parts.store.candidates(scope, query))
+    return sorted(best, key=lambda id: (-best[id], id))[:NEAREST]
 
 
 def _repeats(memory: Memory, other: Memory, said: frozenset[str]) -> bool:
@@ -138,7 +155,13 @@ def _whose(memory: Memory) -> tuple[object, ...]:
     return (memory.source.speaker, memory.trust, memory.project, memory.agent, memory.role, memory.privacy)
 
 
-def _mention(parts: Parts, scope: Scope, echoes: Mapping[str, Memory], wishes: Container[str]) -> None:
+def _mention(
+    parts: Parts,
+    scope: Scope,
+    echoes: Mapping[str, Memory],
+    wishes: Container[str],
+    origins: Mapping[str, Sequence[int]],
+) -> None:
     """Count each repetition once: the turn's id goes into the log, where it is found when the same turn is
     told again."""
 
@@ -146,7 +169,8 @@ def _mention(parts: Parts, scope: Scope, echoes: Mapping[str, Memory], wishes: C
         now, events = parts.clock.now(), []
         for turn, older in echoes.items():
             if not parts.store.history(scope.space, turn):
-                events.append(Event("mentioned", now, {"turn": turn}, older.id))
+                data = {"turn": turn, "turns": list(origins[turn])}
+                events.append(Event("mentioned", now, data, older.id))
             if turn in wishes and not older.protected:
                 events.append(Event("protected", now, {}, older.id))
         return events
@@ -197,7 +221,8 @@ def _object(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None, *
         return None
     words = list(dict.fromkeys(tokens(memory.text.content)))
     past = Filter(until=memory.created + timedelta(microseconds=1))
-    evidence = parts.store.evidence(scope, words, vector.data, vector.model, LOOKED_AT, past)
+    query = Query(words, vector.data, vector.model, LOOKED_AT, past)
+    evidence = parts.store.candidates(scope, query)
     alone = {id: sketch._replace(session=None) for id, sketch in evidence.sketches.items()}
     terms = relevance(replace(evidence, sketches=alone))
     many = MANY_WORDS if own else ENOUGH_WORDS

@@ -16,16 +16,18 @@ from itertools import pairwise
 from nagori.core.asking import Question
 from nagori.core.bookkeeping import Space
 from nagori.core.fold import Event
-from nagori.core.model import Memory
+from nagori.core.model import Filter, Memory, Scope
 from nagori.core.pieces import about_tokens
 from nagori.core.values import Value, fresh
 from nagori.errors import ModelError, Unusable
+from nagori.ledger import look
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.ask import TIMED_OUT, ask, ask_tokens, cost_of, price_for, question_of
 from nagori.services.findings import LONGEST, SCHEMA, events, longest, placed, told
 from nagori.services.later import Later, Returned
 from nagori.services.lease import lease
 from nagori.services.patience import Patience
+from nagori.services.upgrade import adopt_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ def judge(
     if llm is None or not parts.config.llm.judge:
         return round
     since = since or _since(parts)
+    adopt_notes(parts, space)
     with lease(parts, space, "judge"):
         work = _Round(parts, space, llm.model, round)
         if Later.wanted(parts):
@@ -80,7 +83,7 @@ def judge(
                 break
         if round.judged and not round.trouble:
             work.patience.in_time(parts.config.llm.batch)
-        round.waiting = len(parts.store.unjudged(space, since, MOST_WAITING))
+        round.waiting = len(_unappraised(parts, space, since, MOST_WAITING))
         if round.questions or round.trouble:  # whoever was not asked is not known to be well
             work.patience.note(round.trouble, parts.clock.now())
         work.patience.save()
@@ -99,7 +102,7 @@ class Estimate(Value):
 
 def estimate(parts: Parts, space: Space, since: datetime | None = None) -> Estimate:
     """What `judge` would cost at most, if everything that waits were judged now."""
-    waiting = parts.store.unjudged(space, since or _since(parts), MOST_WAITING)
+    waiting = _unappraised(parts, space, since or _since(parts), MOST_WAITING)
     batches = _batches(waiting, Patience.of(parts, space).size(parts.config.llm.batch))
     price = price_for(parts.config.llm)
     task = ask_tokens(STAGE, SCHEMA)
@@ -108,6 +111,13 @@ def estimate(parts: Parts, space: Space, since: datetime | None = None) -> Estim
     read = round((read + task * len(batches)) * price.tokens)
     written = sum(map(longest, batches))
     return Estimate(len(waiting), len(batches), read, written, cost_of(price, read, written))
+
+
+def _unappraised(parts: Parts, space: Space, since: datetime, limit: int) -> list[Memory]:
+    """What only rules have looked at, oldest first."""
+    owner = Scope(tenant=space[0], user=space[1])
+    wanted = Filter(since=since, unappraised=True)
+    return parts.store.find(owner, wanted, limit=limit, oldest_first=True)
 
 
 def _since(parts: Parts) -> datetime:
@@ -147,7 +157,7 @@ class _Round:
         self._in_a_row = 0
 
     def waiting(self, since: datetime) -> list[Memory]:
-        found = self._parts.store.unjudged(self._space, since, LOOKED_AT + len(self._aside))
+        found = _unappraised(self._parts, self._space, since, LOOKED_AT + len(self._aside))
         return [memory for memory in found if memory.id not in self._aside]
 
     def by_post(self, since: datetime) -> None:
@@ -248,16 +258,15 @@ class _Round:
         ids = [memory.id for place in findings if (memory := shown[place])]
 
         def decide() -> list[Event]:
-            known = parts.store.look(space, [memory.id for memory in shown if memory])
+            known = look(parts.store, space, [memory.id for memory in shown if memory])
             same = [_unchanged(memory, known) for memory in shown]
             taken: set[str] = set()
-            found = [
+            return [
                 event for each in findings.items() for event in events(parts, same, *each, self._model, taken)
             ]
-            self._round.judged += sum(event.type == "judged" for event in found)
-            return found
 
-        written = parts.ledger.write(space, decide)
+        written = parts.ledger.write(space, decide).events
+        self._round.judged += sum(event.type == "judged" for event in written)
         self._aside.update(set(ids) - {event.memory for event in written})
         self.patience.done(STAGE, ids)
 

@@ -1,23 +1,21 @@
 """Questions handed over in a provider's batch, and their answers, perhaps tomorrow: for half the price.
 
-What is on its way stands in a note in the space's folder, without anybody's words. A note that is lost, or a
-batch that never ends, costs money and time; what was asked about still waits in the store and is asked again.
+What is on its way stands in the state of the space, without anybody's words. A batch that never ends costs
+money and time; what was asked about still waits in the store and is asked again.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from nagori.core.asking import Question, Reply
 from nagori.core.bookkeeping import Space
 from nagori.core.model import Memory
 from nagori.core.values import Value, fresh
 from nagori.errors import ModelError
+from nagori.ledger import look
 from nagori.parts import Parts
-from nagori.paths import private_dir, write_private
 from nagori.protocols import Deferring
 from nagori.services.ask import answer_of, cost_of, dearest, now, price_for, tokens_of
 from nagori.spend import Asked
@@ -60,8 +58,8 @@ class Later:
 
     def __init__(self, parts: Parts, space: Space, stage: str) -> None:
         self._parts, self._space, self._stage = parts, space, stage
-        self._path = private_dir(parts.journal.folder(space)) / f"later-{stage}.json"
-        self._sent = _read(self._path)
+        self._key = f"batches:{stage}"
+        self._sent = _read(parts.store.state(space, self._key))
         self._done: dict[str, dict[str, Reply | ModelError]] = {}
         self.trouble = ""  # with one of the batches
 
@@ -134,7 +132,7 @@ class Later:
 
     def _looked_up(self, marks: Sequence[str]) -> list[Memory | None]:
         ids = [mark.partition("@")[0] for mark in marks]
-        known = self._parts.store.look(self._space, ids)
+        known = look(self._parts.store, self._space, ids)
         return [
             known[id] if id in known and mark == f"{id}@{known[id].version}" else None
             for id, mark in zip(ids, marks, strict=True)
@@ -173,8 +171,9 @@ class Later:
 
     def _save(self, sent: list[Sent]) -> None:
         self._sent = sent
-        told = [[s.batch, s.at.isoformat(), s.hold, s.questions] for s in sent]
-        write_private(self._path, json.dumps(told).encode())
+        value = [[s.batch, s.at.isoformat(), s.hold, _plain(s.questions)] for s in sent]
+        at = self._parts.clock.now()
+        self._parts.ledger.set_state(self._space, self._key, value or None, at, by="model")
 
 
 def _returned(
@@ -188,7 +187,11 @@ def _returned(
         return Returned(shown, context, None, str(fault))
 
 
-def _read(path: Path) -> list[Sent]:
+def _plain(questions: Mapping[str, tuple[int, tuple[str, ...]]]) -> dict[str, list[object]]:
+    return {name: [context, list(marks)] for name, (context, marks) in questions.items()}
+
+
+def _read(value: Any) -> list[Sent]:
     try:
         return [
             Sent(
@@ -197,7 +200,7 @@ def _read(path: Path) -> list[Sent]:
                 str(hold),
                 {str(name): (int(context), tuple(marks)) for name, (context, marks) in about.items()},
             )
-            for batch, at, hold, about in json.loads(path.read_bytes())
+            for batch, at, hold, about in value or ()
         ]
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         return []

@@ -7,41 +7,37 @@ threshold is taken between "nothing in common" (which the model tells) and "the 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from nagori.core.bookkeeping import START, Cursor, Space
-from nagori.core.fold import Event
+from nagori.core.bookkeeping import Space
+from nagori.core.fold import LINKED, Event
 from nagori.core.model import Memory, Relation, RelationType, Scope
 from nagori.core.values import batched
 from nagori.errors import ModelError
 from nagori.parts import Parts
-from nagori.paths import write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.protocols import Embedder
 
-FILE = "linked.json"
 NEW_WORDS = frozenset({"formed", "imported", "edited", "faded", "restored"})
 AT_ONCE = 1_000  # memories compared in one walk over all
 WRITTEN = 250  # ties of one write: nobody waits long for it
 MOST = 5_000  # memories compared in one night; the others wait for the next
 
 
-def link_new(parts: Parts, space: Space) -> int:
-    """Tie what is new to what is like it; how many ties were made."""
+def link_new(parts: Parts, space: Space) -> tuple[int, int | None]:
+    """Tie what is new to what is like it; how many ties were made, and up to which event all is compared."""
     rules, embedder = parts.config.relations, parts.embedder_for(space)
     if not rules.enable_auto_linking or embedder is None or not _measured(parts, embedder):
-        return 0
+        return 0, None
     made = 0
     ids, end = _changed(parts, space)
     for bundle in batched(ids, AT_ONCE):
         for events in batched(_ties(parts, space, bundle), WRITTEN):
-            made += len(parts.ledger.write(space, lambda events=events: events))  # type: ignore[misc]
-    _save(parts, space, end)
-    return made
+            made += len(parts.ledger.write(space, lambda events=events: events).events)  # type: ignore[misc]
+    return made, end
 
 
 def _measured(parts: Parts, embedder: Embedder) -> bool:
@@ -82,13 +78,13 @@ def _alike(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, 
     embedder, rules = parts.embedder_for(scope.space), parts.config.relations
     assert embedder is not None
     digests = {memory.id: memory.digest for memory in memories}
-    vectors = parts.store.vectors_of(scope.space, embedder.model, list(digests.values()))
+    vectors = parts.vectors.get(scope.space, embedder.model, list(digests.values()))
     nothing, _ = embedder.unrelated
     least = nothing + rules.auto_link_similarity_threshold * (1 - nothing)
     asked = [id for id, digest in digests.items() if digest in vectors]
     questions = [vectors[digests[id]] for id in asked]
     most = rules.max_relations_per_memory + 1  # itself is among them
-    near = parts.store.nearest_many(scope, questions, embedder.model, most, least)
+    near = parts.vectors.nearest(scope, questions, embedder.model, most, least=least)
     ids = {id: [hit.id for hit in hits if hit.id != id] for id, hits in zip(asked, near, strict=True)}
     others = {m.id: m for m in parts.store.get(scope, sorted({id for each in ids.values() for id in each}))}
     return {id: [others[other] for other in ids.get(id, ()) if other in others] for id in digests}
@@ -97,26 +93,14 @@ def _alike(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, 
 # --- how far we are -------------------------------------------------------------------------------
 
 
-def _changed(parts: Parts, space: Space) -> tuple[list[str], Cursor]:
-    """Memories with new words since the last time, and where that ends."""
-    end, ids = _load(parts, space), dict[str, None]()
-    for placed in parts.journal.read(space, end):
-        if placed.event.type in NEW_WORDS and placed.event.memory:
-            if len(ids) == MOST and placed.event.memory not in ids:
+def _changed(parts: Parts, space: Space) -> tuple[list[str], int]:
+    """Memories with new words since the last time, and up to which event. Where that is not known, all are
+    compared: ties that exist are not made again."""
+    end, ids = int(parts.store.state(space, LINKED) or 0), dict[str, None]()
+    for event in parts.journal.read(space, end):
+        if event.type in NEW_WORDS and event.memory:
+            if len(ids) == MOST and event.memory not in ids:
                 break
-            ids[placed.event.memory] = None
-        end = placed.end
+            ids[event.memory] = None
+        end = event.seq
     return sorted(ids), end  # the same order, whatever happened in which: the same ties after a kill
-
-
-def _load(parts: Parts, space: Space) -> Cursor:
-    """A note that is lost costs one comparison with everything: ties that exist are not made again."""
-    try:
-        return Cursor(*map(int, json.loads((parts.journal.folder(space) / FILE).read_bytes())))
-    except (OSError, ValueError, TypeError):
-        return START
-
-
-def _save(parts: Parts, space: Space, end: Cursor) -> None:
-    path = parts.journal.folder(space) / FILE
-    write_private(path, json.dumps([end.segment, end.offset, end.seq]).encode())

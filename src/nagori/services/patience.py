@@ -1,29 +1,26 @@
-"""How often a model failed on which memory, and what its last trouble was: a note in a space's folder.
-
-Derived, like all but the journal: without it a memory waits a little longer.
-"""
+"""How often a model failed on which memory, and what its last trouble was: a named value in the store."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 
 from nagori.core.bookkeeping import Space
+from nagori.core.fold import Event
 from nagori.core.values import Value, fresh
+from nagori.errors import StoreError
 from nagori.parts import Parts
-from nagori.paths import private_dir, write_private
 
-FILE = "model.json"
+KEY = "model_health"
 MOST = 50_000  # memories remembered as waiting
 
 
 class Patience(Value, frozen=False):
     """`failed` counts by stage and memory; `trouble` is the last one, in words."""
 
-    path: Path
+    parts: Parts
+    space: Space
     failed: dict[str, int] = fresh(dict)
     trouble: str = ""
     since: str = ""
@@ -31,16 +28,13 @@ class Patience(Value, frozen=False):
 
     @classmethod
     def of(cls, parts: Parts, space: Space) -> Patience:
-        return cls._read(private_dir(parts.journal.folder(space)) / FILE)
-
-    @classmethod
-    def _read(cls, path: Path) -> Patience:
         try:
-            known = json.loads(path.read_bytes())
+            known = parts.store.state(space, KEY)
             failed = {str(name): int(count) for name, count in known["failed"].items()}
-            return cls(path, failed, str(known["trouble"]), str(known["since"]), int(known.get("most", 0)))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return cls(path)
+            said = (failed, str(known["trouble"]), str(known["since"]), int(known.get("most", 0)))
+            return cls(parts, space, *said)
+        except (StoreError, ValueError, KeyError, TypeError, AttributeError):
+            return cls(parts, space)
 
     @cached_property
     def _touched(self) -> set[str]:
@@ -81,12 +75,20 @@ class Patience(Value, frozen=False):
 
     def save(self) -> None:
         """Write it down. Judging and the night may do so at once: each changes only what it has touched."""
-        now = self._read(self.path)
-        others = {name: count for name, count in now.failed.items() if name not in self._touched}
-        self.failed = others | {name: self.failed[name] for name in self._touched if name in self.failed}
-        if not self._noted:
-            self.trouble, self.since = now.trouble, now.since
-        while len(self.failed) > MOST:
-            del self.failed[next(iter(self.failed))]
-        said = {"failed": self.failed, "trouble": self.trouble, "since": self.since, "most": self.most}
-        write_private(self.path, json.dumps(said).encode())
+        self.parts.ledger.write(self.space, self._decide)
+
+    def _decide(self) -> list[Event]:
+        now = Patience.of(self.parts, self.space)
+        failed = {name: count for name, count in now.failed.items() if name not in self._touched}
+        failed |= {name: self.failed[name] for name in sorted(self._touched) if name in self.failed}
+        last = self if self._noted else now
+        while len(failed) > MOST:
+            del failed[next(iter(failed))]
+        value: dict[str, object] | None
+        value = {"failed": failed, "trouble": last.trouble, "since": last.since, "most": self.most}
+        if not any(value.values()):
+            value = None
+        if value == self.parts.store.state(self.space, KEY):
+            return []
+        at = self.parts.clock.now()
+        return [Event("state_changed", at, {"key": KEY, "value": value}, by="model")]

@@ -40,17 +40,21 @@ def populations(parts: Parts, scope: Scope, past: int | None = None, ahead: int 
 
 def _told(parts: Parts, scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
     """Where memories stood after each day's events; `known` ends as they are now."""
-    events = (placed.event for placed in parts.journal.read(scope.space))
-    for day, some in groupby(events, lambda event: event.at.astimezone(parts.clock.zone).date()):
+    for day, some in groupby(
+        parts.journal.read(scope.space), lambda event: event.at.astimezone(parts.clock.zone).date()
+    ):
         for bundle in batched(some, FOLD_AT_ONCE):
             yield from _changes(day, bundle, scope, known)
 
 
 def _changes(day: date, events: Iterable[Event], scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
-    changed = fold(events, known).memories
-    known |= changed
-    for id, memory in changed.items():
+    outcome = fold(events, known)
+    known |= outcome.memories
+    for id, memory in outcome.memories.items():
         yield day, id, place_of(memory) if sees(scope, memory) else None
+    for id in outcome.erased:
+        if known.pop(id, None) is not None:
+            yield day, id, None
 
 
 def _forecast(

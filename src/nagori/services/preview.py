@@ -13,6 +13,7 @@ from nagori.core.cycle import Plan, Step
 from nagori.core.model import Level, Memory, Scope
 from nagori.core.pieces import about_tokens
 from nagori.core.values import Value, batched, fresh
+from nagori.ledger import look
 from nagori.parts import Parts
 from nagori.services.cycle import shorter
 
@@ -87,7 +88,7 @@ def _spread(steps: Sequence[Step]) -> list[Step]:
 
 def _read(parts: Parts, scope: Scope, steps: Sequence[Step]) -> Iterator[tuple[Step, Memory]]:
     for bundle in batched(steps, AT_ONCE):
-        known = parts.store.look(scope.space, [step.id for step in bundle])
+        known = look(parts.store, scope.space, [step.id for step in bundle])
         yield from ((step, known[step.id]) for step in bundle if step.id in known)
 
 

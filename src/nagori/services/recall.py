@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 
 from nagori.core.fold import Event
 from nagori.core.likeness import alike, shingles
-from nagori.core.model import ALIVE, Emotion, Filter, Recollection, RelationType, Scope
+from nagori.core.model import ALIVE, Emotion, Filter, Recollection, RelationType, Scope, check_vector
 from nagori.core.pieces import about_tokens
-from nagori.core.relevance import Evidence
+from nagori.core.relevance import Evidence, Query
 from nagori.core.text import asks, clean, query_tokens
 from nagori.core.values import Value, replace
-from nagori.errors import InvalidInput, ModelError
+from nagori.errors import InvalidInput, JournalError, StoreError
 from nagori.parts import Parts
 from nagori.services.rank import RANKINGS, Asked, retention
 
@@ -86,7 +86,7 @@ def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]
     found = RANKINGS[name](parts, scope, asked, _look(parts, scope, asked), max(2 * k, FINALISTS))
     best = _best(parts, scope, found, question, k)
     if question.mark and best:
-        _mark(parts, scope, best)
+        mark(parts, scope, [recollection.memory.id for recollection in best])
     return best
 
 
@@ -123,22 +123,22 @@ def _mood(parts: Parts, scope: Scope, session: str) -> Emotion | None:
 def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
     """What the store knows. A time that is named brings its own candidates: "what did we do last Friday?" has
     no other word to go by."""
-    words, used = query_tokens(asked.text), parts.store.model_in_use(scope.space)
+    words, used = query_tokens(asked.text), parts.vectors.models(scope.space).active
     if parts.config.llm.expand:
         from nagori.services.expand import other_words  # rarely wanted, and a hook pays for every import
 
         words = [*words, *other_words(parts, asked.text)]
     meant = _meant(parts, used, asked.text)
-    model, vector = meant.model, meant.data
-    evidence = parts.store.evidence(scope, words, vector, model, CANDIDATES, asked.filter)
-    if vector and not evidence.cosines and parts.store.model_in_use(scope.space) != used:
+    query = Query(words, meant.data, meant.model, CANDIDATES, asked.filter)
+    evidence = parts.store.candidates(scope, query)
+    if meant.data and not evidence.cosines and parts.vectors.models(scope.space).active != used:
         return _look(parts, scope, asked)  # the space has changed to another model in this moment
     evidence = replace(evidence, unrelated=meant.unrelated)
     wish = asked.wish
     if wish is None or not wish.certain or asked.filter.since or asked.filter.until:
         return evidence
     then = replace(asked.filter, since=wish.since, until=wish.until)
-    more = parts.store.evidence(scope, words, vector, model, CANDIDATES, then)
+    more = parts.store.candidates(scope, replace(query, filter=then))
     return replace(
         evidence,
         cosines={**more.cosines, **evidence.cosines},
@@ -159,8 +159,10 @@ def _meant(parts: Parts, model: str | None, text: str) -> _Meant:
     if embedder is None:
         return _Meant()
     try:
-        return _Meant(embedder.model, embedder.embed_query(text), embedder.unrelated)
-    except ModelError as trouble:
+        vector = embedder.embed_query(text)
+        check_vector(vector, embedder.dimension)
+        return _Meant(embedder.model, vector, embedder.unrelated)
+    except Exception as trouble:  # an embedder may be anybody's code: words are left
         parts.tell("embedder.silent", error=trouble)
         return _Meant()
 
@@ -236,6 +238,15 @@ def _within(best: list[Recollection], tokens: int | None) -> list[Recollection]:
     return kept
 
 
-def _mark(parts: Parts, scope: Scope, best: Sequence[Recollection]) -> None:
-    event = Event("recalled", parts.clock.now(), {"memories": [r.memory.id for r in best]})
-    parts.ledger.write(scope.space, lambda: [event])
+def mark(
+    parts: Parts, scope: Scope, ids: Sequence[str], *, session: str | None = None, unasked: bool = False
+) -> None:
+    """Note that memories were recalled; in a `session`, that they were shown there. Where that cannot be
+    written now the answer stands all the same."""
+    data: dict[str, object] = {"memories": list(ids)}
+    data |= {"unasked": True} if unasked else {}
+    data |= {"session": session} if session else {}
+    try:
+        parts.ledger.write(scope.space, lambda: [Event("recalled", parts.clock.now(), data)])
+    except (JournalError, StoreError) as trouble:
+        parts.tell("recall.unmarked", reason=str(trouble))

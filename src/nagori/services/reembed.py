@@ -19,6 +19,7 @@ from nagori.core.pieces import about_tokens
 from nagori.core.values import Value, batched
 from nagori.errors import InvalidInput
 from nagori.parts import Parts, Progress, no_progress
+from nagori.services.upkeep import without_vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def plan(parts: Parts) -> Change:
     old, memories, left, tokens, obsolete = set[str](), 0, 0, 0.0, 0
     for space in parts.journal.spaces():
         parts.ledger.catch_up(space)
-        used, having = parts.store.model_in_use(space), parts.store.models(space)
+        models = parts.vectors.models(space)
+        used, having = models.active, models.counts
         total = _total(parts, space)
         missing = total - having.get(new, 0)
         old |= {used} if used else set()
@@ -80,7 +82,7 @@ def reembed(parts: Parts, progress: Progress = no_progress) -> Changed:
             for n in _fill(parts, space, embedder):
                 made += n
                 progress(made, max(made, todo))
-            if parts.store.use_model(space, embedder.model):
+            if parts.vectors.activate(space, embedder.model):
                 break  # somebody may have kept something since: then there is more to fill
         removed += _clear(parts, space, embedder.model)
     parts.tell("embedder.changed", model=embedder.model, made=made, removed=removed)
@@ -96,20 +98,20 @@ def _wished(parts: Parts) -> Embedder:
 def _fill(parts: Parts, space: Space, embedder: Embedder) -> Iterator[int]:
     """Vectors for whatever has none of this model, kept bundle by bundle. Many are looked for at once: the
     store passes over all that have theirs already, each time it is asked."""
-    while waiting := parts.store.unembedded(space, embedder.model, LOOK_AT_ONCE):
+    while waiting := without_vector(parts, space, embedder.model, LOOK_AT_ONCE):
         for bundle in batched(waiting, AT_ONCE):
             data = embedder.embed_passages([memory.searchable for memory in bundle])
             vectors = {
                 memory.id: Vector(embedder.model, memory.digest, vector)
                 for memory, vector in zip(bundle, data, strict=True)
             }
-            yield parts.store.add_vectors(space, vectors)
+            yield parts.vectors.put(space, vectors)
 
 
 def _clear(parts: Parts, space: Space, kept: str) -> int:
     removed = 0
-    for model in parts.store.models(space):
-        while model != kept and (n := parts.store.drop_vectors(space, model, DROP_AT_ONCE)):
+    for model in parts.vectors.models(space).counts:
+        while model != kept and (n := parts.vectors.drop(space, model, DROP_AT_ONCE)):
             removed += n
     return removed
 
@@ -127,7 +129,7 @@ def _whole(space: Space) -> Scope:
 
 
 def _mean_tokens(parts: Parts, space: Space, model: str) -> float:
-    sample = parts.store.unembedded(space, model, SAMPLE)
+    sample = without_vector(parts, space, model, SAMPLE)
     return sum(about_tokens(memory.searchable) for memory in sample) / max(1, len(sample))
 
 

@@ -25,6 +25,7 @@ from nagori.core.model import (
     Source,
     Text,
     Trust,
+    check_vector,
     one_of,
     utc,
 )
@@ -32,8 +33,13 @@ from nagori.core.privacy import fit_to_keep
 from nagori.core.record import to_record
 from nagori.core.values import Value, batched, replace
 from nagori.errors import InvalidInput, ModelError, StoreError
+from nagori.ledger import Decision, look
 from nagori.parts import Parts, Progress, no_progress
 from nagori.services.protect import ensure_room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Embedder
 
 LONGEST_TEXT = 1_000_000
 AT_ONCE = 500
@@ -59,6 +65,11 @@ class Draft(Value):
         check_choices(self)
         if not isinstance(self.source, Source):
             raise InvalidInput("source", "{type} is not a Source", type=type(self.source).__name__)
+        if not isinstance(self.protect, bool):
+            raise InvalidInput("protect", "{value!r} is not true or false", value=self.protect)
+        if isinstance(self.keywords, str) or not all(isinstance(word, str) for word in self.keywords):
+            raise InvalidInput("keywords", "not a list of texts")
+        object.__setattr__(self, "keywords", tuple(self.keywords))
 
 
 class Edit(Value):
@@ -91,13 +102,21 @@ def remember(parts: Parts, scope: Scope, draft: Draft) -> Memory:
 
 
 def remember_many(
-    parts: Parts, scope: Scope, drafts: Iterable[Draft], progress: Progress = no_progress
+    parts: Parts,
+    scope: Scope,
+    drafts: Iterable[Draft],
+    progress: Progress = no_progress,
+    origins: Mapping[int, Sequence[int]] | None = None,
 ) -> list[Memory]:
-    """Keep many things, in bundles: each bundle is kept whole or not at all."""
+    """Keep many things, in bundles: each bundle is kept whole or not at all. `origins`: the events of the
+    turns that drafts come from, by the draft's place."""
     kept: list[Memory] = []
     total = len(drafts) if isinstance(drafts, Sequence) else 0
     for bundle in batched(drafts, AT_ONCE):
-        kept += keep(parts, scope, [compose(parts, scope, draft) for draft in bundle])
+        memories = [compose(parts, scope, draft) for draft in bundle]
+        places = enumerate(memories, len(kept))
+        turns = {memory.id: origins[n] for n, memory in places if n in origins} if origins else {}
+        kept += keep(parts, scope, memories, origins=turns)
         progress(len(kept), total)
     return kept
 
@@ -156,32 +175,39 @@ def identify(memory: Memory, again: int = 0) -> str:
 
 
 def keep(
-    parts: Parts, scope: Scope, memories: Sequence[Memory], vectors: Mapping[str, Vector] | None = None
+    parts: Parts,
+    scope: Scope,
+    memories: Sequence[Memory],
+    vectors: Mapping[str, Vector] | None = None,
+    origins: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Memory]:
-    """One bundle, whole or not at all; the memories as they are known now."""
+    """One bundle, whole or not at all; the memories as they are known now. `origins`: the events of the turns
+    that they come from."""
     vectors = embed(parts, scope, memories) if vectors is None else vectors
-    chosen: list[Memory] = []
+    turns = {id: {"turns": list(seqs)} for id, seqs in (origins or {}).items()}
 
-    def decide() -> list[Event]:
-        now, events = parts.clock.now(), []
+    def decide() -> Decision:
+        now, events = parts.clock.now(), list[Event]()
         ensure_room(parts, scope, sum(m.protected for m in memories))
         known = known_by(parts, scope, [m.id for m in memories])
+        chosen = []
         for memory in memories:
             place = _place(parts, scope, memory, known)
             chosen.append(place)
             if place.id not in known:
                 known[place.id] = place
-                events.append(Event("formed", now, {"memory": to_record(place)}, place.id))
+                data = {"memory": to_record(place), **turns.get(memory.id, {})}
+                events.append(Event("formed", now, data, place.id))
                 continue
             if memory.source.turn is not None:  # a turn read a second time was still said once
                 continue
-            events.append(Event("mentioned", now, {}, place.id))
+            events.append(Event("mentioned", now, turns.get(memory.id, {}), place.id))
             if memory.protected and not known[place.id].protected:
                 events.append(Event("protected", now, {}, place.id))
-        return events
+        return Decision(events, chosen)
 
     # Blind: forming what is known already counts as mentioning it, so no state is needed to be right.
-    parts.ledger.write(scope.space, decide, vectors, blind=True)
+    chosen: list[Memory] = parts.ledger.write(scope.space, decide, vectors, blind=True).result
     now_known = known_by(parts, scope, [m.id for m in chosen])
     return [now_known.get(m.id, m) for m in chosen]
 
@@ -199,7 +225,7 @@ def _place(parts: Parts, scope: Scope, memory: Memory, known: dict[str, Memory])
 def known_by(parts: Parts, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
     """What is known by these ids; nothing when the store cannot say."""
     try:
-        return parts.store.look(scope.space, ids)
+        return look(parts.store, scope.space, ids)
     except StoreError:
         return {}
 
@@ -212,15 +238,30 @@ def embed(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, V
     try:
         embedder = parts.embedder_for(scope.space)
         if embedder is not None:
-            known = parts.store.vectors_of(scope.space, embedder.model, list(digests))
+            known = parts.vectors.get(scope.space, embedder.model, list(digests))
     except StoreError:
         embedder = parts.embedder
     if embedder is None:
         return {}
     missing = [digest for digest in digests if digest not in known]
-    try:
-        fresh = embedder.embed_passages([digests[digest] for digest in missing]) if missing else []
-        known |= dict(zip(missing, fresh, strict=True))
-    except ModelError as trouble:
-        parts.tell("embedder.silent", error=trouble)
+    known |= zip_vectors(parts, embedder, missing, [digests[digest] for digest in missing])
     return {m.id: Vector(embedder.model, m.digest, known[m.digest]) for m in memories if m.digest in known}
+
+
+def zip_vectors(
+    parts: Parts, embedder: Embedder, digests: Sequence[bytes], texts: Sequence[str]
+) -> dict[bytes, bytes]:
+    """Vectors of texts by their digests. Whatever an embedder does wrong, it makes nothing else fail: what it
+    does not give, or gives in a form that cannot be searched, is told and left out."""
+    if not texts:
+        return {}
+    try:
+        made = list(embedder.embed_passages(texts))
+        if len(made) != len(texts):
+            raise ModelError("{made} vectors for {texts} texts", made=len(made), texts=len(texts))
+        for data in made:
+            check_vector(data, embedder.dimension)
+    except Exception as trouble:  # an embedder may be anybody's code
+        parts.tell("embedder.silent", error=trouble)
+        return {}
+    return dict(zip(digests, made, strict=True))

@@ -72,7 +72,7 @@ def _sentences(said: Iterable[Memory]) -> list[_Sentence]:
 
 def _worth(memory: Memory, words: frozenset[str], often: Counter[str], count: int) -> float:
     """Words that return count, words that are everywhere do not."""
-    shared = sum(log(often[word]) * log(1 + count / often[word]) for word in words) / sqrt(len(words))
+    shared = sum(log(often[word]) * log(1 + count / often[word]) for word in sorted(words)) / sqrt(len(words))
     told = 1.0 if memory.trust is Trust.ASSISTANT else 1.5
     return (0.1 + shared) * WORTH.get(memory.kind, 1.0) * told * (1 + memory.emotion.intensity / 200)
 

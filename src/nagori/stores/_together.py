@@ -19,10 +19,9 @@ from importlib.util import find_spec
 
 import apsw
 
-from nagori.core.model import Filter, Scope
 from nagori.core.values import batched
-from nagori.stores._rows import ask
-from nagori.stores._search import Model, keys, meant_by_bits
+from nagori.stores._search import meant_by_bits
+from nagori.stores._sql import Model, Selection, ask, keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     Near = list[tuple[int, float]]
 
-WORTH = 32  # questions from which a walk over all pays for loading numpy
 SHARES = (8, 4, 2)  # a bound looks at one direction in so many
 PAIR = 12_000  # measuring one pair by itself costs as much as so many directions of a matrix product
 SAMPLE = 2_048  # vectors that tell the directions
@@ -39,43 +37,41 @@ ROUNDING = 1e-4  # of sums in single precision
 DENSE = 50  # if more than one pair in so many may count, all are measured
 
 
-def pays(model: Model, questions: int) -> bool:
-    """Whether a walk over everything is the better way."""
-    return model.center is not None and questions >= WORTH and find_spec("numpy") is not None
+def pays(model: Model) -> bool:
+    """Whether a walk over everything is the better way for many questions."""
+    return model.center is not None and find_spec("numpy") is not None
 
 
 def nearest_keys(
     db: apsw.Connection,
-    scope: Scope,
-    number: int | None,
+    selection: Selection,
     vectors: Sequence[bytes],
     model: Model,
     k: int,
     least: float,
-    filter: Filter,
 ) -> list[Near]:
     """Keys and cosines of the k nearest to each of `vectors`, of those with a cosine of `least` or more."""
     # One core is enough for a night: helpers that spin while they wait cost more than they help.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sample = _sample(db, number, model)
+    sample = _sample(db, selection.number, model)
     if not sample:
         return [[] for _ in vectors]
     asked = _units(vectors, model.dimension)
     directions = _directions(_units(sample, model.dimension), asked, least)
     short, best = _shortened(asked, directions).T.copy(), _Best(len(vectors), k, least)
-    for found, block in _blocks(db, scope, number, model, filter, max(256, CELLS // len(vectors))):
+    for block_keys, block in _blocks(db, selection, model, max(256, CELLS // len(vectors))):
         rows, columns = _promising(_shortened(block, directions) @ short, best.floors)
-        if len(rows) * DENSE > len(found) * len(vectors):
+        if len(rows) * DENSE > len(block_keys) * len(vectors):
             rows, columns = _promising(block @ asked.T, best.floors)
-        best.take(found, rows, columns, _cosines(block, asked, rows, columns))
-    return best.told()
+        best.add(block_keys, rows, columns, _cosines(block, asked, rows, columns))
+    return best.ranking()
 
 
 def _blocks(
-    db: apsw.Connection, scope: Scope, number: int | None, model: Model, filter: Filter, size: int
+    db: apsw.Connection, selection: Selection, model: Model, size: int
 ) -> Iterator[tuple[list[int], Any]]:
     """Keys and unit vectors of all that is meant, block by block."""
-    where, values = meant_by_bits(scope, number, filter)
+    where, values = meant_by_bits(selection)
     sql = f"""
         SELECT b.key, v.v FROM {model.bits} b CROSS JOIN {model.vectors} v ON v.key = b.key
         WHERE {where} ORDER BY b.key"""
@@ -136,8 +132,8 @@ def _cosines(block: Any, asked: Any, rows: Any, columns: Any) -> Any:
 
     step = max(1, CELLS // block.shape[1])
     spans = [slice(at, at + step) for at in range(0, len(rows), step)]
-    told = [numpy.einsum("ij,ij->i", block[rows[span]], asked[columns[span]]) for span in spans]
-    return numpy.concatenate(told) if told else numpy.empty(0, "<f4")
+    parts = [numpy.einsum("ij,ij->i", block[rows[span]], asked[columns[span]]) for span in spans]
+    return numpy.concatenate(parts) if parts else numpy.empty(0, "<f4")
 
 
 class _Best:
@@ -147,26 +143,26 @@ class _Best:
         import numpy
 
         self.k = k
-        self.kept: list[list[tuple[float, int]]] = [[] for _ in range(questions)]
+        self.best: list[list[tuple[float, int]]] = [[] for _ in range(questions)]
         self.floors = numpy.full(questions, least, "<f4")
 
-    def take(self, found: Sequence[int], rows: Any, columns: Any, cosines: Any) -> None:
+    def add(self, block_keys: Sequence[int], rows: Any, columns: Any, cosines: Any) -> None:
         counts = cosines >= self.floors[columns]
         touched = set()
         given = (rows[counts].tolist(), columns[counts].tolist(), cosines[counts].tolist())
         for row, column, cosine in zip(*given, strict=True):
-            self.kept[column].append((cosine, found[row]))
+            self.best[column].append((cosine, block_keys[row]))
             touched.add(column)
         for column in touched:
-            if len(self.kept[column]) > 4 * self.k:
+            if len(self.best[column]) > 4 * self.k:
                 self._raise(column)
 
     def _raise(self, column: int) -> None:
         """Only what is nearer than the last of the k counts from now on."""
         import numpy
 
-        self.kept[column] = best = nlargest(self.k, self.kept[column])
+        self.best[column] = best = nlargest(self.k, self.best[column])
         self.floors[column] = numpy.nextafter(numpy.float32(best[-1][0]), numpy.float32(2))
 
-    def told(self) -> list[Near]:
-        return [[(key, min(1.0, cosine)) for cosine, key in nlargest(self.k, kept)] for kept in self.kept]
+    def ranking(self) -> list[Near]:
+        return [[(key, min(1.0, cosine)) for cosine, key in nlargest(self.k, best)] for best in self.best]

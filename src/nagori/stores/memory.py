@@ -5,211 +5,165 @@ It is written to be obviously right, not fast: every other engine is compared wi
 
 from __future__ import annotations
 
-import math
+import json
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
+from math import inf
 from statistics import pstdev
+from threading import get_ident
+from typing import Any
 
-from nagori.core.bookkeeping import Batch, Counts, Cursor, LogEntry, Measures, Space, Vector
-from nagori.core.cycle import Census, LifeRow, Rules, life_row
+from nagori.core.bookkeeping import Applied, Batch, Counts, LogEntry, Measures, Models, Space, Vector
+from nagori.core.cycle import Census, CycleRows, LifeRow, Rules, life_row
 from nagori.core.decay import memory_days, retention
+from nagori.core.fold import RecordedTurn
 from nagori.core.life import Tiers, tier_of
-from nagori.core.model import ALIVE, Filter, Hit, Level, Memory, Relation, Scope, Text, micros
+from nagori.core.model import (
+    ALIVE,
+    Filter,
+    Hit,
+    Level,
+    Memory,
+    Relation,
+    Scope,
+    Text,
+    TurnFilter,
+    check_vector,
+    micros,
+)
 from nagori.core.ranking import cosine
-from nagori.core.relevance import Evidence, Sketch
+from nagori.core.relevance import Evidence, Query, Sketch
 from nagori.core.selection import index_words, passes, sees
 from nagori.core.text import asks
-from nagori.errors import Conflict, StoreError
-from nagori.stores._common import check_vector
-
-K1, B = 1.2, 0.75
+from nagori.core.values import Value, fresh, replace
+from nagori.errors import Conflict
 
 
-class _Room:
+class _Room(Value, frozen=False):
     """Everything of one space."""
 
-    def __init__(self) -> None:
-        self.cursor = Cursor()
-        self.model: str | None = None
-        self.memories: dict[str, Memory] = {}
-        self.vectors: dict[tuple[str, str], Vector] = {}
-        self.relations: set[Relation] = set()
-        self.log: list[LogEntry] = []
+    applied: Applied = Applied()
+    model: str | None = None
+    memories: dict[str, Memory] = fresh(dict)
+    vectors: dict[tuple[str, str], Vector] = fresh(dict)  # by memory and model
+    relations: set[Relation] = fresh(set)
+    log: list[LogEntry] = fresh(list)
+    turns: dict[int, RecordedTurn] = fresh(dict)
+    origins: set[tuple[str, int]] = fresh(set)
+    state: dict[str, str] = fresh(dict)  # as JSON: nobody changes it from outside
 
 
 class MemoryStore:
     """Everything in this process, gone with it."""
 
     name = "memory"
-    capabilities = frozenset({"text", "vectors"})
+    capabilities: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self._rooms: dict[Space, _Room] = {}
+        self._drafts: dict[tuple[int, Space], _Room] = {}  # being rebuilt, by thread
+        self._leases: dict[tuple[Space, str], tuple[str, float]] = {}
+        self._vectors = MemoryVectors(self)
+
+    @property
+    def vectors(self) -> MemoryVectors:
+        return self._vectors
 
     def close(self) -> None:
         """Nothing to close."""
 
-    def cursor(self, space: Space) -> Cursor:
-        return self._room(space).cursor
+    # --- writing --------------------------------------------------------------------------------
+
+    def applied(self, space: Space) -> Applied:
+        return self.room(space).applied
 
     def commit(self, space: Space, batch: Batch) -> None:
-        room = self._room(space)
-        if room.cursor != batch.before:
-            raise Conflict(f"expected to stand at {batch.before}, but the store is at {room.cursor}")
-        for vector in batch.vectors.values():
-            check_vector(vector.data, self._dimension(vector.model))
+        room = self.room(space)
+        if room.applied.seq != batch.before:
+            raise Conflict(f"expected to stand at event {batch.before}, but the store is at {room.applied}")
+        self.vectors.check(batch.vectors)
         for memory in batch.memories:
             room.memories[memory.id] = memory
         for relation, stands in batch.links.items():
             (room.relations.add if stands else room.relations.discard)(relation)
-        room.log += batch.log
-        self._keep_vectors(room, batch.vectors)
-        room.cursor = batch.after
-
-    def add_vectors(self, space: Space, vectors: Mapping[str, Vector]) -> int:
-        for vector in vectors.values():
-            check_vector(vector.data, self._dimension(vector.model))
-        return self._keep_vectors(self._room(space), vectors)
-
-    def use_model(self, space: Space, model: str) -> bool:
-        room = self._room(space)
-        complete = all(self._fresh(room, m, model) for m in room.memories.values())
-        room.model = model if complete else room.model
-        return complete
-
-    def drop_vectors(self, space: Space, model: str, limit: int) -> int:
-        room = self._room(space)
-        theirs = sorted(key for key in room.vectors if key[1] == model and model != room.model)[:limit]
-        for key in theirs:
-            del room.vectors[key]
-        return len(theirs)
+        room.log += [replace(e, memories=tuple(sorted(set(e.memories)))) for e in batch.log if e.memories]
+        _put_turns(room, batch)
+        room.origins.update(batch.origins)
+        for key, value in batch.state.items():
+            room.state[key] = json.dumps(value)
+        self.vectors.replace(room, batch.vectors)
+        for id in batch.erased:
+            _erase(room, id)
+        room.applied = batch.after
 
     @contextmanager
-    def renewed(self, space: Space) -> Iterator[None]:
-        old = self._rooms.pop(space, _Room())
+    def rebuilding(self, space: Space) -> Iterator[None]:
+        old, mine = self.room(space), (get_ident(), space)
+        self._drafts[mine] = room = _Room(model=old.model)
         try:
             yield
-        except BaseException:
-            self._rooms[space] = old
-            raise
-        known = {(v.digest, name): v for (_, name), v in old.vectors.items()}
-        room = self._room(space)
-        room.model = old.model
+        finally:
+            del self._drafts[mine]
+        known = {(vector.digest, name): vector for (_, name), vector in old.vectors.items()}
         for memory in room.memories.values():
             for (digest, name), vector in known.items():
                 if digest == memory.digest:
                     room.vectors[memory.id, name] = vector
+        self._rooms[space] = room
 
-    def start_over(self, stamp: str) -> Path | None:
-        self._rooms.clear()
+    def lease(self, space: Space, work: str, holder: str, now: float, until: float) -> str | None:
+        other, end = self._leases.get((space, work), (holder, now))
+        if other != holder and end > now:
+            return other
+        self._leases[space, work] = (holder, until)
         return None
 
-    def look(self, space: Space, ids: Iterable[str]) -> dict[str, Memory]:
-        memories = self._room(space).memories
-        return {id: memories[id] for id in ids if id in memories}
+    # --- reading --------------------------------------------------------------------------------
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
-        memories = self._room(scope.space).memories
+        memories = self.room(scope.space).memories
         return [memories[id] for id in ids if id in memories and sees(scope, memories[id])]
 
     def find(
-        self, scope: Scope, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
+        self,
+        scope: Scope,
+        filter: Filter = ALIVE,
+        *,
+        limit: int = 100,
+        older_than: Memory | None = None,
+        oldest_first: bool = False,
     ) -> list[Memory]:
-        found = sorted(self._alive(scope, filter), key=_age, reverse=True)
-        return [m for m in found if older_than is None or _age(m) < _age(older_than)][:limit]
+        ordered = sorted(self.meant(scope, filter), key=_age, reverse=not oldest_first)
+        if older_than is not None:
+            end = _age(older_than)
+            ordered = [m for m in ordered if (_age(m) > end if oldest_first else _age(m) < end)]
+        return ordered[:limit]
 
-    def with_prefix(self, scope: Scope, prefix: str, limit: int = 10) -> list[str]:
-        everything = Filter(archived=True, forgotten=True)
-        return sorted(m.id for m in self._alive(scope, everything) if m.id.startswith(prefix))[:limit]
-
-    def match_text(self, scope: Scope, words: Sequence[str], k: int, filter: Filter = ALIVE) -> list[Hit]:
-        """BM25 by the book, over everything in the space."""
-        bags = {m.id: index_words(m) for m in self._room(scope.space).memories.values()}
-        if not bags or not words:
-            return []
-        counts = {id: Counter(bag) for id, bag in bags.items()}
-        average = sum(map(len, bags.values())) / len(bags)
-        rarity = {word: _idf(len(bags), sum(word in c for c in counts.values())) for word in set(words)}
-
-        def score(id: str) -> float:
-            norm = K1 * (1 - B + B * len(bags[id]) / average)
-            seen = ((counts[id][word], rarity[word]) for word in set(words))
-            return sum(idf * n * (K1 + 1) / (n + norm) for n, idf in seen if n)
-
-        scored = ((m.id, score(m.id)) for m in self._alive(scope, filter))
-        return _best(((id, score) for id, score in scored if score > 0), k)
-
-    def nearest(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter = ALIVE) -> list[Hit]:
-        check_vector(vector, self._dimension(model))
-        room, query = self._room(scope.space), array("f", vector)
-        scored = (
-            (m.id, cosine(query, array("f", room.vectors[m.id, model].data)))
-            for m in self._alive(scope, filter)
-            if (m.id, model) in room.vectors
-        )
-        return _best(scored, k)
-
-    def nearest_many(
-        self,
-        scope: Scope,
-        vectors: Sequence[bytes],
-        model: str,
-        k: int,
-        least: float,
-        filter: Filter = ALIVE,
-    ) -> list[list[Hit]]:
-        hits = [self.nearest(scope, vector, model, k, filter) for vector in vectors]
-        return [[hit for hit in each if hit.score >= least] for each in hits]
-
-    def evidence(
-        self,
-        scope: Scope,
-        words: Sequence[str],
-        vector: bytes | None,
-        model: str | None,
-        n: int,
-        filter: Filter = ALIVE,
-    ) -> Evidence:
-        room, meant = self._room(scope.space), self._alive(scope, filter)
+    def candidates(self, scope: Scope, query: Query) -> Evidence:
+        room, meant = self.room(scope.space), self.meant(scope, query.filter)
         bags = {m.id: Counter(index_words(m)) for m in room.memories.values()}
         near: dict[str, float] = {}
-        if vector is not None and model is not None:
-            near = {hit.id: hit.score for hit in self.nearest(scope, vector, model, n, filter)}
+        if query.vector is not None and query.model is not None:
+            near = self.vectors.cosines(scope, query.vector, query.model, query.nearest, query.filter)
         every = list(near.values()) or [0.0]
-        having = {word: {m.id: bags[m.id][word] for m in meant if bags[m.id][word]} for word in words}
-        found = {id for where in having.values() for id in where} | near.keys()
+        words = {word for word in query.words if word}
+        places = {word: {m.id: bags[m.id][word] for m in meant if bags[m.id][word]} for word in words}
+        shown = {id for where in places.values() for id in where} | near.keys()
         return Evidence(
             total=len(bags),
-            asked=len(set(words)),
-            mean_tokens=sum(bag.total() for bag in bags.values()) / max(1, len(bags)),
-            places={word: where for word, where in having.items() if where},
+            asked=len(words),
+            mean_tokens=sum(bag.total() for bag in bags.values()) / len(bags) if bags else 1.0,
+            places={word: where for word, where in places.items() if where},
             cosines=near,
             usual=(sum(every) / len(every), pstdev(every) or 1.0),
-            sketches={m.id: _sketch(m, bags[m.id].total()) for m in meant if m.id in found},
+            sketches={m.id: _sketch(m, bags[m.id].total()) for m in meant if m.id in shown},
         )
-
-    def census(self, space: Space) -> Census:
-        alive = [m for m in self._room(space).memories.values() if not m.forgotten]
-        levels = Counter(m.level for m in alive if not m.protected)
-        return Census(dict(levels), sum(m.protected for m in alive))
-
-    def due(self, space: Space, rules: Rules, now: datetime) -> list[LifeRow]:
-        return [life_row(m) for m in self._room(space).memories.values() if not m.forgotten]
-
-    def weakest(self, space: Space, level: Level, n: int, rules: Rules, now: datetime) -> list[LifeRow]:
-        here = [m for m in self._room(space).memories.values() if m.level is level]
-        here = [m for m in here if not (m.forgotten or m.protected)]
-        here.sort(
-            key=lambda m: (retention(m, now, rules.retention, rules.weekly), m.created, m.recalls, m.id)
-        )
-        return [life_row(m) for m in here[:n]]
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
-        wanted, room = set(ids), self._room(scope.space)
+        wanted, room = set(ids), self.room(scope.space)
         return sorted(
             relation
             for relation in room.relations
@@ -217,51 +171,65 @@ class MemoryStore:
             and len(self.get(scope, [relation.source, relation.target])) == 2
         )
 
-    def unembedded(self, space: Space, model: str, limit: int) -> list[Memory]:
-        room = self._room(space)
-        missing = [m for m in room.memories.values() if not self._fresh(room, m, model)]
-        return sorted(missing, key=lambda m: m.id)[:limit]
+    def history(self, space: Space, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
+        log = [entry for entry in self.room(space).log if id is None or id in entry.memories]
+        last = _last(sorted(log, key=lambda entry: entry.seq), limit)
+        return last[::-1] if id is None else last
 
-    def unjudged(self, space: Space, since: datetime, limit: int) -> list[Memory]:
-        waiting = [
-            m
-            for m in self._room(space).memories.values()
-            if m.judged_by is None and m.source.turn is not None and m.created >= since
-            if m.level is Level.FULL and not m.forgotten and not m.superseded_by
+    def turns(self, space: Space, filter: TurnFilter) -> list[RecordedTurn]:
+        meant = [
+            turn
+            for seq, turn in sorted(self.room(space).turns.items())
+            if seq > filter.after
+            and (filter.session is None or turn.session == filter.session)
+            and (filter.seqs is None or seq in filter.seqs)
+            and (filter.ids is None or turn.id in filter.ids)
+            and not (filter.pending and turn.processed)
         ]
-        return sorted(waiting, key=lambda m: (m.created, m.id))[:limit]
+        return meant[: filter.first] if filter.last is None else _last(meant, filter.last)
 
-    def vectors_of(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
-        wanted = set(digests)
-        kept = self._room(space).vectors.items()
-        return {v.digest: v.data for (_, name), v in kept if name == model and v.digest in wanted}
+    def origins(self, space: Space, ids: Sequence[str]) -> list[tuple[str, int]]:
+        origins = self.room(space).origins
+        shared = {turn for memory, turn in origins if memory in ids}
+        theirs = {memory for memory, turn in origins if turn in shared}
+        return sorted(pair for pair in origins if pair[0] in theirs)
 
-    def model_in_use(self, space: Space) -> str | None:
-        return self._room(space).model
+    def state(self, space: Space, key: str) -> Any:
+        return json.loads(self.room(space).state.get(key, "null"))
 
-    def models(self, space: Space) -> dict[str, int]:
-        return dict(Counter(name for _, name in self._room(space).vectors))
+    def spaces_due(self, key: str, before: str) -> list[Space]:
+        values = {space: self.state(space, key) for space in sorted(self._rooms)}
+        return [space for space, value in values.items() if isinstance(value, str) and value < before]
 
-    def history(self, space: Space, id: str) -> list[LogEntry]:
-        return [entry for entry in self._room(space).log if id in entry.memories]
+    # --- looking at a whole space ---------------------------------------------------------------
 
-    def last_log(self, space: Space, limit: int) -> list[LogEntry]:
-        return self._room(space).log[::-1][:limit]
+    def cycle_rows(self, space: Space, rules: Rules, now: datetime) -> CycleRows:
+        alive = [m for m in self.room(space).memories.values() if not m.forgotten]
+        free = [m for m in alive if not m.protected]
+
+        def strength(m: Memory) -> tuple[float, datetime, int, str]:
+            return retention(m, now, rules.retention, rules.weekly), m.created, m.recalls, m.id
+
+        def weakest(level: Level, n: int) -> list[LifeRow]:
+            return [life_row(m) for m in sorted(free, key=strength) if m.level is level][:n]
+
+        census = Census(dict(Counter(m.level for m in free)), len(alive) - len(free))
+        return CycleRows(census, [life_row(m) for m in alive], weakest)
 
     def count(self, scope: Scope, model: str | None = None) -> Counts:
-        room = self._room(scope.space)
-        everything = list(self._alive(scope, Filter(archived=True, forgotten=True)))
+        room = self.room(scope.space)
+        everything = self.meant(scope, Filter(archived=True, forgotten=True))
         alive = [m for m in everything if not m.forgotten]
         return Counts(
             levels=dict(sorted(Counter(int(m.level) for m in alive).items())),
             protected=sum(m.protected for m in alive),
             forgotten=len(everything) - len(alive),
             superseded=sum(m.superseded_by is not None for m in alive),
-            unembedded=sum(not self._fresh(room, m, model) for m in alive) if model else 0,
+            unembedded=sum((m.id, model) not in room.vectors for m in alive) if model else 0,
         )
 
     def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
-        alive = self._alive(scope, Filter(archived=True))
+        alive = self.meant(scope, Filter(archived=True))
         short = [m for m in alive if m.level > Level.FULL and Level.FULL in m.texts]
         return Measures(
             kinds=dict(sorted(Counter(str(m.kind) for m in alive).items())),
@@ -278,39 +246,121 @@ class MemoryStore:
             if id not in room.memories
         ]
 
-    def backup(self, path: Path) -> None:
-        raise StoreError("the store in memory has nothing on disk to back up")
+    # --- for itself and its vectors -------------------------------------------------------------
 
-    def _room(self, space: Space) -> _Room:
-        return self._rooms.setdefault(space, _Room())
+    def room(self, space: Space) -> _Room:
+        draft = self._drafts.get((get_ident(), space))
+        return draft if draft is not None else self._rooms.setdefault(space, _Room())
 
-    def _alive(self, scope: Scope, filter: Filter) -> list[Memory]:
-        everyone = self._room(scope.space).memories.values()
-        return [m for m in everyone if sees(scope, m) and passes(filter, m)]
+    def meant(self, scope: Scope, filter: Filter) -> list[Memory]:
+        room, model = self.room(scope.space), filter.unembedded
+        return [
+            m
+            for m in room.memories.values()
+            if sees(scope, m) and passes(filter, m) and (model is None or (m.id, model) not in room.vectors)
+        ]
 
-    def _keep_vectors(self, room: _Room, vectors: Mapping[str, Vector]) -> int:
-        """Vectors of the present texts stay or come; vectors of former texts go."""
-        kept = 0
-        for id, vector in vectors.items():
-            memory = room.memories.get(id)
-            if memory and memory.digest == vector.digest:
-                room.vectors[id, vector.model] = vector
-                room.model = room.model or vector.model
-                kept += 1
-        stale = [key for key, v in room.vectors.items() if room.memories[key[0]].digest != v.digest]
-        for key in stale:
-            del room.vectors[key]
-        return kept
-
-    def _fresh(self, room: _Room, memory: Memory, model: str) -> bool:
-        return (memory.id, model) in room.vectors
-
-    def _dimension(self, model: str) -> int | None:
-        for room in self._rooms.values():
+    def dimension(self, model: str) -> int | None:
+        for room in (*self._rooms.values(), *self._drafts.values()):
             for (_, name), vector in room.vectors.items():
                 if name == model:
                     return len(vector.data) // 4
         return None
+
+
+class MemoryVectors:
+    """The vectors of a MemoryStore."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def put(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+        self.check(vectors)
+        return self.replace(self._store.room(space), vectors)
+
+    def get(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        vectors = self._store.room(space).vectors.items()
+        return {v.digest: v.data for (_, name), v in vectors if name == model and v.digest in digests}
+
+    def nearest(
+        self,
+        scope: Scope,
+        vectors: Sequence[bytes],
+        model: str,
+        k: int,
+        filter: Filter = ALIVE,
+        least: float = -inf,
+    ) -> list[list[Hit]]:
+        near = [self.cosines(scope, vector, model, k, filter) for vector in vectors]
+        return [[Hit(id, score) for id, score in each.items() if score >= least] for each in near]
+
+    def cosines(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter) -> dict[str, float]:
+        """The k nearest, best first."""
+        check_vector(vector, self._store.dimension(model))
+        room, query = self._store.room(scope.space), array("f", vector)
+        scores = {
+            m.id: cosine(query, array("f", room.vectors[m.id, model].data))
+            for m in self._store.meant(scope, filter)
+            if (m.id, model) in room.vectors
+        }
+        return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k])
+
+    def models(self, space: Space) -> Models:
+        room = self._store.room(space)
+        return Models(room.model, dict(Counter(name for _, name in room.vectors)))
+
+    def activate(self, space: Space, model: str) -> bool:
+        room = self._store.room(space)
+        complete = all((id, model) in room.vectors for id in room.memories)
+        room.model = model if complete else room.model
+        return complete
+
+    def drop(self, space: Space, model: str, limit: int) -> int:
+        room = self._store.room(space)
+        theirs = sorted(key for key in room.vectors if key[1] == model and model != room.model)[:limit]
+        for key in theirs:
+            del room.vectors[key]
+        return len(theirs)
+
+    def check(self, vectors: Mapping[str, Vector]) -> None:
+        for vector in vectors.values():
+            check_vector(vector.data, self._store.dimension(vector.model))
+
+    def replace(self, room: _Room, vectors: Mapping[str, Vector]) -> int:
+        """Vectors of the present texts stay or come; vectors of former texts go."""
+        fitting = {
+            (id, vector.model): vector
+            for id, vector in vectors.items()
+            if id in room.memories and room.memories[id].digest == vector.digest
+        }
+        room.vectors |= fitting
+        for _, model in sorted(fitting):
+            room.model = room.model or model
+        for key, vector in list(room.vectors.items()):
+            if room.memories[key[0]].digest != vector.digest:
+                del room.vectors[key]
+        return len(fitting)
+
+
+def _put_turns(room: _Room, batch: Batch) -> None:
+    for turn in batch.turns:
+        if turn.seq in room.turns or any(other.id == turn.id for other in room.turns.values()):
+            continue
+        places = [other.index or 0 for other in room.turns.values() if other.session == turn.session]
+        index = max(places, default=-1) + 1 if turn.index is None else turn.index
+        room.turns[turn.seq] = replace(turn, index=index)
+    for first, last in batch.processed:
+        for seq, turn in room.turns.items():
+            if first <= seq <= last:
+                room.turns[seq] = replace(turn, processed=True)
+    for seq in batch.redacted_turns:
+        room.turns.pop(seq, None)
+
+
+def _erase(room: _Room, id: str) -> None:
+    room.memories.pop(id, None)
+    room.vectors = {key: vector for key, vector in room.vectors.items() if key[0] != id}
+    room.relations = {r for r in room.relations if id not in (r.source, r.target)}
 
 
 def _sketch(memory: Memory, tokens: int) -> Sketch:
@@ -319,19 +369,13 @@ def _sketch(memory: Memory, tokens: int) -> Sketch:
     return Sketch(memory.id, *place, tokens, len(text), asks(text), memory.trust, micros(memory.created))
 
 
+def _last(items: list[Any], limit: int | None) -> list[Any]:
+    return items if limit is None else items[max(0, len(items) - limit) :]
+
+
 def _length(text: Text) -> int:
     return len(text.trigger) + len(text.content)
 
 
 def _age(memory: Memory) -> tuple[datetime, str]:
     return (memory.created, memory.id)
-
-
-def _idf(total: int, having: int) -> float:
-    # SQLite's FTS5 keeps very common words barely positive instead of negative; so do we.
-    return max(1e-6, math.log((total - having + 0.5) / (having + 0.5)))
-
-
-def _best(scored: Iterable[tuple[str, float]], k: int) -> list[Hit]:
-    hits = [Hit(id, score) for id, score in scored]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]

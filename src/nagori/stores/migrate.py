@@ -10,7 +10,7 @@ import apsw
 from nagori.errors import SchemaTooNew, StoreError
 
 APPLICATION_ID = 0x6E616772  # "nagr"
-STEPS = ("0001_memories.sql", "0002_judged.sql", "0003_model_in_use.sql")
+STEPS = ("0001_memories.sql", "0002_judged.sql", "0003_model_in_use.sql", "0004_turns.sql")
 
 
 def migrate(connection: apsw.Connection, steps: tuple[str, ...] = STEPS) -> int:

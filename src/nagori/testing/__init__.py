@@ -1,6 +1,6 @@
 """Public: fakes and contract suites for those who build on nagori or write another engine.
 
-`contract.StoreContract` needs pytest; nothing else here does.
+`store_contract`, `vector_contract` and `journal_contract` need pytest; nothing else here does.
 """
 
 from nagori.testing.fakes import Failing, FrozenClock, WordEmbedder

@@ -59,20 +59,30 @@ class WordEmbedder:
 
 
 class Failing:
-    """Any part, with its Nth call of `method` failing: SQLite's way of testing. `at` = 0 never fails."""
+    """Any part, with its Nth call of `method` failing: SQLite's way of testing. `at` = 0 never fails. A
+    method of a part's part is named with a dot: "vectors.put"."""
 
     def __init__(self, part: object, method: str, at: int, error: Callable[[], BaseException]) -> None:
-        self._part, self._method, self._at, self._error = part, method, at, error
-        self.called = 0
+        self._part, self._at, self._error = part, at, error
+        self._method, _, self._rest = method.partition(".")
+        self._inner: Failing | None = None
+        self._calls = 0
+
+    @property
+    def called(self) -> int:
+        return self._inner.called if self._inner else self._calls
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self._part, name)
         if name != self._method:
             return real
+        if self._rest:
+            self._inner = self._inner or Failing(real, self._rest, self._at, self._error)
+            return self._inner
 
         def call(*args: Any, **more: Any) -> Any:
-            self.called += 1
-            if self.called == self._at:
+            self._calls += 1
+            if self._calls == self._at:
                 raise self._error()
             return real(*args, **more)
 

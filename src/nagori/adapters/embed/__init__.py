@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from nagori.core.bookkeeping import quiet
+from nagori.core.values import no_observer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ PROVIDERS: dict[str, Open] = {
 }
 
 
-def open_embedder(wanted: Embedding, tell: Observer = quiet, folder: Path | None = None) -> Embedder | None:
+def open_embedder(
+    wanted: Embedding, tell: Observer = no_observer, folder: Path | None = None
+) -> Embedder | None:
     """The embedder that is configured, or None: recall then goes by words alone. What is found out about a
     model is kept in `folder`, the folder of the memories."""
     return PROVIDERS[wanted.provider](wanted, tell, folder)
@@ -147,4 +149,4 @@ def _server(wanted: Embedding) -> tuple[str, str]:
 
 def at_hand(model: str) -> Embedder | None:
     """The same for somebody who waits for a prompt."""
-    return _local(quiet) if model == LocalE5.model else None
+    return _local(no_observer) if model == LocalE5.model else None

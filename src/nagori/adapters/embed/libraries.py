@@ -14,7 +14,7 @@ from typing import Any
 
 from nagori.adapters.embed.measured import Measured, Rows
 from nagori.config.sections import Embedding
-from nagori.core.bookkeeping import quiet
+from nagori.core.values import no_observer
 from nagori.errors import ModelError
 
 TYPE_CHECKING = False
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from nagori.protocols import Observer
 
 
-def open_fastembed(wanted: Embedding, tell: Observer = quiet, folder: Path | None = None) -> Measured | None:
+def open_fastembed(
+    wanted: Embedding, tell: Observer = no_observer, folder: Path | None = None
+) -> Measured | None:
     if not _installed("fastembed", tell):
         return None
 
@@ -38,7 +40,7 @@ def open_fastembed(wanted: Embedding, tell: Observer = quiet, folder: Path | Non
 
 
 def open_sentence_transformers(
-    wanted: Embedding, tell: Observer = quiet, folder: Path | None = None
+    wanted: Embedding, tell: Observer = no_observer, folder: Path | None = None
 ) -> Measured | None:
     if not _installed("sentence_transformers", tell):
         return None

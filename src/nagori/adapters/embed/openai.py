@@ -18,9 +18,9 @@ from nagori.adapters.http import post_json
 from nagori.adapters.keys import key_from
 from nagori.adapters.wire import LOOPBACK
 from nagori.config.sections import Embedding
-from nagori.core.bookkeeping import quiet
 from nagori.core.cost import Tokens, price_of, prices
 from nagori.core.pieces import about_tokens
+from nagori.core.values import no_observer
 from nagori.errors import ModelError
 from nagori.spend import EMBEDDING, Asked, SpendBook
 
@@ -35,7 +35,7 @@ OWN_HOST = "api.openai.com"
 
 def open_openai(
     wanted: Embedding,
-    tell: Observer = quiet,
+    tell: Observer = no_observer,
     folder: Path | None = None,
     post: Callable[..., Any] = post_json,
 ) -> Measured | None:

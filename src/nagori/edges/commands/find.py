@@ -156,8 +156,8 @@ def _strength(memory: Nagori, one: Memory, then: datetime | None = None) -> floa
 
 def _metrics(memory: Nagori) -> str:
     from nagori.edges import metrics
-    from nagori.edges.worker.drain import waiting  # brings the worker along; nobody else asks here
+    from nagori.services.ingest import count_pending
 
     scope = memory.scope
-    turns = waiting(memory, scope.space)
+    turns = count_pending(memory.parts, scope.space)
     return metrics.text(metrics.families(memory.status(), memory.measure(), turns), scope)

@@ -21,7 +21,7 @@ from nagori.edges.install.host import Host
 from nagori.edges.session import Json, Session, print_json
 from nagori.edges.words import Voice
 from nagori.errors import InvalidInput
-from nagori.services.upkeep import Finding, found
+from nagori.services.doctor import Finding, found
 
 Names = Annotated[
     list[str] | None,

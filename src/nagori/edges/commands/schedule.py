@@ -20,7 +20,7 @@ from nagori.edges.schedule import Job, hour_in, next_run
 from nagori.edges.session import Json, Session, print_json
 from nagori.edges.timetable import Change, Scheduler
 from nagori.errors import InvalidInput
-from nagori.services.upkeep import Finding, found
+from nagori.services.doctor import Finding, found
 
 LATE = 48.0  # hours after which a scheduled night is missed
 SCHEDULED = "{kinds} runs the cycle every night; "

@@ -1,13 +1,10 @@
-"""What was shown and told in a session: one small file each, so that nothing is said twice.
-
-Only a help: a file that is lost or damaged means that something is shown again.
-"""
+"""Which troubles were told in a session: one small file each, so that nothing is told twice. In a file
+because the store may be the trouble."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from zlib import crc32
@@ -16,14 +13,13 @@ from nagori.core.values import Value, fresh
 from nagori.paths import private_dir, write_private
 
 KEPT_SECONDS = 30 * 86_400
-MOST_SHOWN = 2_000
 
 
 class Notes(Value, frozen=False):
+    """What the user was told in a session. A file that is lost or damaged means that it is told again."""
+
     path: Path
-    shown: list[str] = fresh(list)  # memories
-    told: list[str] = fresh(list)  # troubles
-    changed: bool = False
+    told: list[str] = fresh(list)
 
     @classmethod
     def of(cls, folder: Path, session: str) -> Notes:
@@ -32,32 +28,20 @@ class Notes(Value, frozen=False):
             known = json.loads(path.read_bytes())
             if known["session"] != session:  # another session with the same short name
                 raise ValueError
-            return cls(path, [str(id) for id in known["shown"]], [str(what) for what in known["told"]])
+            return cls(path, [str(what) for what in known["told"]])
         except (OSError, ValueError, KeyError, TypeError):
             return cls(path)
-
-    def show(self, ids: Iterable[str]) -> None:
-        self.shown = [*self.shown, *ids][-MOST_SHOWN:]
-        self.changed = True
 
     def first_time(self, trouble: str) -> bool:
         """Whether this was not told in this session yet; from now on it was."""
         if trouble in self.told:
             return False
         self.told.append(trouble)
-        self.changed = True
         return True
 
-    def start_over(self) -> None:
-        """After a compaction the model has forgotten what it was shown."""
-        self.shown, self.changed = [], True
-
     def save(self, session: str) -> None:
-        if not self.changed:
-            return
         private_dir(self.path.parent)
-        said = json.dumps({"session": session, "shown": self.shown, "told": self.told})
-        write_private(self.path, said.encode())
+        write_private(self.path, json.dumps({"session": session, "told": self.told}).encode())
 
 
 def sweep(folder: Path) -> None:

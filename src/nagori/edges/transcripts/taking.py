@@ -9,7 +9,7 @@ from pathlib import Path
 from nagori.app import Nagori
 from nagori.core.model import Filter, Memory, Turn
 from nagori.core.values import replace
-from nagori.edges.project import project_of
+from nagori.edges.hooks.acts import project_of
 from nagori.edges.transcripts import claude_code, claude_mem, mem0, notes
 from nagori.errors import InvalidInput
 from nagori.parts import Progress, no_progress

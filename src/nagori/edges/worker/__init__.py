@@ -6,6 +6,5 @@ more before it goes: whoever wrote meanwhile saw a worker at work and started no
 
     start     start one and do not wait for it: all that a hook loads of this
     work      its whole life, round by round
-    drain     from what was heard to memories
-    drained   how far it has come
+    killed    answers of sessions that ended without telling them
 """

@@ -60,8 +60,16 @@ def is_working(folder: Path) -> bool:
     descriptor = take(folder)
     if descriptor is None:
         return True
-    os.close(descriptor)
+    release(descriptor)
     return False
+
+
+def release(descriptor: int) -> None:
+    """Give the lock up, for every process that has a copy of the descriptor."""
+    from nagori.journal import unlock
+
+    unlock(descriptor)
+    os.close(descriptor)
 
 
 def take(folder: Path) -> int | None:

@@ -6,17 +6,25 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 from nagori.app import Nagori
 from nagori.core.bookkeeping import Space
+from nagori.core.fold import CYCLE, OPEN_SINCE
 from nagori.core.model import Scope
-from nagori.edges.hooks.hearing import spooled
 from nagori.edges.hooks.notes import sweep
-from nagori.edges.worker.drain import drain, finish_killed, is_drained
-from nagori.edges.worker.start import take
+from nagori.edges.worker.killed import KILLED, finish_killed
+from nagori.edges.worker.start import release, take
 from nagori.errors import Conflict, NagoriError
 from nagori.journal import FileJournal
+from nagori.parts import Parts
+from nagori.services.ingest import process
+from nagori.services.record import SPOOL, take_spool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Journal
 
 SECONDS = 600.0  # then it goes, and the next hook starts another
 LOG = "worker.log"
@@ -37,7 +45,7 @@ def work(folder: Path, until: float = float("inf")) -> int:
         try:
             done, well = _work(folder, until)
         finally:
-            os.close(lock)
+            release(lock)
         formed += done
         # Only now that the lock is free: whoever wrote before that saw a worker at work and started none.
         if not well or time.monotonic() > until or not _is_waiting(folder):
@@ -59,11 +67,14 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
     formed = 0
     try:
         with Nagori.open(folder) as memory:
-            _take_spool(memory, folder)
-            for space in memory.parts.journal.spaces():
-                formed += drain(memory, space, until)
-            finish_killed(memory)  # after the answers that were heard; what it adds is another round's work
-            for space in memory.parts.journal.spaces():
+            parts = memory.parts
+            take_spool(_files(parts.journal), folder)
+            for space in _spaces_with_work(parts):
+                parts.journal.claim_work(space)  # before it is done: a request made meanwhile stays
+                formed += process(parts, space, until)
+                finish_killed(parts, space)  # after the answers that were recorded; another round forms them
+                if time.monotonic() <= until:
+                    parts.journal.finish_work(space)
                 _judge(memory, space, lambda: time.monotonic() > until or _is_waiting(folder))
                 _night_if_due(memory, space)
             sweep(folder)
@@ -74,6 +85,20 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
         return formed, False  # tried again when the next hook comes
 
 
+def _spaces_with_work(parts: Parts) -> list[Space]:
+    """Whoever asked for work, whose night is due, and whose prompts were left open by a killed session."""
+    now = parts.clock.now()
+    day_ago = now - timedelta(hours=parts.config.compression.interval_hours)
+    nights = parts.store.spaces_due(CYCLE, day_ago.isoformat())
+    killed = parts.store.spaces_due(OPEN_SINCE, (now - KILLED).isoformat())
+    return list(dict.fromkeys([*parts.journal.requested_work(), *nights, *killed]))
+
+
+def _files(journal: Journal) -> FileJournal:
+    assert isinstance(journal, FileJournal)
+    return journal
+
+
 def _judge(memory: Nagori, space: Space, stop: Callable[[], bool]) -> None:
     """A model's look at what was formed, where one is configured. Whoever speaks meanwhile goes first."""
     if memory.parts.llm is not None:
@@ -82,8 +107,8 @@ def _judge(memory: Nagori, space: Space, stop: Callable[[], bool]) -> None:
 
 
 def _night_if_due(memory: Nagori, space: Space) -> None:
-    """Where no schedule is installed, the first who works after a day lets the night pass [E13]. A plan that
-    would move most of a large store waits for somebody to look at it."""
+    """Where no schedule is installed, the first who works after a day lets the night pass. A plan that would
+    move most of a large store waits for somebody to look at it."""
     from nagori.services import cycle
 
     there = memory.within(Scope(tenant=space[0], user=space[1]))
@@ -98,24 +123,13 @@ def _night_if_due(memory: Nagori, space: Space) -> None:
 
 
 def _is_waiting(folder: Path) -> bool:
-    """Whether there is something to do: in the spool, or in a journal behind where we are."""
-    if any((folder / "spool").glob("*.jsonl")):
+    """Whether there is something to do: in the spool, or asked for."""
+    if any((folder / SPOOL).glob("*.jsonl")):
         return True
-    journal = FileJournal(folder / "journal")
     try:
-        return not all(is_drained(journal, space) for space in journal.spaces())
+        return bool(FileJournal(folder / "journal").requested_work())
     except (NagoriError, OSError):
         return False
-
-
-def _take_spool(memory: Nagori, folder: Path) -> None:
-    """What could not be written into the journal goes there now. A crash between the two lines leaves a turn
-    twice in the journal, which `Talk.is_new` sees."""
-    journal = memory.parts.journal
-    for path, space, events in spooled(folder):
-        with journal.locked(space):
-            journal.append(space, events)
-        path.unlink()
 
 
 def _complain(folder: Path, trouble: Exception) -> None:

@@ -1,0 +1,52 @@
+"""Events without the words of what is gone, so that the journal forgets them too.
+
+A redacted event keeps its number, time, kind and memory: folding the journal again gives the same state. Of a
+memory whose full words were purged, the trace stays; of a deleted one, nothing does.
+"""
+
+from __future__ import annotations
+
+from nagori.core.fold import Event
+from nagori.core.model import Level
+from nagori.core.values import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NO_WORDS = {"trigger": "", "content": ""}
+TRACE = str(int(Level.TRACE))
+TURNS = frozenset({"turn_recorded", "heard"})
+
+
+def without_words(event: Event, *, keep_trace: bool) -> Event:
+    """The event as it stays in the journal."""
+    if event.type in TURNS:
+        kept = {name: event.data[name] for name in ("session", "role") if name in event.data}
+        return replace(event, data={**kept, "text": "", "redacted": True})
+    data: dict[str, Any] = dict(event.data)
+    if "memory" in data:
+        data["memory"] = _record(data["memory"], keep_trace)
+    if "text" in data and not (keep_trace and _is_trace(event)):
+        data["text"] = NO_WORDS
+    if "keywords" in data and not keep_trace:
+        data["keywords"] = []
+    return replace(event, data=data)
+
+
+def _is_trace(event: Event) -> bool:
+    return event.type == "archived" or str(event.data.get("level")) == TRACE
+
+
+def _record(record: dict[str, Any], keep_trace: bool) -> dict[str, Any]:
+    texts = {level: _text(level, text, keep_trace) for level, text in record["texts"].items()}
+    gone = {} if keep_trace else {"keywords": [], "source": _place(record.get("source", {}))}
+    return {**record, "texts": texts, **gone}
+
+
+def _text(level: str, text: dict[str, str], keep_trace: bool) -> dict[str, str]:
+    return text if keep_trace and level == TRACE else NO_WORDS
+
+
+def _place(source: dict[str, Any]) -> dict[str, Any]:
+    return {name: source[name] for name in ("session", "turn") if name in source}

@@ -1,0 +1,118 @@
+"""Record: what was said is written down as it was said, before anything is made of it. The one door for
+turns.
+
+Hooks, the library, conversations that leave a window, transcripts and servers all come through here: a turn
+is an event `turn_recorded` first, scrubbed of private passages and secrets. `ingest` forms memories of it
+later.
+
+If the journal cannot be written (somebody holds it, it is damaged), a hook's words go into a file of their
+own in `spool/`, which the worker takes from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from errno import ENOSPC
+from pathlib import Path
+
+from nagori.core.fold import Event
+from nagori.core.privacy import fit_to_keep
+from nagori.errors import JournalError, JournalTooNew
+from nagori.journal import FileJournal, decode, encode
+from nagori.ledger import record_turns
+from nagori.paths import private_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.config.sections import Privacy as PrivacySettings
+    from nagori.core.bookkeeping import Space
+    from nagori.core.model import Scope
+
+HOOK_PATIENCE = (
+    1.0  # seconds to wait for the journal: the host waits for us, and the words are safe beside it
+)
+SPOOL = "spool"
+
+
+def turn_event(
+    scope: Scope,
+    rules: PrivacySettings,
+    *,
+    text: str,
+    role: str,
+    at: datetime,
+    session: str = "",
+    by: str = "user",
+    **more: object,
+) -> Event | None:
+    """The event of a turn; None when nothing is left of it that may be kept. `more` are other fields of
+    `RecordedTurn`."""
+    kept = fit_to_keep(text, strip=rules.strip_private, redact=rules.redact_secrets)
+    if not kept:
+        return None
+    whose = {"project": scope.project, "agent": scope.agent, "agent_role": scope.role}
+    data = {"session": session, "role": role, "text": kept, **whose, **more}
+    return Event("turn_recorded", at, {name: v for name, v in data.items() if v is not None}, by=by)
+
+
+# --- from a hook ----------------------------------------------------------------------------------
+
+
+def record_or_spool(folder: Path, space: Space, events: Sequence[Event]) -> None:
+    """Keep `events` of turns: in the journal, or else beside it. OSError when neither can be written."""
+    if not events:
+        return
+    journal, recorded = FileJournal(folder / "journal", patience=HOOK_PATIENCE), False
+    try:
+        private_dir(folder)
+        recorded = bool(record_turns(journal, space, events))
+    except BaseException as trouble:  # also when our time is up while somebody else holds the journal
+        if not recorded:
+            spool(folder, space, events)
+        if not isinstance(trouble, (JournalError, OSError)):
+            raise
+
+
+def spool(folder: Path, space: Space, events: Sequence[Event]) -> Path:
+    """A file of its own, in the journal's words."""
+    place = private_dir(folder / SPOOL)
+    name = f"{time.time_ns():020d}-{os.getpid()}"
+    block, _ = encode(events, 0)
+    body = json.dumps(list(space)).encode() + b"\n" + block
+    descriptor = os.open(place / f"{name}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        if os.write(descriptor, body) != len(body):
+            raise OSError(ENOSPC, os.strerror(ENOSPC))  # half of it would be called kept, and be lost
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    final = place / f"{name}.jsonl"
+    (place / f"{name}.new").rename(final)
+    return final
+
+
+def read_spool(folder: Path) -> Iterator[tuple[Path, Space, list[Event]]]:
+    """What waits beside the journal, oldest first. What cannot be read now (a newer version wrote it, the
+    disk fails) stays where it is and is tried again; what never was a file of ours is put aside."""
+    for path in sorted((folder / SPOOL).glob("*.jsonl")):
+        try:
+            head, _, rest = path.read_bytes().partition(b"\n")
+            tenant, user = json.loads(head)
+            yield path, (str(tenant), str(user)), decode(rest)
+        except OSError:
+            continue
+        except JournalTooNew:
+            continue
+        except (ValueError, JournalError):
+            path.rename(path.with_suffix(".unreadable"))
+
+
+def take_spool(journal: FileJournal, folder: Path) -> None:
+    """What could not be recorded goes into the journal now. A crash between the two lines leaves a turn twice
+    in the journal; its id tells, and it is taken once."""
+    for path, space, events in read_spool(folder):
+        record_turns(journal, space, events)
+        path.unlink()

@@ -1,0 +1,105 @@
+"""What 0.1 kept in note files beside the journal is taken into the journal once; then the files go.
+
+0.1 recorded turns as `heard` events, and a file said up to which one they were formed. Those that were not
+are recorded anew, with the numbers they would have had."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from zlib import crc32
+
+from nagori.core.bookkeeping import Space
+from nagori.core.fold import Event
+from nagori.journal import UPGRADE
+from nagori.parts import Parts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)
+
+
+def adopt_notes(parts: Parts, space: Space) -> None:
+    """Take over what the note files of 0.1 say, if there are any."""
+    folder = getattr(parts.journal, "folder", None)
+    if folder is None:
+        return
+    files = [path for path in _notes(folder(space)) if path.exists()]
+    if not files:
+        return
+    with parts.journal.locked(space):
+        pass  # the first lock of a journal of 0.1 marks it as such
+    events = [event for path in files for event in _events(path, parts.clock.now())]
+    events += _unformed_turns(parts, space, folder(space) / "drained.json")
+    parts.ledger.write(space, lambda: events, blind=True)
+    for path in (*files, folder(space) / UPGRADE):
+        path.unlink(missing_ok=True)
+
+
+def _notes(folder: Path) -> Iterator[Path]:
+    yield from (folder / name for name in NOTES)
+    yield from folder.glob("later-*.json")
+
+
+def _events(path: Path, now: datetime) -> Iterator[Event]:
+    """What one file says; a damaged one said nothing that cannot be found out again."""
+    try:
+        yield from _said(path, now)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return
+
+
+def _said(path: Path, now: datetime) -> Iterator[Event]:
+    if path.name == "cycle.last":
+        yield Event("cycle_finished", datetime.fromtimestamp(path.stat().st_mtime, UTC), by="upgrade")
+    elif path.suffix == ".json" and path.name != "drained.json":
+        note: Any = json.loads(path.read_bytes())
+        if path.name == "linked.json":
+            yield _state("linked", int(note[2]), now)
+        elif path.name == "model.json":
+            yield _state("model_health", note, now)
+        else:
+            yield _state(f"batches:{path.stem.removeprefix('later-')}", note, now)
+
+
+def _state(key: str, value: object, now: datetime) -> Event:
+    return Event("state_changed", now, {"key": key, "value": value}, by="upgrade")
+
+
+def _unformed_turns(parts: Parts, space: Space, note: Path) -> list[Event]:
+    """Turns that 0.1 heard and did not form yet; all of them where nobody knows."""
+    after, numbers, seen = _progress(note)
+    turns = []
+    for event in parts.journal.read(space, after):
+        if event.type != "heard":
+            continue
+        data = dict(event.data)
+        session, speaker = str(data["session"]), f"{data['role']} {data.get('speaker', '')}"
+        which = data.get("ref") or event.at.isoformat()
+        mark = crc32(f"{which}\x1f{speaker}\x1f{data['text']}".encode("utf-8", "surrogatepass"))
+        if (session, mark) in seen:
+            continue
+        seen.add((session, mark))
+        if "index" not in data:
+            data["index"] = numbers[session]
+            data["uri"] = f"{data.get('host', 'raw')}-live:{session}#{data.get('ref') or event.seq}"
+            numbers[session] += 1
+        turns.append(Event("turn_recorded", event.at, data, by=event.by))
+    return turns
+
+
+def _progress(note: Path) -> tuple[int, Counter[str], set[tuple[str, int]]]:
+    """Up to which event turns were formed, how many each session had, and marks of the last ones."""
+    try:
+        known: Any = json.loads(note.read_bytes())
+        talks = known["talks"]
+        numbers = Counter({str(name): int(talk["turns"]) for name, talk in talks.items()})
+        seen = {(str(name), int(mark)) for name, talk in talks.items() for mark in talk["seen"]}
+        return int(known["cursor"][2]), numbers, seen
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return 0, Counter(), set()

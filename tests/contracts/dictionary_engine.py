@@ -1,0 +1,249 @@
+"""An engine over plain dictionaries, written from the protocol's docstrings alone: so much it takes."""
+
+import copy
+from array import array
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from math import inf
+from operator import attrgetter
+from threading import get_ident
+
+from nagori.core.bookkeeping import NOTHING_APPLIED, Counts, Measures, Models
+from nagori.core.cycle import Census, CycleRows, life_row
+from nagori.core.decay import memory_days, retention
+from nagori.core.life import tier_of
+from nagori.core.model import ALIVE, Filter, Hit, Level, check_vector, micros
+from nagori.core.ranking import cosine
+from nagori.core.relevance import Evidence, Sketch
+from nagori.core.selection import index_words, passes, sees
+from nagori.core.text import asks
+from nagori.core.values import replace
+from nagori.errors import Conflict
+
+ALL = Filter(archived=True, forgotten=True)
+age = attrgetter("created", "id")
+
+
+class Data:  # everything of one space
+    def __init__(self, active=None):
+        self.applied, self.active = NOTHING_APPLIED, active
+        self.memories, self.vectors = {}, {}  # vectors by memory and model
+        self.relations, self.origins, self.state = set(), set(), {}
+        self.log, self.turns = {}, {}  # by event
+
+
+class DictionaryStore:
+    name, capabilities = "dictionary", frozenset()
+
+    def __init__(self):
+        self.spaces = defaultdict(Data)
+        self.rebuilt = {}  # the new content of a space, by the thread that makes it
+        self.leases, self.dimensions = {}, {}
+        self.vectors = DictionaryVectors(self)
+
+    def close(self):
+        pass
+
+    def data(self, space):
+        return self.rebuilt.get((get_ident(), space)) or self.spaces[space]
+
+    def applied(self, space):
+        return self.data(space).applied
+
+    def commit(self, space, batch):
+        data = self.data(space)
+        if data.applied.seq != batch.before:
+            raise Conflict("somebody else was here")
+        self.vectors.check(batch.vectors)
+        data.memories |= {memory.id: memory for memory in batch.memories}
+        for relation, stands in batch.links.items():
+            (data.relations.add if stands else data.relations.discard)(relation)
+        data.log |= {e.seq: replace(e, memories=tuple(sorted(set(e.memories)))) for e in batch.log}
+        self.change_turns(data.turns, batch)
+        data.origins |= set(batch.origins)
+        data.state |= copy.deepcopy(dict(batch.state))
+        self.vectors.change(data, batch.vectors)
+        for id in batch.erased:
+            self.erase(data, id)
+        data.applied = batch.after
+
+    def change_turns(self, turns, batch):
+        for turn in batch.turns:
+            if turn.seq not in turns and turn.id not in {other.id for other in turns.values()}:
+                places = [other.index for other in turns.values() if other.session == turn.session]
+                index = max(places, default=-1) + 1 if turn.index is None else turn.index
+                turns[turn.seq] = replace(turn, index=index)
+        for first, last in batch.processed:
+            done = [seq for seq in turns if first <= seq <= last]
+            turns |= {seq: replace(turns[seq], processed=True) for seq in done}
+        for seq in batch.redacted_turns:
+            turns.pop(seq, None)
+
+    def erase(self, data, id):
+        data.memories.pop(id, None)
+        data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != id}
+        data.relations = {r for r in data.relations if id not in (r.source, r.target)}
+
+    @contextmanager
+    def rebuilding(self, space):
+        old, mine = self.data(space), (get_ident(), space)
+        new = self.rebuilt[mine] = Data(old.active)
+        try:
+            yield
+        finally:
+            del self.rebuilt[mine]
+        for (_, model), vector in old.vectors.items():
+            same = [id for id, memory in new.memories.items() if memory.digest == vector.digest]
+            new.vectors |= {(id, model): vector for id in same}
+        self.spaces[space] = new
+
+    def lease(self, space, work, holder, now, until):
+        other, end = self.leases.get((space, work), (holder, now))
+        if end <= now or other == holder:
+            other, self.leases[space, work] = None, (holder, until)
+        return other
+
+    def meant(self, scope, filter):
+        data, model = self.data(scope.space), filter.unembedded
+        found = [m for m in data.memories.values() if sees(scope, m) and passes(filter, m)]
+        return [m for m in found if model is None or (m.id, model) not in data.vectors]
+
+    def get(self, scope, ids):
+        seen = {memory.id: memory for memory in self.meant(scope, ALL)}
+        return [seen[id] for id in ids if id in seen]
+
+    def find(self, scope, filter=ALIVE, *, limit=100, older_than=None, oldest_first=False):
+        ordered = sorted(self.meant(scope, filter), key=age, reverse=not oldest_first)
+        if older_than is not None:
+            end = age(older_than)
+            ordered = [m for m in ordered if (age(m) > end if oldest_first else age(m) < end)]
+        return ordered[:limit]
+
+    def candidates(self, scope, query):
+        meant, words = self.meant(scope, query.filter), set(query.words) - {""}
+        bags = {id: Counter(index_words(m)) for id, m in self.data(scope.space).memories.items()}
+        hits = []
+        if query.vector is not None and query.model is not None:
+            [hits] = self.vectors.nearest(scope, [query.vector], query.model, query.nearest, query.filter)
+        places = {word: {m.id: bags[m.id][word] for m in meant if word in bags[m.id]} for word in words}
+        named = {hit.id for hit in hits}.union(*places.values())
+        sketches = {m.id: self.sketch(m, bags[m.id].total()) for m in meant if m.id in named}
+        mean = sum(bag.total() for bag in bags.values()) / max(1, len(bags))
+        places = {word: where for word, where in places.items() if where}
+        cosines = {hit.id: hit.score for hit in hits}
+        return Evidence(len(bags), len(words), mean, places, cosines, (0.0, 1.0), sketches)
+
+    def sketch(self, memory, tokens):
+        source, text = memory.source, memory.searchable
+        said = (source.session, source.turn, source.speaker, tokens, len(text), asks(text))
+        return Sketch(memory.id, *said, memory.trust, micros(memory.created))
+
+    def cycle_rows(self, space, rules, now):
+        alive = [m for m in self.data(space).memories.values() if not m.forgotten]
+        free = [m for m in alive if not m.protected]
+        strength = {m.id: retention(m, now, rules.retention, rules.weekly) for m in free}
+        free.sort(key=lambda m: (strength[m.id], m.created, m.recalls, m.id))
+        census = Census(dict(Counter(m.level for m in free)), len(alive) - len(free))
+        rows = [life_row(m) for m in alive]
+        return CycleRows(census, rows, lambda level, n: [life_row(m) for m in free if m.level == level][:n])
+
+    def relations(self, scope, ids):
+        seen, known = {m.id for m in self.meant(scope, ALL)}, self.data(scope.space).relations
+        return sorted(r for r in known if {r.source, r.target} & set(ids) and {r.source, r.target} <= seen)
+
+    def history(self, space, id=None, limit=None):
+        log = [entry for _, entry in sorted(self.data(space).log.items(), reverse=True) if entry.memories]
+        last = [entry for entry in log if id is None or id in entry.memories][:limit]
+        return last if id is None else last[::-1]
+
+    def turns(self, space, filter):
+        turns = [turn for _, turn in sorted(self.data(space).turns.items()) if turn.seq > filter.after]
+        turns = [
+            t for t in turns if filter.session in (None, t.session) and filter.pending <= (not t.processed)
+        ]
+        turns = [t for t in turns if filter.seqs is None or t.seq in filter.seqs]
+        turns = [t for t in turns if filter.ids is None or t.id in filter.ids][: filter.first]
+        return turns[::-1][: filter.last][::-1]
+
+    def origins(self, space, ids):
+        origins = self.data(space).origins
+        turns = {turn for memory, turn in origins if memory in ids}
+        memories = {memory for memory, turn in origins if turn in turns}
+        return sorted(origin for origin in origins if origin[0] in memories)
+
+    def state(self, space, key):
+        return copy.deepcopy(self.data(space).state.get(key))
+
+    def spaces_due(self, key, before):
+        values = {space: data.state.get(key) for space, data in sorted(self.spaces.items())}
+        return [space for space, value in values.items() if isinstance(value, str) and value < before]
+
+    def count(self, scope, model=None):
+        alive = self.meant(scope, Filter(archived=True))
+        missing = self.meant(scope, Filter(archived=True, unembedded=model)) if model else []
+        gone, replaced = len(self.meant(scope, ALL)) - len(alive), sum(bool(m.superseded_by) for m in alive)
+        protected = sum(m.protected for m in alive)
+        return Counts(Counter(int(m.level) for m in alive), protected, gone, replaced, len(missing))
+
+    def measure(self, scope, now, tiers):
+        alive = self.meant(scope, Filter(archived=True))
+        short = [m for m in alive if m.level > Level.FULL and Level.FULL in m.texts]
+        shown = sum(len(m.text.trigger + m.text.content) for m in short)
+        whole = sum(len(text.trigger + text.content) for m in short for text in [m.texts[Level.FULL]])
+        by_tier = Counter(str(tier_of(memory_days(m, now), tiers)) for m in alive)
+        return Measures(Counter(str(m.kind) for m in alive), by_tier, shown, whole)
+
+    def check(self):
+        return []
+
+
+class DictionaryVectors:
+    def __init__(self, store):
+        self.store = store
+
+    def check(self, vectors):
+        for vector in vectors.values():
+            check_vector(vector.data, self.store.dimensions.get(vector.model))
+
+    def put(self, space, vectors):
+        self.check(vectors)
+        return self.change(self.store.data(space), vectors)
+
+    def change(self, data, vectors):
+        """Put those that fit, and take away those whose text changed; how many were put."""
+        digests = {id: memory.digest for id, memory in data.memories.items()}
+        fitting = {(id, v.model): v for id, v in vectors.items() if digests.get(id) == v.digest}
+        self.store.dimensions |= {model: len(v.data) // 4 for (_, model), v in fitting.items()}
+        data.active = data.active or min((model for _, model in fitting), default=None)
+        every = (data.vectors | fitting).items()
+        data.vectors = {key: vector for key, vector in every if digests[key[0]] == vector.digest}
+        return len(fitting)
+
+    def get(self, space, model, digests):
+        vectors = self.store.data(space).vectors.items()
+        return {v.digest: v.data for (_, name), v in vectors if name == model and v.digest in digests}
+
+    def nearest(self, scope, vectors, model, k, filter=ALIVE, least=-inf):
+        return [self.hits(scope, vector, model, filter, least)[:k] for vector in vectors]
+
+    def hits(self, scope, vector, model, filter, least):
+        check_vector(vector, self.store.dimensions.get(model))
+        known = self.store.data(scope.space).vectors
+        points = [(m.id, known.get((m.id, model))) for m in self.store.meant(scope, filter)]
+        hits = [Hit(id, cosine(array("f", vector), array("f", v.data))) for id, v in points if v]
+        return sorted((hit for hit in hits if hit.score >= least), key=lambda hit: (-hit.score, hit.id))
+
+    def models(self, space):
+        data = self.store.data(space)
+        return Models(data.active, Counter(model for _, model in data.vectors))
+
+    def activate(self, space, model):
+        data = self.store.data(space)
+        if complete := all((id, model) in data.vectors for id in data.memories):
+            data.active = model
+        return complete
+
+    def drop(self, space, model, limit):
+        data = self.store.data(space)
+        theirs = [key for key in data.vectors if key[1] == model and model != data.active][:limit]
+        return len([data.vectors.pop(key) for key in theirs])

@@ -1,0 +1,162 @@
+"""An exercise: a journal over one table of PostgreSQL. An event is a row, and the primary key is the fence:
+two writers never share a number, whatever became of their locks. The lock belongs to a session and ends with
+it. The event is text: jsonb refuses U+0000 and changes numbers and the order of keys."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime
+
+import psycopg
+
+from nagori.core.bookkeeping import Space
+from nagori.core.fold import Event
+from nagori.core.model import utc
+from nagori.core.values import replace
+from nagori.errors import Conflict, InvalidInput, JournalError
+from nagori.journal import Damage, Verdict
+
+TABLES = """SELECT pg_advisory_xact_lock(hashtext('nagori_journal'));
+CREATE TABLE IF NOT EXISTS nagori_journal (tenant text, owner text, seq bigint, line text NOT NULL,
+    name uuid DEFAULT gen_random_uuid(), PRIMARY KEY (tenant, owner, seq)); -- the first one's is the identity
+CREATE TABLE IF NOT EXISTS nagori_request
+    (tenant text, owner text, claimed boolean, PRIMARY KEY (tenant, owner, claimed))"""
+SETTINGS = "SELECT set_config('lock_timeout', %s, false), set_config('synchronous_commit', 'on', false)"
+LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || %s, 0))"
+ROWS = "FROM nagori_journal WHERE tenant = %s AND owner = %s"
+LAST = f"SELECT coalesce(max(seq), 0) {ROWS}"
+APPEND = f"""INSERT INTO nagori_journal SELECT %s, %s, %s + n, line
+    FROM unnest(%s::text[]) WITH ORDINALITY AS new(line, n) WHERE ({LAST}) = %s RETURNING seq"""
+CLAIM = """WITH gone AS
+    (DELETE FROM nagori_request WHERE (tenant, owner) = (%s, %s) AND NOT claimed RETURNING tenant, owner)
+    INSERT INTO nagori_request SELECT tenant, owner, true FROM gone ON CONFLICT DO NOTHING RETURNING 1"""
+REDACT = """UPDATE nagori_journal SET line = new.line FROM unnest(%s::bigint[], %s::text[]) AS new(n, line)
+    WHERE tenant = %s AND owner = %s AND seq = n RETURNING seq"""
+
+
+class PostgresJournal:
+    """Safe for many threads and processes: every call and every lock has a session of its own."""
+
+    def __init__(self, address: str, *, patience: float = 30.0) -> None:
+        self._address, self._patience = address, patience
+        self._holders: dict[Space, psycopg.Connection] = {}
+        self._ask(TABLES)
+
+    def spaces(self) -> list[Space]:
+        return self._ask("SELECT tenant, owner FROM nagori_journal WHERE seq = 1")
+
+    def identity(self, space: Space) -> str:
+        return self._ask(f"SELECT coalesce(max(name::text), '') {ROWS} AND seq = 1", *space)[0][0]
+
+    @contextmanager
+    def locked(self, space: Space, patience: float | None = None) -> Iterator[int]:
+        seconds = self._patience if patience is None else min(patience, self._patience)
+        with self._session() as session:
+            _ask(session, SETTINGS, f"{max(1.0, seconds * 1000):.0f}ms")
+            _ask(session, LOCK, "\x1f".join(["", *space]))
+            self._holders[space] = session
+            try:
+                yield _ask(session, LAST, *space)[0][0]
+            finally:
+                if self._holders.get(space) is session:  # nobody took the lock after it was lost
+                    del self._holders[space]
+
+    def append(self, space: Space, events: Sequence[Event], after: int) -> list[Event]:
+        numbered = [replace(e, at=utc(e.at), seq=after + n) for n, e in enumerate(events, 1)]
+        lines = [_line_of(event) for event in numbered]
+        if lines and not _ask(self._holder(space), APPEND, *space, after, lines, *space, after):
+            raise Conflict("event {after} is not the last one", after=after)
+        return numbered
+
+    def last_seq(self, space: Space) -> int:
+        return self._ask(LAST, *space)[0][0]
+
+    def read(self, space: Space, after: int = 0) -> Iterator[Event]:
+        return (event for _, event in self._scan(space, after) if isinstance(event, Event))
+
+    def event(self, space: Space, seq: int) -> Event | None:
+        found = self._ask(f"SELECT line {ROWS} AND seq = %s", *space, seq)
+        return next((e for [line] in found if isinstance(e := _event_of(line, seq), Event)), None)
+
+    def redact(self, space: Space, replacements: Mapping[int, Event]) -> int:
+        lines = [_line_of(event) for event in replacements.values()]
+        return len(_ask(self._holder(space), REDACT, list(replacements), lines, *space))
+
+    def verify(self, space: Space) -> Verdict:
+        verdict, last = Verdict(space, bytes=self.size(space)), 0
+        for seq, event in self._scan(space, 0):
+            problem = event if seq == last + 1 else f"event {last + 1} is missing"
+            if isinstance(problem, str):
+                verdict.damage.append(Damage("nagori_journal", seq, 0, problem))
+            verdict.events, last = verdict.events + isinstance(event, Event), seq
+        return verdict
+
+    def size(self, space: Space) -> int:
+        return self._ask(f"SELECT coalesce(sum(octet_length(line)), 0)::bigint {ROWS}", *space)[0][0]
+
+    def request_work(self, space: Space) -> None:
+        self._ask(
+            "INSERT INTO nagori_request VALUES (%s, %s, false) ON CONFLICT DO NOTHING RETURNING 1", *space
+        )
+
+    def requested_work(self) -> list[Space]:
+        return self._ask("SELECT DISTINCT tenant, owner FROM nagori_request")
+
+    def claim_work(self, space: Space) -> None:
+        self._ask(CLAIM, *space)
+
+    def finish_work(self, space: Space) -> None:
+        self._ask(
+            "DELETE FROM nagori_request WHERE (tenant, owner) = (%s, %s) AND claimed RETURNING 1", *space
+        )
+
+    def _scan(self, space: Space, after: int) -> Iterator[tuple[int, Event | str]]:
+        """Events, or what is wrong with them; between two pages nothing is held open."""
+        page = f"SELECT seq, line {ROWS} AND seq > %s ORDER BY seq LIMIT 500"
+        while rows := self._ask(page, *space, after):
+            yield from ((seq, _event_of(line, seq)) for seq, line in rows)
+            after = rows[-1][0]
+
+    def _ask(self, query: str, *values: object) -> list:
+        with self._session() as session:
+            return _ask(session, query, *values)
+
+    def _session(self) -> closing[psycopg.Connection]:
+        with _translated():
+            return closing(psycopg.connect(self._address, autocommit=True))
+
+    def _holder(self, space: Space) -> psycopg.Connection:
+        if space not in self._holders:
+            raise JournalError("the journal of {space} is not locked", space=space)
+        return self._holders[space]
+
+
+def _ask(session: psycopg.Connection, query: str, *values: object) -> list:
+    with _translated():
+        return session.execute(query, values).fetchall()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.errors.UniqueViolation as fault:
+        raise Conflict("somebody else has written since") from fault
+    except psycopg.Error as fault:
+        raise JournalError("PostgreSQL: {fault}", fault=fault) from fault
+
+
+def _line_of(event: Event) -> str:
+    try:
+        said = {**vars(event), "at": utc(event.at).isoformat()}
+        return json.dumps(said, ensure_ascii=False, allow_nan=False).encode().decode()
+    except (ValueError, TypeError, RecursionError) as fault:
+        raise InvalidInput("event", "cannot be written as JSON: {fault}", fault=fault) from None
+
+
+def _event_of(line: str, seq: int) -> Event | str:
+    try:
+        said = json.loads(line)
+        return Event(**{**said, "at": utc(datetime.fromisoformat(said["at"])), "seq": seq})
+    except (ValueError, TypeError, KeyError, InvalidInput) as fault:
+        return f"event {seq} cannot be read: {fault}"
