@@ -7,12 +7,12 @@ READY := $(VENV)/.ready
 .PHONY: demo test test-all test-llm test-frameworks check e2e-venv docs bench lock clean
 
 demo: $(READY)
-	$(BIN)/python -m nagori.edges.demo
+	$(BIN)/python -m examples.demo
 
 test: $(READY) check e2e-venv
 	$(BIN)/python -m pytest -q -n auto --durations=10 -m "not slow" \
 		--cov --cov-report=term:skip-covered --cov-report=
-	$(BIN)/python -m coverage report --include='src/nagori/core/*' --fail-under=100
+	$(BIN)/python -m coverage report --include='src/nagori/core/*,src/nagori/language/*' --fail-under=100
 
 test-all: $(READY) check e2e-venv
 	$(BIN)/python -m pytest -q -n auto --durations=10

@@ -9,8 +9,8 @@ rows of EmoBank), so `dev` is the fairer figure, not a pristine one:
     goemotions-{train,dev}.tsv     English comments with 27 emotions                   -> micro F1 of tags
 
 Each figure comes with the 95 % interval of a bootstrap over the sentences. With the embedder every sentence
-is placed on the axes of `nagori.core.lexicon.axes` first; vectors are kept in `--cache`, since making them
-takes minutes.
+is placed on the axes of `nagori.language.lexicon.axes` first; vectors are kept in `--cache`, since making
+them takes minutes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from typing import Any
 
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding
-from nagori.core.appraisal import Appraisal, Leaning, anchors, appraise, axes_from, lean
 from nagori.core.model import Valence
+from nagori.language.appraisal import Appraisal, Leaning, anchors, appraise, axes_from, lean
 from nagori.protocols import Embedder
 
 RESAMPLES = 400

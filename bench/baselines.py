@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from nagori.core.text import query_tokens, tokens
+from nagori.language.tokenizer import query_tokens, tokens
 
 K1, B = 1.2, 0.75  # Lucene's
 

@@ -27,12 +27,12 @@ from tests.models import data_of, finding, helped
 from tests.scripted import FAULTS, Scripted
 
 from nagori import Config, Nagori, Turn
-from nagori.core.asking import Prompt, Reply
+from nagori.core.llm import Prompt, Reply
 from nagori.core.model import Filter, Level
 from nagori.core.values import Value, fresh, replace
 from nagori.errors import ModelError
 from nagori.protocols import LLM
-from nagori.services.patience import Patience
+from nagori.services.llm.health import Patience
 from nagori.testing import FrozenClock
 
 DEADLINE = 0.25

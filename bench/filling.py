@@ -17,15 +17,15 @@ from pathlib import Path
 
 from bench.data import sentences
 from nagori import Category, Config, Draft, Emotion, Kind, Level, Memory, Nagori, Scope, __version__
-from nagori.core.compress import summarised, traced
 from nagori.core.decay import coefficient_for, retention
-from nagori.core.fold import Event
-from nagori.core.life import LADDER, Capacity, level_for
+from nagori.core.events import Event
+from nagori.core.levels import LADDER, Capacity, level_for
 from nagori.core.model import Filter, Text
-from nagori.core.record import to_record
+from nagori.core.serialize import to_record
 from nagori.core.values import batched, replace
+from nagori.language.compression import summarised, traced
 from nagori.services.remember import identify
-from nagori.stores.migrate import STEPS
+from nagori.stores.sqlite.migrate import STEPS
 from nagori.testing import FrozenClock
 
 DAYS = 120

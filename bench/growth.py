@@ -25,32 +25,31 @@ from types import FrameType
 
 from bench.report import number, table
 from nagori.config import Config
-from nagori.core import (
-    answers,
-    appraisal,
-    chatter,
-    compress,
-    likeness,
-    pieces,
-    present,
-    privacy,
-    telling,
-    text,
-)
-from nagori.core._clean import clean
-from nagori.core._stem import stem
-from nagori.core.lexicon import english, japanese, topics, wishes
-from nagori.core.model import Emotion, Text, Valence
-from nagori.core.when import read_time
-from nagori.core.window import Window, gist, scores
-from nagori.core.window.estimate import estimate_tokens
+from nagori.core import relevance
+from nagori.core.model import Emotion, Scope, Text, Valence
+from nagori.core.window import Window, scores
 from nagori.core.window.messages import Message
-from nagori.edges.hooks import block, hearing, hosts
-from nagori.edges.hooks.acts import _question
-from nagori.edges.hooks.moment import At, Moment
-from nagori.edges.transcripts import claude_code
-from nagori.services import exchange, rank
-from nagori.services.formats import parts
+from nagori.edges.hooks import handlers, payloads
+from nagori.edges.hooks.calls import At, Moment
+from nagori.edges.importers import claude_code
+from nagori.language import (
+    appraisal,
+    compression,
+    digest,
+    faithfulness,
+    keywords,
+    lexicon,
+    passages,
+    redaction,
+    tokenizer,
+)
+from nagori.language.lexicon import english, japanese
+from nagori.language.redaction import clean
+from nagori.language.temporal import read_time
+from nagori.language.tokenizer import stem
+from nagori.language.tokens import estimate_tokens
+from nagori.services import prompt_context, recall, transfer
+from nagori.services.window.formats import content
 
 LEAST_SECONDS = 0.002
 START, LARGEST = 1_000, 256_000
@@ -128,7 +127,7 @@ def _message(said: str) -> Message:
 
 
 def _hook_payload(said: str) -> object:
-    return hosts.moment(
+    return payloads.moment(
         "claude-code", {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": said}
     )
 
@@ -136,62 +135,62 @@ def _hook_payload(said: str) -> object:
 CONFIG = Config()
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "clean": clean,
-    "text.normalise": text.normalise,
-    "text.tokens": text.tokens,
-    "text.query_tokens": text.query_tokens,
-    "text.is_japanese": text.is_japanese,
-    "text.sentences": text.sentences,
-    "text.keywords": text.keywords,
-    "text.asks": text.asks,
-    "text.keywords, one long": lambda said: text.keywords(said.replace(" ", "") + " " + said),
-    "text.fts_query": lambda said: text.fts_query(said.split()),
+    "text.normalise": tokenizer.normalise,
+    "text.tokens": tokenizer.tokens,
+    "text.query_tokens": tokenizer.query_tokens,
+    "text.is_japanese": tokenizer.is_japanese,
+    "text.sentences": passages.sentences,
+    "text.keywords": keywords.keywords,
+    "text.asks": tokenizer.asks,
+    "text.keywords, one long": lambda said: keywords.keywords(said.replace(" ", "") + " " + said),
+    "text.fts_query": lambda said: tokenizer.fts_query(said.split()),
     "stem": stem,
-    "pieces.about_tokens": pieces.about_tokens,
-    "pieces.pieces": pieces.pieces,
-    "chatter.is_chatter": chatter.is_chatter,
-    "likeness.shingles": likeness.shingles,
-    "present.asks_for_present": present.asks_for_present,
-    "present.tells_change": present.tells_change,
-    "privacy.scrub": privacy.scrub,
-    "privacy.fit_to_keep": privacy.fit_to_keep,
-    "privacy.strip_private": privacy.strip_private,
-    "privacy.without_memories": privacy.without_memories,
-    "privacy.redact_secrets": privacy.redact_secrets,
-    "privacy.redact_secrets, value": lambda said: privacy.redact_secrets(f"password={said}!x"),
-    "telling": telling.telling,
-    "telling, felt": lambda said: telling.telling(said, 0.7),
-    "compress.summarised": lambda said: compress.summarised(Text("", said), FELT),
-    "compress.traced": lambda said: compress.traced(Text("", said), FELT),
-    "answers.strays, text": lambda said: answers.strays(said, said + " and more"),
-    "answers.strays, shorter": lambda said: answers.strays(said[: len(said) // 2], said),
-    "answers.strays, source": lambda said: answers.strays("The end.", said),
-    "answers.belongs": lambda said: answers.belongs(said, 0, [frozenset(["a"])]),
+    "pieces.about_tokens": passages.about_tokens,
+    "pieces.pieces": passages.pieces,
+    "chatter.is_chatter": passages.is_chatter,
+    "likeness.shingles": passages.shingles,
+    "present.asks_for_present": relevance.asks_for_present,
+    "present.tells_change": relevance.tells_change,
+    "privacy.scrub": redaction.scrub,
+    "privacy.fit_to_keep": redaction.fit_to_keep,
+    "privacy.strip_private": redaction.strip_private,
+    "privacy.without_memories": redaction.without_memories,
+    "privacy.redact_secrets": redaction.redact_secrets,
+    "privacy.redact_secrets, value": lambda said: redaction.redact_secrets(f"password={said}!x"),
+    "telling": keywords.telling,
+    "telling, felt": lambda said: keywords.telling(said, 0.7),
+    "compress.summarised": lambda said: compression.summarised(Text("", said), FELT),
+    "compress.traced": lambda said: compression.traced(Text("", said), FELT),
+    "answers.strays, text": lambda said: faithfulness.strays(said, said + " and more"),
+    "answers.strays, shorter": lambda said: faithfulness.strays(said[: len(said) // 2], said),
+    "answers.strays, source": lambda said: faithfulness.strays("The end.", said),
+    "answers.belongs": lambda said: faithfulness.belongs(said, 0, [frozenset(["a"])]),
     "appraise": appraisal.appraise,
     "english.read": english.read,
     "japanese.read": japanese.read,
-    "topics.count": lambda said: topics.count("work", said),
-    "topics.kind_of": topics.kind_of,
-    "wishes.unquoted": wishes.unquoted,
-    "wishes.own_words": wishes.own_words,
-    "wishes.wants_kept": wishes.wants_kept,
-    "wishes.speaks_of": wishes.speaks_of,
-    "wishes.corrects": wishes.corrects,
+    "topics.count": lambda said: lexicon.count("work", said),
+    "topics.kind_of": lexicon.kind_of,
+    "wishes.unquoted": lexicon.unquoted,
+    "wishes.own_words": lexicon.own_words,
+    "wishes.wants_kept": lexicon.wants_kept,
+    "wishes.speaks_of": lexicon.speaks_of,
+    "wishes.corrects": lexicon.corrects,
     "read_time": lambda said: read_time(said, NOW, UTC),
     "window.estimate_tokens": estimate_tokens,
     "window.content": lambda said: scores.content(_message(said), Window()),
-    "window.gist": lambda said: gist.gist([_message(said)], 100, pieces.about_tokens),
-    "formats.cut_text": lambda said: parts.cut_text(said, 50, pieces.about_tokens),
-    "exchange.notes": lambda said: list(exchange.notes(said.splitlines(keepends=True))),
-    "exchange.notes, one line": lambda said: list(exchange.notes([said])),
-    "rank._parts_of": rank._parts_of,
-    "hooks.heard, prompt": lambda said: hearing.heard(_moment(At.PROMPT, said), None, CONFIG, NOW),
-    "hooks.heard, failure": lambda said: hearing.heard(_moment(At.TOOL_FAILED, said), None, CONFIG, NOW),
-    "hooks.heard, recap": lambda said: hearing.heard(
-        _moment(At.COMPACTED, f"<summary>{said}"), None, CONFIG, NOW
+    "window.gist": lambda said: digest.gist([_message(said)], 100, passages.about_tokens),
+    "formats.cut_text": lambda said: content.cut_text(said, 50, passages.about_tokens),
+    "exchange.notes": lambda said: list(transfer.notes(said.splitlines(keepends=True))),
+    "exchange.notes, one line": lambda said: list(transfer.notes([said])),
+    "recall._parts_of": recall._parts_of,
+    "hooks.heard, prompt": lambda said: handlers.turn_of(_moment(At.PROMPT, said), Scope(), CONFIG),
+    "hooks.heard, failure": lambda said: handlers.turn_of(_moment(At.TOOL_FAILED, said), Scope(), CONFIG),
+    "hooks.heard, recap": lambda said: handlers.turn_of(
+        _moment(At.COMPACTED, f"<summary>{said}"), Scope(), CONFIG
     ),
-    "hooks._without": lambda said: hearing._without(said, "system-reminder"),
-    "hooks._question": _question,
-    "hooks.block.plain": block.plain,
+    "hooks._without": lambda said: handlers._without(said, "system-reminder"),
+    "prompt_context.prompt_text": prompt_context.prompt_text,
+    "prompt_context.escape": prompt_context.escape,
     "hooks.hosts.moment": _hook_payload,
     "transcripts.line": lambda said: claude_code._words(claude_code._object(_line(said)) or {}),
 }

@@ -27,7 +27,7 @@ from typing import Any
 
 from bench.data import sentences
 from bench.report import header, machine, middle, number, python, spread, table, write_json
-from nagori.edges.install import launcher
+from nagori.edges.hosts import launcher
 
 ROOT = Path(__file__).resolve().parent.parent
 BARE = "python -c pass"
@@ -44,7 +44,7 @@ MOST_MB, MOST_READER_MB = 120, 200
 READER = """
 import sys
 from pathlib import Path
-from nagori.edges.transcripts.claude_code import Passed, read
+from nagori.edges.importers.claude_code import Passed, read
 passed = Passed()
 turns = sum(1 for turn in read(Path(sys.argv[1]), passed=passed))
 print(turns, passed.total)

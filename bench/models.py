@@ -35,13 +35,13 @@ from bench.report import header, machine, number, python, table, write_json
 from nagori import Nagori, Turn, __version__
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding, Llm
-from nagori.core.appraisal import Appraisal
-from nagori.core.cost import price_of
 from nagori.core.model import Trust, Valence
-from nagori.core.pieces import about_tokens
+from nagori.core.pricing import price_of
 from nagori.errors import ModelError
-from nagori.services.ask import ask, cost_of
-from nagori.services.judge import SCHEMA, STAGE, placed
+from nagori.language.appraisal import Appraisal
+from nagori.language.passages import about_tokens
+from nagori.services.llm.appraise import SCHEMA, STAGE, placed
+from nagori.services.llm.client import ask, cost_of
 from nagori.testing import FrozenClock
 
 SEED = 7

@@ -15,12 +15,12 @@ from typing import Any
 from bench.data import sentences
 from bench.filling import AT_ONCE, MADE_BY, SPACE, kept
 from nagori import Emotion, Kind, Level, Memory, Nagori, Scope
-from nagori.core.bookkeeping import Vector
-from nagori.core.fold import LINKED, Event
+from nagori.core.events import LINKED, Event
 from nagori.core.model import Text
-from nagori.core.record import to_record
+from nagori.core.serialize import to_record
+from nagori.core.storage import Vector
 from nagori.core.values import batched, replace
-from nagori.services import link
+from nagori.services import linking
 from nagori.services.remember import identify
 from nagori.testing import FrozenClock
 
@@ -110,7 +110,7 @@ def measured(size: int, cache: Path, work: Path, new: int = NEW) -> dict[str, fl
     clock.forward(days=1)
     with opened(folder, clock) as memory:
         begun, looked = time.process_time(), time.perf_counter()
-        made, _ = link.link_new(memory.parts, SPACE)
+        made, _ = linking.link_new(memory.parts, SPACE)
         cpu, wall = time.process_time() - begun, time.perf_counter() - looked
         ids = [event.memory or "" for event in memory.parts.journal.read(SPACE) if _new(event)]
         tied = {(r.source, r.target) for r in memory.parts.store.relations(Scope(), ids[size:])}

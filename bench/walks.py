@@ -127,7 +127,7 @@ def turn_end_hook(folder: Path) -> None:
 
 
 def worker(folder: Path) -> None:
-    from nagori.edges.worker.work import work
+    from nagori.edges.worker.run import work
 
     assert work(folder) == 2
 
@@ -258,7 +258,7 @@ def walked(work: Path) -> list[dict[str, Any]]:
 
 def _worker_lock(folder: Path) -> int:
     """Held while a walk runs: a hook looks for a worker, finds one and starts none."""
-    from nagori.edges.worker.start import take
+    from nagori.edges.worker.spawn import take
 
     lock = take(folder)
     assert lock is not None

@@ -37,9 +37,9 @@ from nagori import Config, Nagori, Scope
 from nagori.adapters.embed import open_embedder
 from nagori.adapters.tokens import open_counter
 from nagori.config.sections import Embedding
-from nagori.services.formats import format_of
+from nagori.services.window.formats import format_of
 from nagori.testing import FrozenClock
-from nagori.testing.histories import SCRIPTED, draw_history, faults
+from nagori.testing.conversations import SCRIPTED, draw_history, faults
 
 MODEL = "gpt-5"  # whose tokens are counted
 BUDGETS = (8000, 4000)

@@ -19,7 +19,7 @@ from typing import Any
 
 import nagori
 from nagori import config, errors
-from nagori.core import life
+from nagori.core import levels
 
 DOCS = Path(__file__).resolve().parent
 NOTE = "<!-- Written by `python -m docs.generate`. Change the code, not this page. -->\n"
@@ -182,7 +182,7 @@ def _answers() -> list[type]:
     from nagori import core, services
 
     rooms = [f"{room.__name__}.{it.name}" for room in (services, core) for it in iter_modules(room.__path__)]
-    homes = [vars(import_module(name)) for name in ("nagori.journal", *rooms)]
+    homes = [vars(import_module(name)) for name in ("nagori.journals.file", *rooms)]
     known = {
         name: kind
         for home in homes
@@ -274,7 +274,7 @@ def _declared(kind: type) -> Iterator[str]:
 
 def life_page() -> str:
     """The levels and the moves between them."""
-    levels, shares = life.Levels(), life.Compression()
+    thresholds, shares = levels.Levels(), levels.Compression()
     out = [
         NOTE,
         "# The life of a memory\n",
@@ -283,8 +283,8 @@ def life_page() -> str:
         "| level | name | while its strength is above | largest share | what is kept |",
         "|---|---|---|---|---|",
     ]
-    for rung in life.LADDER:
-        threshold = f"{getattr(levels, rung.threshold):g}" if rung.threshold else "–"
+    for rung in levels.LADDER:
+        threshold = f"{getattr(thresholds, rung.threshold):g}" if rung.threshold else "–"
         share = f"{getattr(shares, rung.ratio):.0%}"
         name = rung.level.name.lower()
         out.append(f"| {int(rung.level)} | {name} | {threshold} | {share} | {rung.keeps} |")
@@ -298,19 +298,19 @@ def life_page() -> str:
         "| act | by | from → to | when |",
         "|---|---|---|---|",
     ]
-    for move in life.MOVES:
+    for move in levels.MOVES:
         ends = [f"{_place(at)} → {' or '.join(map(_place, to))}" for at, to in move.ends.items()]
         where = ", ".join(ends) if move.moves else ", ".join(map(_place, move.ends)) + " (it stays)"
         out.append(f"| {move.act} | {' or '.join(move.by)} | {where} | {_plain(move.when)} |")
     out += [
         "",
         "`nagori undo` takes back whatever moved it: what was forgotten stands again where it stood.\n",
-        f"```mermaid\n{life.diagram()}```\n",
+        f"```mermaid\n{levels.diagram()}```\n",
     ]
     return _page(out)
 
 
-def _place(level: life.Level | None) -> str:
+def _place(level: levels.Level | None) -> str:
     return "forgotten" if level is None else level.name.lower()
 
 
@@ -323,8 +323,8 @@ def pictures() -> dict[str, str]:
 
     from nagori.core.decay import coefficient_for
     from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
-    from nagori.edges.chart import Axes, series_of
-    from nagori.edges.chart_svg import svg_chart
+    from nagori.edges.charts import Axes, series_of
+    from nagori.edges.charts.svg import svg_chart
 
     whole, birth = config.Config(), datetime(2026, 1, 1, tzinfo=UTC)
 

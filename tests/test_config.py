@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 
 from nagori import config, paths
 from nagori.config import Config, load
-from nagori.core import knobs
-from nagori.core.knobs import knob
-from nagori.core.values import Value, replace
+from nagori.core.values import Value, faults, knob, replace
 from nagori.errors import InvalidConfig, InvalidInput
 
 KEYS = {setting.key: setting for setting in config.describe()}
@@ -65,7 +63,7 @@ def test_without_any_source_no_parser_is_imported(home: dict[str, str]) -> None:
     code = (
         "import sys; from nagori.config import load\n"
         "load(env={'HOME': '/nonexistent', 'NAGORI_USER': 'me'})\n"
-        "print(*{'tomllib', 'json', 'difflib', 'nagori.config.reading', 'nagori.config.telling'}"
+        "print(*{'tomllib', 'json', 'difflib', 'nagori.config.loader', 'nagori.config.reference'}"
         " & set(sys.modules))"
     )
     env = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -466,7 +464,7 @@ def test_a_list_or_table_as_a_default_is_every_sections_own() -> None:
 
 def test_a_section_made_in_code_is_checked_for_what_no_file_can_say() -> None:
     section = replace(Config().retrieval, floor=math.nan)
-    assert list(knobs.faults(section, "retrieval")) == ["retrieval.floor: not a number"]
+    assert list(faults(section, "retrieval")) == ["retrieval.floor: not a number"]
 
 
 def test_no_two_settings_share_a_name_in_the_environment() -> None:

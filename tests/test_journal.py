@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.fold import Event
+from nagori.core.events import Event
 from nagori.errors import InvalidInput, JournalError, JournalTooNew
-from nagori.journal import FileJournal, decode, encode, folder_name
+from nagori.journals.file import FileJournal, decode, encode, folder_name
 
 ME = ("local", "me")
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
@@ -60,7 +60,7 @@ def test_an_event_is_found_in_a_long_segment_without_reading_it_all(
         append(journal, *(event(m, text="x" * 300) for m in range(50 * n, 50 * n + 50)))
     decoded: list[bytes] = []
     real = decode
-    monkeypatch.setattr("nagori.journal.decode", lambda line: decoded.append(line) or real(line))
+    monkeypatch.setattr("nagori.journals.file.decode", lambda line: decoded.append(line) or real(line))
     for seq in (1, 2, 1499, 1500, 1501, 2999, 3000):
         decoded.clear()
         found = journal.event(ME, seq)
@@ -238,6 +238,6 @@ def test_an_empty_space_ends_at_the_beginning(journal: FileJournal) -> None:
 def test_whoever_waits_too_long_for_the_lock_is_told(
     journal: FileJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nagori.journal.LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("nagori.journals.file.LOCK_SECONDS", 0.05)
     with journal.locked(ME), pytest.raises(JournalError, match="busy"), FileJournal(journal.root).locked(ME):
         raise AssertionError("two at once")

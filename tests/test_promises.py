@@ -93,7 +93,7 @@ def test_a_writer_killed_while_it_holds_the_lock_frees_it(tmp_path: Path) -> Non
         [
             sys.executable,
             "-c",
-            "import sys,time; from pathlib import Path; from nagori.journal import FileJournal\n"
+            "import sys,time; from pathlib import Path; from nagori.journals.file import FileJournal\n"
             "j = FileJournal(Path(sys.argv[1]) / 'journal')\n"
             "with j.locked(('local','me')): print('held', flush=True); time.sleep(60)",
             str(folder),

@@ -13,8 +13,8 @@ from nagori.core.model import Memory, Recollection, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.services.conversation import Conversation
-    from nagori.services.prune import Pruned
+    from nagori.services.window.conversation import Conversation
+    from nagori.services.window.prune import Pruned
 
 WORKERS = 4
 

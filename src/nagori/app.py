@@ -16,11 +16,11 @@ from nagori.config import Config, load
 from nagori.core.model import ALIVE, Filter, Memory, Recollection, Scope, Turn
 from nagori.core.values import no_observer, replace
 from nagori.errors import InvalidInput, StoreError
-from nagori.journal import FileJournal
+from nagori.journals.file import FileJournal
 from nagori.ledger import Ledger
-from nagori.parts import Parts, Progress, no_progress
 from nagori.paths import data_dir as default_dir
 from nagori.paths import private_dir
+from nagori.runtime import Parts, Progress, no_progress
 from nagori.stores.sqlite import SqliteStore
 
 TYPE_CHECKING = False
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 
     Made = TypeVar("Made")
 
-    from nagori.core.bookkeeping import Measures
-    from nagori.core.cost import Usage
     from nagori.core.cycle import Plan
-    from nagori.core.populations import Population
+    from nagori.core.forecast import Population
+    from nagori.core.pricing import Usage
+    from nagori.core.storage import Measures
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import Saved
-    from nagori.services.conversation import Conversation
     from nagori.services.cycle import Night
     from nagori.services.doctor import Finding
-    from nagori.services.exchange import Imported
-    from nagori.services.explain import Explanation, Status
-    from nagori.services.judge import Estimate, Judged
+    from nagori.services.inspect import Explanation, Status
+    from nagori.services.llm.appraise import Estimate, Judged
+    from nagori.services.maintenance import Proof
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
-    from nagori.services.prune import Pruned, Pruning
-    from nagori.services.reembed import Change, Changed
+    from nagori.services.record import OpenTurn
     from nagori.services.remember import Draft
-    from nagori.services.turns import OpenTurn
-    from nagori.services.upkeep import Proof
+    from nagori.services.transfer import Imported
+    from nagori.services.vectors import Change, Changed
+    from nagori.services.window.conversation import Conversation
+    from nagori.services.window.prune import Pruned, Pruning
 
 AUTO: Any = object()  # "whatever the configuration says"
 
@@ -126,10 +126,9 @@ class Nagori:
 
     def remember(self, content: str, **more: Any) -> Memory:
         """Keep one thing; `more` are the other fields of `Draft`. When this returns, it is kept."""
-        from nagori.services import form, remember
+        from nagori.services import remember
 
-        kept = remember.remember(self.parts, self.scope, _draft(content, more))
-        return form.correct(self.parts, self.scope, kept)
+        return remember.remember(self.parts, self.scope, _draft(content, more))
 
     def remember_many(self, drafts: Iterable[str | Draft], progress: Progress = no_progress) -> list[Memory]:
         """Keep many things at once."""
@@ -155,7 +154,7 @@ class Nagori:
     ) -> OpenTurn:
         """Record something that was said. When this returns it is kept; `process` forms memories of it, and
         `answer` of the result records what was answered."""
-        from nagori.services.turns import record_turn
+        from nagori.services.record import record_turn
 
         return record_turn(self.parts, self.scope, text, session, role, speaker, at)
 
@@ -183,16 +182,16 @@ class Nagori:
 
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """What a session was about, in a few of its own sentences; with `model`, in the model's."""
-        from nagori.services import summary
+        from nagori.services import session_summary
 
-        return summary.summarise(self.parts, self.scope, session, tokens, model)
+        return session_summary.summarise(self.parts, self.scope, session, tokens, model)
 
     def show(self, id: str) -> Memory:
         """One memory, by id or by the beginning of it."""
-        from nagori.services import change
+        from nagori.services import edit
 
         self.parts.ledger.catch_up(self.scope.space)
-        return change.see(self.parts, self.scope, id)
+        return edit.see(self.parts, self.scope, id)
 
     def list(
         self, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
@@ -203,39 +202,39 @@ class Nagori:
 
     def as_of(self, moment: datetime, filter: Filter = ALIVE) -> Sequence[Memory]:
         """The memories as they were at a past moment, newest first, read from the journal."""
-        from nagori.services import explain
+        from nagori.services import inspect
 
-        return explain.as_of(self.parts, self.scope, moment, filter)
+        return inspect.as_of(self.parts, self.scope, moment, filter)
 
     def why(self, id: str, query: str | None = None) -> Explanation:
         """Why a memory is as strong as it is, what happened to it, and what will."""
-        from nagori.services import explain
+        from nagori.services import inspect
 
-        return explain.why(self.parts, self.scope, id, query)
+        return inspect.why(self.parts, self.scope, id, query)
 
     def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
         """How many memories stood at each level, day by day; and will, if nothing is recalled."""
-        from nagori.services import populations
+        from nagori.services import inspect
 
-        return populations.populations(self.parts, self.scope, past, ahead)
+        return inspect.populations(self.parts, self.scope, past, ahead)
 
     def status(self) -> Status:
         """Counts, sizes, the last event."""
-        from nagori.services import explain
+        from nagori.services import inspect
 
-        return explain.status(self.parts, self.scope)
+        return inspect.status(self.parts, self.scope)
 
     def measure(self) -> Measures:
         """How the memories divide over kinds and tiers, and how far they are compressed."""
-        from nagori.services import explain
+        from nagori.services import inspect
 
-        return explain.measure(self.parts, self.scope)
+        return inspect.measure(self.parts, self.scope)
 
     def usage(self) -> Usage | None:
         """How much is remembered a day, and how long it is, over the last month; None if nothing is."""
-        from nagori.services import usage
+        from nagori.services import costs
 
-        return usage.usage(self.parts, self.scope)
+        return costs.usage(self.parts, self.scope)
 
     # --- the context window ---------------------------------------------------------------------
 
@@ -246,14 +245,14 @@ class Nagori:
         False; look at it before you send. `more` are fields of `Pruning` (`session`, `format`, `pins`,
         `beside`, `remember`, `count`, `provider`), `model`, and settings of `window` (`budget`, `preset`,
         `strategy`, …); `before` is what the last call gave."""
-        from nagori.services import prune
+        from nagori.services.window import prune
 
         return prune.prune(self.parts, self.scope, messages, _pruning(self.parts, more), before)
 
     def conversation(self, messages: Sequence[Any] = (), **more: Any) -> Conversation:
         """A conversation that prunes itself as messages are added; `more` as for `prune`."""
-        from nagori.services import prune
-        from nagori.services.conversation import Conversation
+        from nagori.services.window import prune
+        from nagori.services.window.conversation import Conversation
 
         asked = _pruning(self.parts, more)
         return Conversation(
@@ -268,29 +267,29 @@ class Nagori:
     def edit(self, id: str, *, version: int | None = None, **changes: Any) -> Memory:
         """Correct a memory: `content`, `trigger`, `kind`, `category`, `emotion`, `privacy`. With the
         `version` of the memory that was seen, Conflict if somebody has changed it since."""
-        from nagori.services import change, remember
+        from nagori.services import edit, remember
 
         self.parts.ledger.catch_up(self.scope.space)
-        return change.edit(self.parts, self.scope, id, _made(remember.Edit, **changes), version)
+        return edit.edit(self.parts, self.scope, id, _made(remember.Edit, **changes), version)
 
     def feedback(self, id: str, good: bool) -> Memory:
         """Say that a memory was useful, or was not: it grows stronger or weaker, once a day at most."""
-        from nagori.services import change
+        from nagori.services import edit
 
         self.parts.ledger.catch_up(self.scope.space)
-        return change.feedback(self.parts, self.scope, id, good)
+        return edit.feedback(self.parts, self.scope, id, good)
 
     def protect(self, id: str, release: Sequence[str] = ()) -> Memory:
         """Never let it fade; `release` lets others go to make room."""
-        from nagori.services import protect
+        from nagori.services import edit
 
-        return protect.protect(self.parts, self.scope, self.show(id).id, release)
+        return edit.protect(self.parts, self.scope, self.show(id).id, release)
 
     def unprotect(self, id: str) -> Memory:
         """Let it fade like any other."""
-        from nagori.services import protect
+        from nagori.services import edit
 
-        return protect.unprotect(self.parts, self.scope, self.show(id).id)
+        return edit.unprotect(self.parts, self.scope, self.show(id).id)
 
     def archive(self, id: str) -> Memory:
         """Put a memory away; it can still be found and brought back."""
@@ -331,39 +330,39 @@ class Nagori:
     ) -> Judged:
         """Let the configured model judge what only rules have judged so far, since `since` or for the days of
         `llm.judge_days`. Without a model nothing happens."""
-        from nagori.services import judge
+        from nagori.services.llm import appraise
 
         self.parts.ledger.catch_up(self.scope.space)
-        return judge.judge(self.parts, self.scope.space, since, progress, stop)
+        return appraise.judge(self.parts, self.scope.space, since, progress, stop)
 
     def judge_estimate(self, since: datetime | None = None) -> Estimate:
         """What `judge` would ask and cost at most."""
-        from nagori.services import judge
+        from nagori.services.llm import appraise
 
         self.parts.ledger.catch_up(self.scope.space)
-        return judge.estimate(self.parts, self.scope.space, since)
+        return appraise.estimate(self.parts, self.scope.space, since)
 
     def forget(self, id: str) -> Memory:
         """Hide it from every recall; `undo` brings it back."""
-        from nagori.services import change
+        from nagori.services import edit
 
         self.parts.ledger.catch_up(self.scope.space)
-        return change.forget(self.parts, self.scope, id)
+        return edit.forget(self.parts, self.scope, id)
 
     def undo(self, id: str) -> tuple[Memory, str]:
         """Take back the last change of a memory; the memory, and what was undone."""
-        from nagori.services import change
+        from nagori.services import edit
 
         self.parts.ledger.catch_up(self.scope.space)
-        return change.undo(self.parts, self.scope, id)
+        return edit.undo(self.parts, self.scope, id)
 
     # --- leaving and coming ---------------------------------------------------------------------
 
     def export(self, format: str = "jsonl") -> Iterator[str]:
         """Every memory as lines of `jsonl` (complete) or `markdown` (readable)."""
-        from nagori.services import exchange
+        from nagori.services import transfer
 
-        writers = {"jsonl": exchange.to_jsonl, "markdown": exchange.to_markdown}
+        writers = {"jsonl": transfer.to_jsonl, "markdown": transfer.to_markdown}
         if format not in writers:
             raise _no_such_format(format)
         return writers[format](self.parts, self.scope)
@@ -372,52 +371,52 @@ class Nagori:
         self, lines: Iterable[str], format: str = "jsonl", progress: Progress = no_progress
     ) -> Imported:
         """Take in what `export` wrote, or notes in Markdown."""
-        from nagori.services import exchange
+        from nagori.services import transfer
 
         if format == "markdown":
-            return exchange.from_markdown(self.parts, self.scope, lines)
+            return transfer.from_markdown(self.parts, self.scope, lines)
         if format != "jsonl":
             raise _no_such_format(format)
-        return exchange.from_jsonl(self.parts, self.scope, lines, progress)
+        return transfer.from_jsonl(self.parts, self.scope, lines, progress)
 
     def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> Imported:
         """Take in what another program remembered; importing it again adds nothing."""
-        from nagori.services import exchange
+        from nagori.services import transfer
 
-        return exchange.from_drafts(self.parts, self.scope, drafts, progress)
+        return transfer.from_drafts(self.parts, self.scope, drafts, progress)
 
     # --- upkeep ---------------------------------------------------------------------------------
 
     def verify(self, progress: Progress = no_progress) -> Proof:
         """Prove that journal and store are sound and tell the same story."""
-        from nagori.services import upkeep
+        from nagori.services import maintenance
 
-        return upkeep.verify(self.parts, progress)
+        return maintenance.verify(self.parts, progress)
 
     def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
         """Throw the store away and tell the journal again."""
-        from nagori.services import upkeep
+        from nagori.services import maintenance
 
-        return upkeep.rebuild(self.parts, progress, accept_damage=accept_damage)
+        return maintenance.rebuild(self.parts, progress, accept_damage=accept_damage)
 
     def embed_missing(self, progress: Progress = no_progress) -> int:
         """Give vectors to memories that have none yet."""
-        from nagori.services import upkeep
+        from nagori.services import vectors
 
         self.parts.ledger.catch_up(self.scope.space)
-        return upkeep.embed_missing(self.parts, self.scope.space, progress)
+        return vectors.embed_missing(self.parts, self.scope.space, progress)
 
     def plan_reembed(self) -> Change:
         """What a change to the configured embedding model would take; nothing is done."""
-        from nagori.services import reembed
+        from nagori.services import vectors
 
-        return reembed.plan(self.parts)
+        return vectors.plan(self.parts)
 
     def reembed(self, progress: Progress = no_progress) -> Changed:
         """Change every memory over to the configured embedding model; recall goes on meanwhile."""
-        from nagori.services import reembed
+        from nagori.services import vectors
 
-        return reembed.reembed(self.parts, progress)
+        return vectors.reembed(self.parts, progress)
 
     def backup(self, path: str | Path, progress: Progress = no_progress) -> Saved:
         """Everything in one checked file, while others go on writing."""
@@ -440,6 +439,8 @@ class Nagori:
 
 
 def _configured_embedder(config: Config, tell: Observer, folder: Path) -> Embedder | None:
+    if config.embedding.provider == "none":
+        return None
     from nagori.adapters.embed import open_embedder
 
     return open_embedder(config.embedding, tell, folder)
@@ -464,7 +465,7 @@ def _pruning(parts: Parts, more: dict[str, Any]) -> Pruning:
     from nagori.adapters.tokens import open_counter
     from nagori.core.values import fields_of
     from nagori.core.window import Window, settled
-    from nagori.services.prune import Pruning, places
+    from nagori.services.window.prune import Pruning, places
 
     rules = settled(parts.config.window, {k: more[k] for k in more if k in fields_of(Window)})
     asked = {key: value for key, value in more.items() if key not in fields_of(Window)}

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from nagori.core.bookkeeping import Applied, Batch, LogEntry, Space, Vector
-from nagori.core.fold import Event, Outcome, fold, mark_of, named, named_state, prove
+from nagori.core.events import Event, Outcome, fold, mark_of, named, named_state, prove
 from nagori.core.model import Memory, Scope
+from nagori.core.storage import Applied, Batch, LogEntry, Space, Vector
 from nagori.core.values import Value, batched, no_observer, replace
 from nagori.errors import (
     Conflict,

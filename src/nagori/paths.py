@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from nagori.errors import InvalidInput
@@ -19,6 +21,7 @@ from nagori.errors import InvalidInput
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+KEPT_SECONDS = 30 * 86_400  # of a session's notes
 
 
 def data_dir(env: Mapping[str, str], chosen: str = "", platform: str = sys.platform) -> Path:
@@ -58,6 +61,15 @@ def write_private(path: Path, content: bytes) -> None:
     with os.fdopen(open_private(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(content)
     unfinished.replace(path)
+
+
+def sweep(folder: Path) -> None:
+    """Take away the notes of sessions that were over a month ago."""
+    old = time.time() - KEPT_SECONDS
+    for path in (folder / "hosts").glob("*"):
+        with suppress(FileNotFoundError):  # a hook has just put its notes in place
+            if path.stat().st_mtime < old:
+                path.unlink()
 
 
 def _place(env: Mapping[str, str], platform: str, variable: str, default: str) -> Path:

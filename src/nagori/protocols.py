@@ -13,18 +13,18 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from nagori.core.asking import Prompt, Question, Reply
-from nagori.core.bookkeeping import Applied, Batch, Counts, LogEntry, Measures, Models, Space, Vector
 from nagori.core.cycle import CycleRows, Rules
-from nagori.core.fold import Event, RecordedTurn
-from nagori.core.life import Tiers
+from nagori.core.events import Event, RecordedTurn
+from nagori.core.levels import Tiers
+from nagori.core.llm import Prompt, Question, Reply
 from nagori.core.model import Filter, Hit, Memory, Relation, Scope, TurnFilter
 from nagori.core.relevance import Evidence, Query
+from nagori.core.storage import Applied, Batch, Counts, LogEntry, Measures, Models, Space, Vector
 from nagori.errors import ModelError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.journal import Verdict
+    from nagori.journals.file import Verdict
 
 
 @runtime_checkable
@@ -172,7 +172,7 @@ class Store(Protocol):
     """Derived state, fast to search; it can be thrown away and rebuilt from the journal.
 
     The scope is a mandatory argument everywhere and part of the query, never applied afterwards: space
-    (tenant and user) always; project, agent and role by the rules of `core.privacy.visible`. A scope with
+    (tenant and user) always; project, agent and role by the rules of `core.visibility.visible`. A scope with
     neither project nor agent nor role is the owner, who sees everything of his.
     `capabilities` says what an engine has beyond the basics: "durable", "files" (see FileBacked).
     """

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from nagori.core.values import Value, fresh
 from nagori.errors import JournalError, ModelError
-from nagori.journal import wait_for_lock
+from nagori.locks import wait_for_lock
 from nagori.paths import open_private, private_dir
 
 TYPE_CHECKING = False

@@ -15,16 +15,16 @@ from tests.scripted import FAULTS, Request, Scripted, elsewhere, vector_of
 
 from nagori import Nagori
 from nagori.adapters import embed
-from nagori.adapters.embed import facts, libraries, measured, openai
-from nagori.adapters.embed.facts import Facts
-from nagori.adapters.embed.measured import Measured, Rows
+from nagori.adapters.credentials import key_from
+from nagori.adapters.embed import calibrated, libraries, openai, profiles
+from nagori.adapters.embed.calibrated import Measured, Rows
+from nagori.adapters.embed.profiles import Facts
 from nagori.adapters.http import post_json
-from nagori.adapters.keys import key_from
 from nagori.config import Config, load
 from nagori.config.sections import Embedding
-from nagori.core.ranking import cosine
+from nagori.core.scoring import cosine
 from nagori.core.values import no_observer
-from nagori.edges.error_words import ERRORS
+from nagori.edges.locale.errors import ERRORS
 from nagori.errors import InvalidConfig, ModelError
 from nagori.spend import SpendBook
 from nagori.testing import WordEmbedder
@@ -268,7 +268,7 @@ def test_a_model_is_measured_once_and_can_be_opened_by_its_name(tmp_path: Path) 
         named = embed.open_named(first.model, wanted(server), no_observer, tmp_path)
         assert named is not None
         assert named.embed_query("a") == first.embed_query("a")
-    file = tmp_path / facts.FILE
+    file = tmp_path / profiles.FILE
     assert file.stat().st_mode & 0o077 == 0
     assert KEY not in file.read_text(encoding="utf-8")
 
@@ -324,25 +324,25 @@ def test_the_bundled_model_measured_like_others_says_nearly_what_is_written_besi
     ],
 )
 def test_a_note_that_means_nothing_is_passed_over(written: str, tmp_path: Path) -> None:
-    (tmp_path / facts.FILE).write_text(written)
-    assert facts.facts_of(tmp_path, "m") is None
-    assert facts.recipe_of(tmp_path, "m") is None
+    (tmp_path / profiles.FILE).write_text(written)
+    assert profiles.facts_of(tmp_path, "m") is None
+    assert profiles.recipe_of(tmp_path, "m") is None
     assert embed.open_named("m", Embedding(), no_observer, tmp_path) is None
 
 
 def test_a_note_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
-    facts.note(tmp_path / "nowhere", "m", Facts(8, (0.1, 0.1)), Embedding())
-    facts.note(None, "m", Facts(8, (0.1, 0.1)), Embedding())
+    profiles.note(tmp_path / "nowhere", "m", Facts(8, (0.1, 0.1)), Embedding())
+    profiles.note(None, "m", Facts(8, (0.1, 0.1)), Embedding())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_recipe_of_a_newer_version_is_read_as_far_as_it_is_known(tmp_path: Path) -> None:
-    facts.note(tmp_path, "m", Facts(8, (0.1, 0.1), "x"), Embedding(provider="openai", model="y"))
-    known = json.loads((tmp_path / facts.FILE).read_text())
+    profiles.note(tmp_path, "m", Facts(8, (0.1, 0.1), "x"), Embedding(provider="openai", model="y"))
+    known = json.loads((tmp_path / profiles.FILE).read_text())
     known["m"]["recipe"]["something"] = 1
-    (tmp_path / facts.FILE).write_text(json.dumps(known))
-    assert facts.recipe_of(tmp_path, "m") == Embedding(provider="openai", model="y")
-    assert facts.facts_of(tmp_path, "m") == Facts(8, (0.1, 0.1), "x")
+    (tmp_path / profiles.FILE).write_text(json.dumps(known))
+    assert profiles.recipe_of(tmp_path, "m") == Embedding(provider="openai", model="y")
+    assert profiles.facts_of(tmp_path, "m") == Facts(8, (0.1, 0.1), "x")
 
 
 @pytest.mark.parametrize(
@@ -458,7 +458,7 @@ def remembering(server: Scripted, folder: Path, told: list[str], **more: Any) ->
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai, "PATIENCE", {"timeout": 0.6, "tries": 1})
     monkeypatch.setattr(openai, "IMPATIENCE", {"timeout": 0.6, "tries": 1})
-    monkeypatch.setattr(measured, "RESPITE", 0.0)
+    monkeypatch.setattr(calibrated, "RESPITE", 0.0)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -487,7 +487,7 @@ def test_a_night_without_the_server_ties_nothing_and_goes_on(tmp_path: Path) -> 
     with Scripted() as server:
         with remembering(server, tmp_path, told) as memory:
             memory.remember("The kettle is green.")
-        (tmp_path / facts.FILE).unlink()
+        (tmp_path / profiles.FILE).unlink()
         server.script = ["503"]
         with remembering(server, tmp_path, told) as memory:
             assert memory.cycle().ties == 0
@@ -533,8 +533,8 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
 def test_nobody_who_waits_for_a_prompt_waits_for_a_network(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nagori.edges.hooks.acts import act
-    from nagori.edges.hooks.moment import At, Moment
+    from nagori.edges.hooks.calls import At, Moment
+    from nagori.edges.hooks.handlers import act
 
     config = Config(embedding=Embedding(provider=provider))
     with Nagori.open(tmp_path, config=config, embedder=None) as memory:

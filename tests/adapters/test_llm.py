@@ -12,7 +12,7 @@ from tests.scripted import Scripted
 
 from nagori.adapters.llm import PROVIDERS, open_llm
 from nagori.config.sections import Llm
-from nagori.core.asking import Prompt
+from nagori.core.llm import Prompt
 from nagori.core.values import replace
 from nagori.errors import ModelError, Unusable
 from nagori.protocols import LLM

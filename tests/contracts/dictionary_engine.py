@@ -8,17 +8,17 @@ from math import inf
 from operator import attrgetter
 from threading import get_ident
 
-from nagori.core.bookkeeping import NOTHING_APPLIED, Counts, Measures, Models
 from nagori.core.cycle import Census, CycleRows, life_row
 from nagori.core.decay import memory_days, retention
-from nagori.core.life import tier_of
+from nagori.core.levels import tier_of
 from nagori.core.model import ALIVE, Filter, Hit, Level, check_vector, micros
-from nagori.core.ranking import cosine
 from nagori.core.relevance import Evidence, Sketch
-from nagori.core.selection import index_words, passes, sees
-from nagori.core.text import asks
+from nagori.core.scoring import cosine
+from nagori.core.storage import NOTHING_APPLIED, Counts, Measures, Models
 from nagori.core.values import replace
+from nagori.core.visibility import passes, sees
 from nagori.errors import Conflict
+from nagori.language.tokenizer import asks, index_words
 
 ALL = Filter(archived=True, forgotten=True)
 age = attrgetter("created", "id")

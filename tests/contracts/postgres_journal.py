@@ -9,12 +9,12 @@ from datetime import datetime
 
 import psycopg
 
-from nagori.core.bookkeeping import Space
-from nagori.core.fold import Event
+from nagori.core.events import Event
 from nagori.core.model import utc
+from nagori.core.storage import Space
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, JournalError
-from nagori.journal import Damage, Verdict
+from nagori.journals.file import Damage, Verdict
 
 TABLES = """SELECT pg_advisory_xact_lock(hashtext('nagori_journal'));
 CREATE TABLE IF NOT EXISTS nagori_journal (tenant text, owner text, seq bigint, line text NOT NULL,

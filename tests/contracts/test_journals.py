@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from nagori.core.bookkeeping import Space
-from nagori.journal import FileJournal
+from nagori.core.storage import Space
+from nagori.journals.file import FileJournal
 from nagori.protocols import Journal
 from nagori.testing.journal_contract import ME, JournalContract, event, write
 
@@ -65,7 +65,7 @@ class TestFileJournal(JournalContract):
 
     @pytest.fixture
     def writer_command(self, tmp_path: Path) -> list[str]:
-        program = f"{WRITER}\nfrom nagori.journal import FileJournal\n"
+        program = f"{WRITER}\nfrom nagori.journals.file import FileJournal\n"
         program += "append_for_ever(FileJournal(Path(sys.argv[1])), ME)"
         return [sys.executable, "-c", program, str(tmp_path / "journal")]
 

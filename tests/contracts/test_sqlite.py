@@ -13,13 +13,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nagori.core.bookkeeping import Applied, Batch
 from nagori.core.cycle import Rules
 from nagori.core.model import Filter, Scope, TurnFilter
 from nagori.core.relevance import Query
+from nagori.core.storage import Applied, Batch
 from nagori.errors import SchemaTooNew, StoreDamaged, StoreError
-from nagori.stores import _sql, _together, _writing, sqlite
-from nagori.stores.sqlite import MOST_IDLE, SqliteStore, connect
+from nagori.stores import sql, sqlite
+from nagori.stores.sqlite import MOST_IDLE, SqliteStore, bulk_nearest, connect, writes
 from nagori.testing.drawing import BIRTH, EVERYTHING, ME, OTHER, having, memory, nearest, put, turn, vector
 
 
@@ -69,8 +69,8 @@ def test_a_writer_reads_the_same_memories_once(path: Path, monkeypatch: pytest.M
     store = SqliteStore(path)
     put(store, memory(), memory("mem_b"))
     reads: list[object] = []
-    real = _sql.load_by_id
-    monkeypatch.setattr(_sql, "load_by_id", lambda *args: reads.append(args) or real(*args))
+    real = sql.load_by_id
+    monkeypatch.setattr(sql, "load_by_id", lambda *args: reads.append(args) or real(*args))
     store.get(ME, ["mem_a", "mem_b"])
     store.get(ME, ["mem_b"])
     put(store, memory(version=2))
@@ -538,9 +538,9 @@ def test_compacting_waits_for_nobody_for_long(path: Path, monkeypatch: pytest.Mo
 
 
 def test_without_numpy_many_vectors_go_one_by_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_writing, "MANY", 1)
-    monkeypatch.setattr(_together, "find_spec", lambda name: None)
-    monkeypatch.setattr(_together, "nearest_keys", None)
+    monkeypatch.setattr(writes, "MANY", 1)
+    monkeypatch.setattr(bulk_nearest, "find_spec", lambda name: None)
+    monkeypatch.setattr(bulk_nearest, "nearest_keys", None)
     store = SqliteStore(path)
     put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
     near = store.vectors.nearest(ME, [vector(1, 0, 0), vector(0, 1, 0)] * 20, "m3", 5, least=0.5)

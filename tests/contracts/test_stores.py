@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from nagori.protocols import Store
-from nagori.stores import _writing
 from nagori.stores.memory import MemoryStore
-from nagori.stores.sqlite import SqliteStore
+from nagori.stores.sqlite import SqliteStore, writes
 from nagori.testing.store_contract import StoreContract
 from nagori.testing.vector_contract import VectorIndexContract
 
@@ -29,5 +28,5 @@ class TestSqliteStoreWithShortlist(StoreContract, VectorIndexContract):
 
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-        monkeypatch.setattr(_writing, "MANY", 1)
+        monkeypatch.setattr(writes, "MANY", 1)
         return SqliteStore(tmp_path / "nagori.db")

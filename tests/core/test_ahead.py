@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nagori.core.ahead import after, nights_ahead
 from nagori.core.cycle import DAY, Census, LifeRow, Rules, life_row, plan_cycle
 from nagori.core.decay import Retention
-from nagori.core.fold import Event, fold
-from nagori.core.life import Archive, Capacity, Compression
+from nagori.core.events import Event, fold
+from nagori.core.forecast import PLACES, Tally, after, nights_ahead, place_of
+from nagori.core.levels import Archive, Capacity, Compression
 from nagori.core.model import Emotion, Level, Memory, Text, micros
-from nagori.core.populations import PLACES, Tally, place_of
 from nagori.core.values import replace
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nagori.core import decay
 from nagori.core.decay import DecayByCategory, DecayRange, Reinforcement, Retention, Weekly
-from nagori.core.life import Levels, entered_at
+from nagori.core.levels import Levels, entered_at
 from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
 from nagori.core.values import replace
 from nagori.errors import InvalidInput

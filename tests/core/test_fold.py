@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.fold import EFFECTS, Event, fold
+from nagori.core.events import EFFECTS, Event, fold
 from nagori.core.model import (
     Emotion,
     Kind,
@@ -20,7 +20,7 @@ from nagori.core.model import (
     Turn,
     utc,
 )
-from nagori.core.record import from_record, relation_of, to_record
+from nagori.core.serialize import from_record, relation_of, to_record
 from nagori.errors import InvalidInput, JournalTooNew
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core import life
-from nagori.core.life import Capacity, Compression, Levels, Tier, Tiers
+from nagori.core import levels
+from nagori.core.levels import Capacity, Compression, Levels, Tier, Tiers
 from nagori.core.model import Level
 
 
@@ -16,23 +16,23 @@ from nagori.core.model import Level
     [(100, 1), (50.01, 1), (50, 2), (20.01, 2), (20, 3), (5.01, 3), (5, 4), (0, 4)],
 )
 def test_a_level_is_kept_above_its_threshold_and_lost_at_it(score: float, level: int) -> None:
-    assert life.level_for(score, Levels()) is Level(level)
+    assert levels.level_for(score, Levels()) is Level(level)
 
 
 @given(st.floats(0, 100), st.floats(0, 100))
 def test_a_higher_score_never_has_a_deeper_level(one: float, other: float) -> None:
     low, high = sorted((one, other))
-    assert life.level_for(high, Levels()) <= life.level_for(low, Levels())
+    assert levels.level_for(high, Levels()) <= levels.level_for(low, Levels())
 
 
 def test_a_level_is_entered_at_the_threshold_of_the_one_above() -> None:
-    assert life.entered_at(Levels()) == {Level.SUMMARY: 50.0, Level.TRACE: 20.0, Level.ARCHIVED: 5.0}
+    assert levels.entered_at(Levels()) == {Level.SUMMARY: 50.0, Level.TRACE: 20.0, Level.ARCHIVED: 5.0}
 
 
 def test_only_a_recall_or_a_hand_lets_a_memory_rise() -> None:
     rising = {
         move.act
-        for move in life.MOVES
+        for move in levels.MOVES
         for level, targets in move.ends.items()
         for target in targets
         if target is not None and target < level
@@ -42,21 +42,21 @@ def test_only_a_recall_or_a_hand_lets_a_memory_rise() -> None:
 
 def test_every_level_can_be_left_and_the_archive_by_four_doors() -> None:
     leaving = {
-        level: {move.act for move in life.MOVES if move.moves and level in move.ends} for level in Level
+        level: {move.act for move in levels.MOVES if move.moves and level in move.ends} for level in Level
     }
     assert leaving[Level.FULL] == {"fade", "archive", "forget"}
     assert leaving[Level.ARCHIVED] == {"revive", "restore", "forget", "delete"}
 
 
 def test_the_diagram_draws_every_move_of_the_table_and_every_level() -> None:
-    drawn = life.diagram().splitlines()
+    drawn = levels.diagram().splitlines()
     assert drawn[:2] == ["stateDiagram-v2", "    [*] --> full: form"]
     assert "    archived --> archived: postpone, purge" in drawn
     arrows = [line.partition(": ") for line in drawn if " --> " in line][1:]
     told = {(where.strip(), act) for where, _, acts in arrows for act in acts.split(", ")}
     wanted = {
         (f"{level.name.lower()} --> {'forgotten' if to is None else to.name.lower()}", move.act)
-        for move in life.MOVES
+        for move in levels.MOVES
         for level, targets in move.ends.items()
         for to in targets
     }
@@ -68,7 +68,7 @@ def test_the_diagram_draws_every_move_of_the_table_and_every_level() -> None:
     ("days", "tier"), [(0, "hot"), (6.99, "hot"), (7, "warm"), (29.99, "warm"), (30, "cold"), (9999, "cold")]
 )
 def test_a_memory_is_hot_for_a_week_warm_for_a_month_then_cold(days: float, tier: str) -> None:
-    assert life.tier_of(days, Tiers()) is Tier(tier)
+    assert levels.tier_of(days, Tiers()) is Tier(tier)
 
 
 @pytest.mark.parametrize("section", [Levels(), Compression(), Capacity(), Tiers()])

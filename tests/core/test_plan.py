@@ -19,7 +19,7 @@ from nagori.core.cycle import (
     plan_cycle,
 )
 from nagori.core.decay import Retention
-from nagori.core.life import Archive, Capacity, Compression, level_for
+from nagori.core.levels import Archive, Capacity, Compression, level_for
 from nagori.core.model import Level, Memory, Text, micros
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.core.present import Statement, asks_for_present, newness, tells_change
+from nagori.core.relevance import Statement, asks_for_present, newness, tells_change
 
 
 @pytest.mark.parametrize(

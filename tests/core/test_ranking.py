@@ -8,10 +8,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nagori.core import ranking
+from nagori.core import scoring
 from nagori.core.decay import Reinforcement
 from nagori.core.model import TAGS, Emotion, Valence
-from nagori.core.ranking import Resonance, SelfRecall
+from nagori.core.relevance import bounded
+from nagori.core.scoring import Resonance, SelfRecall
 from nagori.errors import InvalidInput
 
 FEELING, RECALL, SELF = Resonance(), Reinforcement(), SelfRecall()
@@ -45,59 +46,59 @@ scores = st.dictionaries(st.text(max_size=3), st.floats(allow_nan=False, allow_i
 def test_cosine_is_the_angle_and_the_zero_vector_is_like_nothing(
     a: tuple[float, ...], b: tuple[float, ...], expected: float
 ) -> None:
-    assert ranking.cosine(a, b) == pytest.approx(expected)
+    assert scoring.cosine(a, b) == pytest.approx(expected)
 
 
 def test_vectors_of_two_models_are_never_compared() -> None:
     with pytest.raises(InvalidInput, match="384 dimensions against 1536"):
-        ranking.cosine([0.1] * 384, [0.1] * 1536)
+        scoring.cosine([0.1] * 384, [0.1] * 1536)
 
 
 @given(vectors, st.data())
 def test_cosine_is_symmetric_and_within_one(a: list[float], data: st.DataObject) -> None:
     b = data.draw(st.lists(st.floats(-1e150, 1e150), min_size=len(a), max_size=len(a)))
-    assert -1.0 <= ranking.cosine(a, b) == ranking.cosine(b, a) <= 1.0
+    assert -1.0 <= scoring.cosine(a, b) == scoring.cosine(b, a) <= 1.0
 
 
 @given(vectors)
 def test_a_vector_is_like_itself(a: list[float]) -> None:
     assume(any(a))
-    assert ranking.cosine(a, a) == pytest.approx(1.0)
+    assert scoring.cosine(a, a) == pytest.approx(1.0)
 
 
 def test_001s_example_resonates_at_0_74() -> None:
     current = Emotion(valence=Valence.NEGATIVE, arousal=85, tags=("frustration", "anger"))
     memory = Emotion(valence=Valence.NEGATIVE, arousal=90, tags=("frustration",))
-    assert ranking.resonance(current, memory, FEELING) == pytest.approx(0.3 + 0.19 + 0.25)
+    assert scoring.resonance(current, memory, FEELING) == pytest.approx(0.3 + 0.19 + 0.25)
 
 
 def test_opposite_feelings_do_not_resonate() -> None:
     current = Emotion(valence=Valence.POSITIVE, arousal=100, tags=("joy",))
     memory = Emotion(valence=Valence.NEGATIVE, arousal=0, tags=("anger",))
-    assert ranking.resonance(current, memory, FEELING) == 0.0
+    assert scoring.resonance(current, memory, FEELING) == 0.0
 
 
 @given(emotions, emotions)
 def test_resonance_is_symmetric_and_within_0_and_1(one: Emotion, other: Emotion) -> None:
-    assert 0.0 <= ranking.resonance(one, other, FEELING) <= 1.0
-    assert ranking.resonance(one, other, FEELING) == ranking.resonance(other, one, FEELING)
+    assert 0.0 <= scoring.resonance(one, other, FEELING) <= 1.0
+    assert scoring.resonance(one, other, FEELING) == scoring.resonance(other, one, FEELING)
 
 
 @given(emotions, emotions)
 def test_neutral_or_unknown_feelings_neither_help_nor_hurt(one: Emotion, other: Emotion) -> None:
-    felt = ranking.felt_resonance(one, other, FEELING)
+    felt = scoring.felt_resonance(one, other, FEELING)
     if Valence.NEUTRAL in (one.valence, other.valence):
         assert felt == 0.0
     else:
-        assert felt == ranking.resonance(one, other, FEELING)
-    assert ranking.felt_resonance(None, other, FEELING) == 0.0
-    assert ranking.felt_resonance(one, None, FEELING) == 0.0
+        assert felt == scoring.resonance(one, other, FEELING)
+    assert scoring.felt_resonance(None, other, FEELING) == 0.0
+    assert scoring.felt_resonance(one, None, FEELING) == 0.0
 
 
 def test_a_sad_memory_comes_no_easier_than_a_glad_one() -> None:
     """001's appendix rejects the negativity bias; so do we [ruling 19]."""
     sad, glad = Emotion(valence=Valence.NEGATIVE), Emotion(valence=Valence.POSITIVE)
-    assert ranking.felt_resonance(sad, sad, FEELING) == ranking.felt_resonance(glad, glad, FEELING)
+    assert scoring.felt_resonance(sad, sad, FEELING) == scoring.felt_resonance(glad, glad, FEELING)
 
 
 # ── the documents' own scores ────────────────────────────────────────────────────────────────────
@@ -116,7 +117,7 @@ def test_a_sad_memory_comes_no_easier_than_a_glad_one() -> None:
 def test_priority_is_001s_formula(
     retention: float, match: float, recalls: int, resonance: float, expected: float
 ) -> None:
-    found = ranking.priority(retention, match, recalls, resonance, RECALL, FEELING)
+    found = scoring.priority(retention, match, recalls, resonance, RECALL, FEELING)
     assert found == pytest.approx(expected)
 
 
@@ -132,7 +133,7 @@ def test_priority_is_001s_formula(
     ],
 )
 def test_recall_score_is_004s_formula(inputs: tuple[float, float, float, float], expected: float) -> None:
-    assert ranking.recall_score(*inputs, SELF) == pytest.approx(expected)
+    assert scoring.recall_score(*inputs, SELF) == pytest.approx(expected)
 
 
 # ── joining arms ─────────────────────────────────────────────────────────────────────────────────
@@ -140,8 +141,8 @@ def test_recall_score_is_004s_formula(inputs: tuple[float, float, float, float],
 
 @given(st.floats(), st.floats(0, 0.3))
 def test_a_bounded_factor_stays_in_its_bounds_however_loud_the_value(value: float, swing: float) -> None:
-    assert 1 - swing - 1e-12 <= ranking.bounded(value, 1 - swing, 1 + swing) <= 1 + swing + 1e-12
+    assert 1 - swing - 1e-12 <= bounded(value, 1 - swing, 1 + swing) <= 1 + swing + 1e-12
 
 
 def test_a_bounded_factor_is_neutral_in_the_middle() -> None:
-    assert ranking.bounded(0.5, 0.7, 1.3) == pytest.approx(1.0)
+    assert bounded(0.5, 0.7, 1.3) == pytest.approx(1.0)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core import salience
-from nagori.core.salience import Importance, Salience
+from nagori.core import scoring
+from nagori.core.scoring import Importance, Salience
 
 BIRTH, WORK = Salience(), Importance()
 anything = st.floats(allow_nan=True, allow_infinity=True)
@@ -33,12 +33,12 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 def test_salience_is_emotion_novelty_relatedness_and_repetition_in_002s_weights(
     emotion: float, novelty: float, relatedness: float, mentions: int, expected: float
 ) -> None:
-    assert salience.salience(emotion, novelty, relatedness, mentions, BIRTH) == pytest.approx(expected)
+    assert scoring.salience(emotion, novelty, relatedness, mentions, BIRTH) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("similar", "expected"), [(0, 1.0), (1, 0.8), (3, 0.4), (5, 0.0), (9, 0.0)])
 def test_novelty_shrinks_by_a_fifth_with_each_similar_memory(similar: int, expected: float) -> None:
-    assert salience.novelty(similar, BIRTH) == pytest.approx(expected)
+    assert scoring.novelty(similar, BIRTH) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -55,38 +55,38 @@ def test_novelty_shrinks_by_a_fifth_with_each_similar_memory(similar: int, expec
     ],
 )
 def test_importance_is_004s_six_parts_in_its_weights(inputs: tuple[float, ...], expected: float) -> None:
-    assert salience.importance(*inputs, WORK) == pytest.approx(expected)  # type: ignore[arg-type, misc]
+    assert scoring.importance(*inputs, WORK) == pytest.approx(expected)  # type: ignore[arg-type, misc]
 
 
 @given(anything, anything, anything, st.integers())
 def test_salience_stays_within_0_and_1_whatever_comes_in(
     emotion: float, novelty: float, relatedness: float, mentions: int
 ) -> None:
-    assert 0.0 <= salience.salience(emotion, novelty, relatedness, mentions, BIRTH) <= 1.0
+    assert 0.0 <= scoring.salience(emotion, novelty, relatedness, mentions, BIRTH) <= 1.0
 
 
 @given(st.tuples(*[anything] * 6))
 def test_importance_stays_within_0_and_1_whatever_comes_in(inputs: tuple[float, ...]) -> None:
-    assert 0.0 <= salience.importance(*inputs, WORK) <= 1.0  # type: ignore[arg-type, misc]
+    assert 0.0 <= scoring.importance(*inputs, WORK) <= 1.0  # type: ignore[arg-type, misc]
 
 
 def test_weights_that_exceed_one_whole_are_clipped_at_the_end() -> None:
-    assert salience.salience(1, 1, 1, 10, Salience(emotion=1.0)) == 1.0
+    assert scoring.salience(1, 1, 1, 10, Salience(emotion=1.0)) == 1.0
 
 
 def test_what_is_not_a_number_counts_as_nothing() -> None:
-    assert salience.unit(math.nan) == 0.0
+    assert scoring.unit(math.nan) == 0.0
 
 
 @pytest.mark.parametrize(("count", "kept"), [(0, 0), (1, 0), (2, 1), (3, 2), (10, 7), (11, 7), (100, 70)])
 def test_the_top_seventy_percent_are_consolidated_rounded_down(count: int, kept: int) -> None:
-    assert len(salience.consolidate((n, float(n)) for n in range(count))) == kept
+    assert len(scoring.consolidate((n, float(n)) for n in range(count))) == kept
 
 
 def test_consolidation_keeps_the_best_first_and_equals_in_their_order() -> None:
     scored = [("a", 0.2), ("b", 0.9), ("c", 0.5), ("d", 0.5), ("e", 0.1)]
-    assert salience.consolidate(scored) == ["b", "c", "d"]
+    assert scoring.consolidate(scored) == ["b", "c", "d"]
 
 
 def test_the_share_consolidated_can_be_chosen() -> None:
-    assert salience.consolidate([("a", 0.2), ("b", 0.9)], share=1.0) == ["b", "a"]
+    assert scoring.consolidate([("a", 0.2), ("b", 0.9)], share=1.0) == ["b", "a"]

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from nagori.core.values import replace
 from nagori.core.window import PRESETS, STRATEGIES, Window, settled
-from nagori.core.window.estimate import estimate_tokens
-from nagori.core.window.gist import MOST, gist
 from nagori.core.window.messages import Message, Units
 from nagori.core.window.plan import NOTHING, Band, Plan, Prices, band_of, plan_window
 from nagori.core.window.scores import content, recency, standing
-from nagori.core.window.worth import worth_of
+from nagori.core.window.strategies import worth_of
 from nagori.errors import InvalidInput
+from nagori.language.digest import MOST, gist
+from nagori.language.tokenizer import query_tokens
+from nagori.language.tokens import estimate_tokens
 
 RULES = Window()
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -315,7 +316,7 @@ def test_told_all_at_once_or_piece_by_piece_it_is_the_same_plan_and_within_its_b
 
 
 def kept(messages: list[Message], **changes: object) -> list[int]:
-    plan = plan_window(messages, settled(SMALL, changes))
+    plan = plan_window(messages, settled(SMALL, changes), words=query_tokens)
     return [at for at in range(len(messages)) if at not in plan.dropped]
 
 

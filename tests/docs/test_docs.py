@@ -14,9 +14,9 @@ import pytest
 
 from nagori import config, errors
 from nagori.edges import cli
-from nagori.edges.commands.schedule import BY_NOBODY, BY_WORKER, LAST, NEVER, SCHEDULED
-from nagori.edges.doctor_words import ADVICE, NAMES, SEEN
-from nagori.edges.error_words import ERRORS
+from nagori.edges.cli.commands.schedule import BY_NOBODY, BY_WORKER, LAST, NEVER, SCHEDULED
+from nagori.edges.locale.doctor import ADVICE, NAMES, SEEN
+from nagori.edges.locale.errors import ERRORS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

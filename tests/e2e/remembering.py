@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nagori.edges.worker.start import is_working
+from nagori.edges.worker.spawn import is_working
 
 from .claude import SECONDS, World, environment
 from .messages_api import MessagesApi, Question

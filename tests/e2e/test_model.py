@@ -8,7 +8,7 @@ import pytest
 
 from nagori.adapters.llm import open_llm
 from nagori.config.sections import Llm
-from nagori.core.asking import Prompt
+from nagori.core.llm import Prompt
 from nagori.errors import ModelError
 from nagori.protocols import LLM
 

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 
 from nagori.config import Config
 from nagori.core.decay import retention
-from nagori.core.life import LADDER
+from nagori.core.levels import LADDER
 from nagori.core.model import Emotion, Level, Memory, Text
 from nagori.core.values import replace
-from nagori.edges.chart import (
+from nagori.edges.charts import (
     Axes,
     Point,
     Series,
@@ -23,8 +23,8 @@ from nagori.edges.chart import (
     series_of,
     strength,
 )
-from nagori.edges.chart_svg import LEAST_PLOT, svg_chart
-from nagori.edges.chart_text import terminal_chart
+from nagori.edges.charts.svg import LEAST_PLOT, svg_chart
+from nagori.edges.charts.terminal import terminal_chart
 from nagori.errors import InvalidInput
 
 BORN = datetime(2026, 4, 1, 9, tzinfo=UTC)

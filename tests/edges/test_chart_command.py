@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from nagori import Category, Emotion, Filter, Kind, Nagori
-from nagori.core.populations import PLACES, Population
-from nagori.edges.chart_levels import Words, levels_text
+from nagori.core.forecast import PLACES, Population
+from nagori.edges.charts.levels import Words, levels_text
 from nagori.edges.cli import app
 from nagori.errors import InvalidInput
 from nagori.testing import FrozenClock

@@ -12,7 +12,7 @@ import pytest
 from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Category, Kind
 from nagori.edges.cli import app, main
-from nagori.edges.words import CATEGORIES_JA, KINDS_JA
+from nagori.edges.locale import CATEGORIES_JA, KINDS_JA
 from nagori.testing import WordEmbedder
 
 

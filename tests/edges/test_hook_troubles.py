@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from nagori import Nagori
-from nagori.core.fold import Event
+from nagori.core.events import Event
 from nagori.core.model import Scope
 from nagori.edges import hooks
-from nagori.edges.hooks.moment import At
-from nagori.edges.worker import work as worker
-from nagori.journal import FileJournal
+from nagori.edges.hooks.calls import At
+from nagori.edges.worker import run as worker
+from nagori.journals.file import FileJournal
 from nagori.services.record import read_spool as spooled
 from nagori.services.record import record_or_spool as write_down
 

@@ -21,12 +21,12 @@ from nagori import Draft, Kind, Level, Nagori, Source
 from nagori.adapters.clock import SystemClock
 from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Emotion, Memory, Text, Trust
-from nagori.core.pieces import about_tokens
 from nagori.edges import hooks
-from nagori.edges.hooks.hosts import HOSTS
-from nagori.edges.install import launcher
-from nagori.edges.worker.work import work
-from nagori.journal import FileJournal
+from nagori.edges.hooks.payloads import HOSTS
+from nagori.edges.hosts import launcher
+from nagori.edges.worker.run import work
+from nagori.journals.file import FileJournal
+from nagori.language.passages import about_tokens
 from nagori.services.prompt_context import LONGEST_LINE, block
 from nagori.services.record import read_spool as spooled
 from nagori.testing import WordEmbedder
@@ -112,7 +112,7 @@ def test_a_prompt_is_written_down_before_anything_else_can_fail(
         seen.append(texts(folder))
         raise RuntimeError("the store has gone")
 
-    monkeypatch.setattr("nagori.edges.hooks.acts._opened", fail)
+    monkeypatch.setattr("nagori.edges.hooks.handlers._opened", fail)
     answer = prompt("I moved to Sapporo.")
     assert seen == [["I moved to Sapporo."]]
     assert "nagori" in answer["systemMessage"]
@@ -477,7 +477,7 @@ class holder:
     """Another process that holds the journal's lock."""
 
     CODE = (
-        "import sys; from pathlib import Path; from nagori.journal import FileJournal\n"
+        "import sys; from pathlib import Path; from nagori.journals.file import FileJournal\n"
         "with FileJournal(Path(sys.argv[1]) / 'journal').locked(('local', 'me')):\n"
         "    print('held', flush=True); sys.stdin.read()"
     )
@@ -598,7 +598,7 @@ def test_who_is_late_is_left_out_and_that_is_told(folder: Path, monkeypatch: pyt
         while True:
             pass
 
-    monkeypatch.setattr("nagori.edges.hooks.acts._opened", sleep)
+    monkeypatch.setattr("nagori.edges.hooks.handlers._opened", sleep)
     assert "too long" in told_once(lambda: prompt("When is the tea ceremony?"))
     assert len(heard(folder)) == 2
 
@@ -665,12 +665,12 @@ def test_a_turn_s_end_loads_neither_the_store_nor_the_words(folder: Path) -> Non
     code = "\nprint('\\n'.join(sys.modules), file=sys.stderr)"
     said = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "Good evening."}
     loaded = set(process(folder, json.dumps(said).encode(), code=code).stderr.decode().split())
-    assert "nagori.edges.hooks.acts" in loaded
+    assert "nagori.edges.hooks.handlers" in loaded
     assert not loaded & {
         "apsw",
         "nagori.app",
-        "nagori.core.text",
-        "nagori.core.chatter",
+        "nagori.language.tokenizer",
+        "nagori.language.smalltalk",
         "nagori.stores.sqlite",
     }
 

@@ -13,10 +13,10 @@ import pytest
 
 from nagori.core.model import Scope
 from nagori.edges import hooks
-from nagori.edges.hooks.hosts import HOSTS, guess, moment, reply
-from nagori.edges.hooks.moment import SILENCE, Answer, At, Moment
-from nagori.edges.install import HOSTS as INSTALLED
-from nagori.journal import FileJournal
+from nagori.edges.hooks.calls import SILENCE, Answer, At, Moment
+from nagori.edges.hooks.payloads import HOSTS, guess, moment, reply
+from nagori.edges.hosts import HOSTS as INSTALLED
+from nagori.journals.file import FileJournal
 
 FIXTURES = Path(__file__).parent / "fixtures" / "hooks"
 SESSION = "00000000-0000-4000-8000-000000000001"

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagori.edges.cli import main
-from nagori.edges.install import HOSTS, files, launcher
-from nagori.edges.install.entries import is_ours
-from nagori.edges.install.host import Host, shell_line
+from nagori.edges.hosts import HOSTS, launcher, settings_file
+from nagori.edges.hosts.settings_patch import is_ours
+from nagori.edges.hosts.spec import Host, shell_line
 from nagori.errors import InvalidInput
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -608,5 +608,5 @@ def test_a_copy_that_cannot_be_read_is_no_reason_to_fail(run: Run, settings: Pat
     [copy] = settings.parent.glob("*before-nagori*")
     copy.write_text("damaged")
     run("uninstall", "--yes")
-    assert not files.removal(HOSTS["claude-code"], settings).needed
+    assert not settings_file.removal(HOSTS["claude-code"], settings).needed
     assert json.loads(settings.read_text())["model"] == "opus"

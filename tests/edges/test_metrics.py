@@ -3,9 +3,9 @@
 import re
 
 from nagori import Nagori, Scope
-from nagori.core.fold import Event
-from nagori.edges import metrics
-from nagori.edges.metrics import Family, escaped, families, text
+from nagori.core.events import Event
+from nagori.edges.cli import prometheus
+from nagori.edges.cli.prometheus import Family, escaped, families, text
 from nagori.services.ingest import count_pending
 
 Sample = tuple[str, frozenset[tuple[str, str]]]
@@ -100,4 +100,4 @@ def test_turns_wait_until_they_are_formed(memory: Nagori) -> None:
     assert count_pending(memory.parts, space) == 1
     memory.process()
     assert count_pending(memory.parts, space) == 0
-    assert metrics.text(families(memory.status(), memory.measure(), 7), memory.scope).count(" 7\n") == 1
+    assert prometheus.text(families(memory.status(), memory.measure(), 7), memory.scope).count(" 7\n") == 1

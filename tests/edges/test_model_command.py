@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from nagori import Emotion, Kind, Nagori, Turn
 from nagori.edges import hooks
 from nagori.edges.cli import app
-from nagori.edges.worker.work import LOG, work
+from nagori.edges.worker.run import LOG, work
 from nagori.errors import InvalidInput, ModelError
 
 

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from nagori import Nagori
-from nagori.core.fold import Event
-from nagori.edges import schedule, timetable
+from nagori.core.events import Event
+from nagori.edges import scheduling
 from nagori.edges.cli import main
-from nagori.edges.commands import schedule as commands
-from nagori.edges.schedule import Job
+from nagori.edges.cli.commands import schedule as commands
+from nagori.edges.scheduling import formats
+from nagori.edges.scheduling.formats import Job
 from nagori.errors import Conflict, InvalidInput
 
 JOB = Job(("/opt/py/bin/python", "-m", "nagori", "cycle"), 3)
@@ -88,11 +89,11 @@ LINE = "0 3 * * * /opt/py/bin/python -m nagori cycle >/dev/null  # nagori schedu
 
 
 def test_the_texts_word_by_word() -> None:
-    assert schedule.service(JOB) == SERVICE
-    assert schedule.timer(JOB) == TIMER
-    assert schedule.plist(JOB) == PLIST
-    assert schedule.cron_line(JOB) == LINE
-    task = schedule.task(JOB)
+    assert formats.service(JOB) == SERVICE
+    assert formats.timer(JOB) == TIMER
+    assert formats.plist(JOB) == PLIST
+    assert formats.cron_line(JOB) == LINE
+    task = formats.task(JOB)
     assert "<StartBoundary>2026-01-01T03:00:00</StartBoundary>" in task
     assert "<StartWhenAvailable>true</StartWhenAvailable>" in task
     assert "<Command>/opt/py/bin/python</Command>" in task
@@ -100,8 +101,8 @@ def test_the_texts_word_by_word() -> None:
 
 
 def test_odd_names_reach_launchd_and_the_task_scheduler_whole() -> None:
-    assert plistlib.loads(schedule.plist(Job(ODD, 3)).encode())["ProgramArguments"] == list(ODD)
-    root = ET.fromstring(schedule.task(Job(ODD, 3)).encode("utf-16"))
+    assert plistlib.loads(formats.plist(Job(ODD, 3)).encode())["ProgramArguments"] == list(ODD)
+    root = ET.fromstring(formats.task(Job(ODD, 3)).encode("utf-16"))
     space = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
     assert root.findtext(f".//{space}Command") == ODD[0]
     assert root.findtext(f".//{space}Arguments") == subprocess.list2cmdline(ODD[1:])
@@ -109,7 +110,7 @@ def test_odd_names_reach_launchd_and_the_task_scheduler_whole() -> None:
 
 def test_odd_names_reach_a_cron_job_whole(tmp_path: Path) -> None:
     job = Job((sys.executable, "-c", "import sys; print(ascii(sys.argv[1:]), file=sys.stderr)", *ODD), 3)
-    line = schedule.cron_line(job).removeprefix("0 3 * * * ")
+    line = formats.cron_line(job).removeprefix("0 3 * * * ")
     assert "%" not in line.replace(r"\%", "")
     as_cron_reads_it = line.replace(r"\%", "%")
     done = subprocess.run(["/bin/sh", "-c", as_cron_reads_it], capture_output=True, text=True)
@@ -117,12 +118,12 @@ def test_odd_names_reach_a_cron_job_whole(tmp_path: Path) -> None:
 
 
 def test_odd_names_are_quoted_for_systemd() -> None:
-    line = schedule.service(Job(ODD, 3)).splitlines()[-1]
+    line = formats.service(Job(ODD, 3)).splitlines()[-1]
     assert line == (
         'ExecStart="/home/あき/my $HOME %%h/bin/python" "-m" "nagori" "--data-dir" '
         '"/a b/\\"q\\"/it\'s/100%%/$$x/\\\\名残" "cycle"'
     )
-    quoted = schedule.service(Job(("/it's/python", "-m", "nagori"), 3)).splitlines()[-1]
+    quoted = formats.service(Job(("/it's/python", "-m", "nagori"), 3)).splitlines()[-1]
     assert quoted == 'ExecStart="/usr/bin/env" "/it\'s/python" "-m" "nagori"'
 
 
@@ -136,7 +137,7 @@ def test_systemd_reads_what_was_meant_for_it(tmp_path: Path) -> None:
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
         unit = tmp_path / f"nagori{number}.service"
-        unit.write_text(schedule.service(Job((str(program), *ODD[1:]), 3)))
+        unit.write_text(formats.service(Job((str(program), *ODD[1:]), 3)))
         done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
         assert unit.name not in done.stderr, (name, done.stderr)
 
@@ -149,36 +150,36 @@ def test_what_no_format_can_carry_is_refused(bad: str) -> None:
 
 def test_a_crontab_keeps_the_lines_of_others() -> None:
     others = "# mine\n@reboot echo 'nagori schedule'\n"
-    with_ours = schedule.with_cron_line(others, JOB)
+    with_ours = formats.with_cron_line(others, JOB)
     assert with_ours == f"{others}{LINE}\n"
-    assert schedule.with_cron_line(with_ours, JOB) == with_ours
-    moved = schedule.with_cron_line(with_ours, Job(JOB.command, 5))
+    assert formats.with_cron_line(with_ours, JOB) == with_ours
+    moved = formats.with_cron_line(with_ours, Job(JOB.command, 5))
     assert moved.count("cycle") == 1
-    assert schedule.without_cron_line(moved) == others
-    assert schedule.without_cron_line(schedule.with_cron_line(None, JOB)) is None
-    assert schedule.with_cron_line("no line end", JOB).startswith("no line end\n0 3 ")
+    assert formats.without_cron_line(moved) == others
+    assert formats.without_cron_line(formats.with_cron_line(None, JOB)) is None
+    assert formats.with_cron_line("no line end", JOB).startswith("no line end\n0 3 ")
 
 
 @pytest.mark.parametrize("hour", [0, 3, 17, 23])
 def test_the_hour_is_read_back_from_every_text(hour: int) -> None:
     job = Job(JOB.command, hour)
     texts = {
-        "systemd": [schedule.service(job), schedule.timer(job)],
-        "cron": [schedule.with_cron_line("5 4 * * * other\n", job)],
-        "launchd": [schedule.plist(job)],
-        "task-scheduler": [schedule.task(job)],
+        "systemd": [formats.service(job), formats.timer(job)],
+        "cron": [formats.with_cron_line("5 4 * * * other\n", job)],
+        "launchd": [formats.plist(job)],
+        "task-scheduler": [formats.task(job)],
     }
-    assert {schedule.hour_in(kind, told) for kind, told in texts.items()} == {hour}
-    assert schedule.hour_in("cron", ["nothing"]) is None
+    assert {formats.hour_in(kind, told) for kind, told in texts.items()} == {hour}
+    assert formats.hour_in("cron", ["nothing"]) is None
 
 
 def test_the_next_run_is_tonight_or_tomorrow() -> None:
     zone = timezone(timedelta(hours=9))
     at = lambda day, hour: datetime(2026, 3, day, hour, 0, tzinfo=zone)  # noqa: E731
-    assert schedule.next_run(3, at(1, 2)) == at(1, 3)
-    assert schedule.next_run(3, at(1, 3)) == at(2, 3)
-    assert schedule.next_run(3, at(1, 22)) == at(2, 3)
-    assert schedule.next_run(0, datetime(2026, 12, 31, 5, tzinfo=UTC)).isoformat().startswith("2027-01-01T00")
+    assert formats.next_run(3, at(1, 2)) == at(1, 3)
+    assert formats.next_run(3, at(1, 3)) == at(2, 3)
+    assert formats.next_run(3, at(1, 22)) == at(2, 3)
+    assert formats.next_run(0, datetime(2026, 12, 31, 5, tzinfo=UTC)).isoformat().startswith("2027-01-01T00")
 
 
 @pytest.mark.parametrize(
@@ -196,11 +197,11 @@ def test_the_next_run_is_tonight_or_tomorrow() -> None:
 def test_each_machine_has_its_own_scheduler(
     platform: str, tools: str, manager: bool, kind: str | None
 ) -> None:
-    assert schedule.usual(platform, lambda tool: tool in tools.split(), manager) == kind
+    assert formats.usual(platform, lambda tool: tool in tools.split(), manager) == kind
 
 
 def test_the_command_offers_every_kind() -> None:
-    assert [*commands.Kind] == [*timetable.KINDS] == [*schedule.HOURS]
+    assert [*commands.Kind] == [*scheduling.KINDS] == [*formats.HOURS]
 
 
 # ── doing it ─────────────────────────────────────────────────────────────────────────────────────
@@ -349,7 +350,7 @@ def test_a_crontab_that_does_not_answer_is_never_replaced(
 ) -> None:
     (machine.fake / "crontab").write_text("precious\n")
     (machine.fake / "slow").touch()
-    monkeypatch.setattr(timetable, "SECONDS", 0.2)
+    monkeypatch.setattr(scheduling, "SECONDS", 0.2)
     code, _, err = machine.run("schedule", "install", "--kind", "cron", "--yes")
     assert (code, machine.crontab) == (2, "precious\n")
     assert "no answer" in err
@@ -438,11 +439,11 @@ def test_a_machine_without_any_scheduler_says_so(machine: Machine, monkeypatch: 
 
 
 def test_a_change_that_somebody_else_makes_meanwhile_is_not_lost(machine: Machine) -> None:
-    cron = timetable.cron(JOB, machine.home, os.environ)
+    cron = scheduling.cron(JOB, machine.home, os.environ)
     changes = cron.addition()
     (machine.fake / "crontab").write_text("just now\n")
     with pytest.raises(Conflict):
-        timetable.install(cron, changes)
+        scheduling.install(cron, changes)
     assert machine.crontab == "just now\n"
 
 
@@ -481,11 +482,11 @@ def test_where_the_scheduler_cannot_be_asked_that_is_said(machine: Machine) -> N
 
 @pytest.mark.parametrize("said", ["", "n/a", "tomorrow"])
 def test_a_time_that_systemd_does_not_have_is_none(said: str) -> None:
-    assert schedule.systemd_time(said) is None
+    assert formats.systemd_time(said) is None
 
 
 def test_systemd_tells_local_times_by_the_name_of_their_zone() -> None:
-    assert schedule.systemd_time("Mon 2026-11-16 03:00:00 JST") == datetime(2026, 11, 16, 3).astimezone()
+    assert formats.systemd_time("Mon 2026-11-16 03:00:00 JST") == datetime(2026, 11, 16, 3).astimezone()
 
 
 # ── leaving ──────────────────────────────────────────────────────────────────────────────────────

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from nagori.core.model import Kind, Trust
 from nagori.edges.cli import main
-from nagori.edges.hooks.acts import project_of
-from nagori.edges.transcripts import claude_code, claude_mem, mem0, notes
-from nagori.edges.transcripts.records import moment
+from nagori.edges.hooks.handlers import project_of
+from nagori.edges.importers import claude_code, claude_mem, markdown, mem0
+from nagori.edges.importers.fields import moment
 
 GOLDEN = Path(__file__).parent / "fixtures" / "claude-code-golden.jsonl"
 SESSION = "0d9c2a61-6f5e-4c1b-9a55-3f1f6f0f7a01"
@@ -193,7 +193,7 @@ def test_no_export_of_any_bytes_raises_anything_but_a_sentence(
     path = tmp_path_factory.mktemp("any") / "a.json"
     for begin in (b"", b"SQLite format 3\0", b'{"observations": ['):
         path.write_bytes(begin + content)
-        for drafts in (claude_mem.drafts, mem0.drafts, notes.drafts):
+        for drafts in (claude_mem.drafts, mem0.drafts, markdown.drafts):
             try:
                 list(drafts(path, []))
             except InvalidInput:
@@ -361,7 +361,7 @@ def test_notes_keep_the_heading_they_stand_under(tmp_path: Path) -> None:
         tmp_path / "CLAUDE.md", "# Kettle", "", "A plain", "paragraph.", "## Tests", "- run them", "* twice"
     )
     before = page.stat()
-    drafts = list(notes.drafts(page, []))
+    drafts = list(markdown.drafts(page, []))
     assert [(draft.trigger, draft.content) for draft in drafts] == [
         ("Kettle", "A plain paragraph."),
         ("Tests", "run them"),
@@ -453,9 +453,9 @@ def test_a_project_that_is_named_wins_over_where_it_took_place(run: Run) -> None
 
 
 def test_many_turns_are_formed_in_bundles(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nagori.edges.transcripts import taking
+    from nagori.edges.importers import run as importing
 
-    monkeypatch.setattr(taking, "BUNDLE", 50)
+    monkeypatch.setattr(importing, "BUNDLE", 50)
     path = written(tmp_path / "a.jsonl", *(line("user", f"Fact number {n}.", f"u{n}") for n in range(30)))
     assert counts(run("import", "--from", "claude-code", path)) == (0, 1, 30, 0, 0)
 
@@ -464,16 +464,16 @@ def test_a_turn_that_cannot_be_taken_is_named_and_the_others_are_taken(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nagori.errors import InvalidInput
-    from nagori.services import form
+    from nagori.services import formation
 
-    compose = form.compose
+    compose = formation.compose
 
-    def picky(parts: object, scope: object, draft: form.Draft) -> object:
+    def picky(parts: object, scope: object, draft: formation.Draft) -> object:
         if "sour" in draft.content:
             raise InvalidInput("content", "missing")
         return compose(parts, scope, draft)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(form, "compose", picky)
+    monkeypatch.setattr(formation, "compose", picky)
     path = written(tmp_path / "a.jsonl", *(line("user", word, word) for word in ("sweet", "sour", "salty")))
     answer = run("import", "--from", "claude-code", path)
     assert counts(answer) == (1, 1, 2, 0, 0)

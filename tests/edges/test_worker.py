@@ -17,15 +17,15 @@ from typing import Any
 import pytest
 
 from nagori import Nagori
-from nagori.core.fold import OPEN_PROMPTS
+from nagori.core.events import OPEN_PROMPTS
 from nagori.edges import hooks
-from nagori.edges.install import launcher
-from nagori.edges.worker import work as worker
-from nagori.edges.worker.killed import TRANSCRIPTS, finish_killed
-from nagori.edges.worker.start import LOCK, is_working, start, take
-from nagori.edges.worker.work import work
+from nagori.edges.hosts import launcher
+from nagori.edges.worker import run as worker
+from nagori.edges.worker.recovery import TRANSCRIPTS, finish_killed
+from nagori.edges.worker.run import work
+from nagori.edges.worker.spawn import LOCK, is_working, start, take
 from nagori.errors import InvalidInput
-from nagori.journal import FileJournal
+from nagori.journals.file import FileJournal
 from nagori.services import ingest
 from nagori.services.record import spool
 
@@ -222,7 +222,7 @@ def test_two_worker_processes_at_once_store_everything_once(folder: Path) -> Non
 
 
 def worker_process(folder: Path) -> subprocess.Popen[bytes]:
-    code = "import sys; from nagori.edges.worker.work import main; main(sys.argv[1])"
+    code = "import sys; from nagori.edges.worker.run import main; main(sys.argv[1])"
     return subprocess.Popen([sys.executable, "-c", code, str(folder)])
 
 
@@ -258,7 +258,7 @@ def test_what_is_written_while_a_worker_finishes_is_not_left_behind(
 def test_the_lock_of_a_dead_worker_is_nobody_s(folder: Path) -> None:
     talk(1)
     folder.joinpath(LOCK).write_text("123456")
-    code = "import sys, time; from pathlib import Path; from nagori.edges.worker.start import take\n"
+    code = "import sys, time; from pathlib import Path; from nagori.edges.worker.spawn import take\n"
     code += "take(Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
     command = [sys.executable, "-c", code, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from nagori import Config, Nagori
-from nagori.edges.frameworks import MOST, Windows
-from nagori.edges.frameworks.langgraph import pre_model_hook, pruner
-from nagori.edges.frameworks.openai_agents import input_filter
-from nagori.edges.frameworks.pydantic_ai import history_processor
+from nagori.edges.integrations import MOST, Windows
+from nagori.edges.integrations.langgraph import pre_model_hook, pruner
+from nagori.edges.integrations.openai_agents import input_filter
+from nagori.edges.integrations.pydantic_ai import history_processor
 
 REASON = "{} is not installed; `make test-frameworks` installs and runs it"
 FACT = "The staging server of project Zebra listens on port 8443."

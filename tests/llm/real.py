@@ -15,7 +15,7 @@ from typing import Any
 from nagori.app import Nagori
 from nagori.config import load
 from nagori.config.sections import Llm
-from nagori.core.asking import Prompt, Reply
+from nagori.core.llm import Prompt, Reply
 from nagori.core.values import replace
 
 from .install import MODEL, NAME, VENV

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from nagori import Category, Emotion, Kind, Level, Memory, Nagori, Turn
-from nagori.core.answers import strays
-from nagori.core.pieces import about_tokens
-from nagori.services.patience import Patience
-from nagori.services.shorten import WORTH_IT
+from nagori.language.faithfulness import strays
+from nagori.language.passages import about_tokens
+from nagori.services.llm.health import Patience
+from nagori.services.llm.summarize import WORTH_IT
 from nagori.testing import FrozenClock, WordEmbedder
 
 from .install import NAME

@@ -6,15 +6,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nagori.core.bookkeeping import Applied, LogEntry, Models
 from nagori.core.model import Level, Memory, Text, TurnFilter, micros
-from nagori.core.ranking import cosine
 from nagori.core.relevance import Query
-from nagori.core.selection import index_words
-from nagori.core.text import FTS5_TOKENIZE
+from nagori.core.scoring import cosine
+from nagori.core.storage import Applied, LogEntry, Models
 from nagori.errors import SchemaTooNew, StoreError
-from nagori.stores import migrate as schema
+from nagori.language.tokenizer import FTS5_TOKENIZE, index_words
 from nagori.stores.sqlite import SqliteStore, connect
+from nagori.stores.sqlite import migrate as schema
 from nagori.testing.drawing import BIRTH, ME, OTHER, having, memory, nearest, put, turn, vector
 
 NEXT = "9999_test.sql"
@@ -276,8 +275,8 @@ def test_a_shortlist_finds_the_true_neighbours_among_many(
     """Vectors as models make them: topics, and one direction that all of them share."""
     import random
 
-    monkeypatch.setattr("nagori.stores._writing.MANY", 1000)
-    monkeypatch.setattr("nagori.stores._search.SHORTLIST", 200)
+    monkeypatch.setattr("nagori.stores.sqlite.writes.MANY", 1000)
+    monkeypatch.setattr("nagori.stores.sqlite.search.SHORTLIST", 200)
     dice = random.Random(3)
     topics = [[dice.gauss(0, 1) for _ in range(256)] for _ in range(40)]
 
@@ -306,7 +305,7 @@ def test_a_shortlist_finds_the_true_neighbours_among_many(
 def test_a_question_of_common_words_looks_at_the_most_telling_memories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nagori.stores._search.MOST_SKETCHES", 10)
+    monkeypatch.setattr("nagori.stores.sqlite.search.MOST_SKETCHES", 10)
     store = SqliteStore(tmp_path / "n.db")
     put(store, *(memory(f"mem_{n:03}", "tea" + (" kettle" if n == 77 else "")) for n in range(100)))
     found = store.candidates(ME, Query(["tea", "kettl"]))

@@ -16,7 +16,7 @@ import apsw
 from tests.oracle.life import FIRST_DAY, SHOP, WEAK, Life, judge_some, prune_window, run_worker, wish_back
 
 from nagori import Nagori, Scope, __version__
-from nagori.core.fold import EFFECTS, Event
+from nagori.core.events import EFFECTS, Event
 from nagori.testing import WordEmbedder
 
 HERE = Path(__file__).parent

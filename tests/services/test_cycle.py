@@ -194,7 +194,7 @@ def test_capacity_is_kept(tmp_path: Path, clock: FrozenClock) -> None:
 
 
 def test_only_one_cycle_at_a_time(memory: Nagori) -> None:
-    from nagori.services.lease import lease
+    from nagori.locks import lease
 
     memory.remember("tea")
     with lease(memory.parts, memory.scope.space, "cycle"), pytest.raises(Conflict):

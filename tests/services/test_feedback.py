@@ -113,8 +113,8 @@ def test_sizes_of_what_has_faded_are_measured(tmp_path: Path, clock: FrozenClock
         born = memory.remember("x" * 400)
         texts = {**born.texts, Level.SUMMARY: Text("", "y" * 40), Level.TRACE: Text("", "z" * 4)}
         faded = replace(born, id="mem_faded", texts=texts, level=Level.TRACE)
-        from nagori.core.fold import Event
-        from nagori.core.record import to_record
+        from nagori.core.events import Event
+        from nagori.core.serialize import to_record
 
         event = Event("imported", clock.now(), {"memory": to_record(faded)}, faded.id)
         memory.parts.ledger.write(memory.scope.space, lambda: [event])

@@ -6,9 +6,9 @@ from itertools import combinations
 import pytest
 
 from nagori import Filter, Nagori, Turn
-from nagori.core.likeness import alike, shingles
 from nagori.core.model import RelationType
 from nagori.core.values import replace
+from nagori.language.passages import alike, shingles
 from nagori.testing import FrozenClock
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -142,7 +142,7 @@ def test_an_assistant_takes_nothing_back(memory: Nagori) -> None:
 def test_what_replaced_a_memory_is_found_by_the_words_of_the_old_one(memory: Nagori) -> None:
     old = memory.remember("The kettle in the kitchen is green.")
     new = memory.remember("It is blue.")
-    from nagori.core.fold import Event
+    from nagori.core.events import Event
 
     event = Event("superseded", memory.parts.clock.now(), {"by": new.id}, old.id)
     memory.parts.ledger.write(memory.scope.space, lambda: [event])

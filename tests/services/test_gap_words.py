@@ -7,8 +7,8 @@ import pytest
 from tests.models import data_of, helped
 from tests.scripted import Scripted
 
-from nagori.core.window.estimate import estimate_tokens
-from nagori.services.formats import format_of
+from nagori.language.tokens import estimate_tokens
+from nagori.services.window.formats import format_of
 from nagori.testing import FrozenClock
 
 

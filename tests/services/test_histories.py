@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from nagori import Config, Nagori
 from nagori.core.window import STRATEGIES
-from nagori.core.window.estimate import estimate_tokens
-from nagori.services.formats import format_of
-from nagori.testing.histories import SCRIPTED, draw_history, faults
+from nagori.language.tokens import estimate_tokens
+from nagori.services.window.formats import format_of
+from nagori.testing.conversations import SCRIPTED, draw_history, faults
 
 LIBRARIES = {"langchain": "langchain_core", "pydantic_ai": "pydantic_ai"}
 BUDGETS = (800, 1500, 3000, 8000)

@@ -12,8 +12,8 @@ from tests.scripted import Batches, Scripted
 from nagori import Category, Emotion, Kind, Level, Nagori, Turn
 from nagori.config.sections import Llm
 from nagori.errors import ModelError
-from nagori.services.ask import price_for
-from nagori.services.patience import Patience
+from nagori.services.llm.client import price_for
+from nagori.services.llm.health import Patience
 from nagori.testing import FrozenClock
 
 LONG = (
@@ -303,7 +303,7 @@ def test_data_reaches_the_model_whole(tmp_path: Path, server: Scripted, clock: F
 
 def test_a_program_that_cannot_be_started_is_told(tmp_path: Path) -> None:
     from nagori.adapters.llm import open_llm
-    from nagori.core.asking import Prompt
+    from nagori.core.llm import Prompt
 
     broken = tmp_path / "claude"
     broken.write_text("not a program")

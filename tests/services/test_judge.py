@@ -9,11 +9,11 @@ from tests.models import data_of, helped, judging
 from tests.scripted import Scripted
 
 from nagori import Category, Kind, Memory, Nagori, Turn
-from nagori.core.fold import Event
+from nagori.core.events import Event
 from nagori.core.model import RelationType, Scope, Trust, Valence
 from nagori.errors import Conflict
-from nagori.services.lease import lease
-from nagori.services.patience import Patience
+from nagori.locks import lease
+from nagori.services.llm.health import Patience
 from nagori.testing import FrozenClock
 
 

@@ -5,7 +5,7 @@ from random import Random
 
 from nagori import Category, Draft, Emotion, Filter, Kind, Level, Nagori
 from nagori.config import load
-from nagori.core.life import HAND, MOVES, NIGHT
+from nagori.core.levels import HAND, MOVES, NIGHT
 from nagori.services.cycle import ACTS
 from nagori.testing import FrozenClock
 

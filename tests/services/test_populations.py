@@ -8,7 +8,7 @@ import pytest
 
 from nagori import Category, Draft, Emotion, Filter, Kind, Nagori
 from nagori.config import load
-from nagori.core.populations import PLACES
+from nagori.core.forecast import PLACES
 from nagori.errors import InvalidInput
 from nagori.testing import FrozenClock
 

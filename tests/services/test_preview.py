@@ -3,7 +3,7 @@
 import pytest
 
 from nagori import Category, Draft, Emotion, Kind, Level, Nagori
-from nagori.core.pieces import about_tokens
+from nagori.language.passages import about_tokens
 from nagori.services import preview as looking
 from nagori.testing import FrozenClock
 

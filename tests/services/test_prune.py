@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from nagori import AsyncNagori, Config, Nagori
-from nagori.core.window.estimate import estimate_tokens
-from nagori.edges.error_words import ERRORS
+from nagori.edges.locale.errors import ERRORS
 from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, StoreError
-from nagori.services import formats, gaps, ingest, leaving
-from nagori.services.formats import format_of
-from nagori.services.formats.parts import cut_text, moment, shortened, weigh
-from nagori.services.upkeep import without_vector
+from nagori.language.tokens import estimate_tokens
+from nagori.services import ingest
+from nagori.services.vectors import without_vector
+from nagori.services.window import evict, formats, gaps
+from nagori.services.window.formats import format_of
+from nagori.services.window.formats.content import cut_text, moment, shortened, weigh
 from nagori.testing import WordEmbedder
 
 FACT = "The staging server of project Zebra listens on port 8443."
@@ -444,7 +445,7 @@ def test_a_store_that_fails_while_vectors_are_made_does_not_stop_the_pruning(
     def fails(*_: object) -> list[Any]:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(leaving, "without_vector", fails)
+    monkeypatch.setattr(evict, "without_vector", fails)
     memory.parts.__dict__["embedder"] = WordEmbedder()
     assert memory.prune(talk(10), budget=400).report["remembered"]
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from nagori import Emotion, Filter, Nagori, Source, Turn
-from nagori.core.fold import Event
+from nagori.core.events import Event
 from nagori.testing import FrozenClock
 
 NOW = datetime(2026, 4, 1, 9, tzinfo=UTC)  # a Wednesday

@@ -17,7 +17,7 @@ from nagori.config import Config
 from nagori.config.sections import Embedding
 from nagori.core.model import Scope
 from nagori.errors import InvalidInput, ModelError
-from nagori.services import reembed
+from nagori.services import vectors
 from nagori.testing import Failing, FrozenClock
 
 THINGS = [f"{word} number {n}" for n in range(10) for word in ("lantern", "harbour", "violin", "meadow")]
@@ -66,8 +66,8 @@ def opened(folder: Path, wished: Letters | None, known: bool = True) -> Nagori:
 
 @pytest.fixture(autouse=True)
 def small_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reembed, "AT_ONCE", 10)
-    monkeypatch.setattr(reembed, "DROP_AT_ONCE", 15)
+    monkeypatch.setattr(vectors, "AT_ONCE", 10)
+    monkeypatch.setattr(vectors, "DROP_AT_ONCE", 15)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tests.models import data_of, helped, shortening
 from tests.scripted import Scripted
 
 from nagori import Category, Emotion, Kind, Level, Memory, Nagori, Turn
-from nagori.services.patience import Patience
+from nagori.services.llm.health import Patience
 from nagori.testing import FrozenClock, WordEmbedder
 
 LONG = (

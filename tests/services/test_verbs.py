@@ -241,7 +241,7 @@ def test_a_forgotten_memory_is_not_recalled(memory: Nagori) -> None:
 
 
 def test_a_superseded_memory_ranks_below_the_newer_one(memory: Nagori) -> None:
-    from nagori.core.fold import Event
+    from nagori.core.events import Event
 
     old = memory.remember("The door code is 1111 now.")
     new = memory.remember("The door code is 2222 now.")
@@ -376,16 +376,16 @@ def test_there_is_an_end_to_undoing(memory: Nagori) -> None:
 
 
 def test_two_who_edit_at_once_do_not_overwrite_each_other(memory: Nagori) -> None:
-    from nagori.services import change
+    from nagori.services import edit
 
     kept = memory.remember("base")
     seen = memory.show(kept.id)
     memory.edit(kept.id, content="first")
-    event = change.Event(
+    event = edit.Event(
         "edited", memory.parts.clock.now(), {"text": {"trigger": "", "content": "2nd"}}, kept.id
     )
     with pytest.raises(Conflict):
-        change.change_seen(memory.parts, memory.scope, seen, event)
+        edit.change_seen(memory.parts, memory.scope, seen, event)
     assert memory.show(kept.id).text.content == "first"
 
 
@@ -455,7 +455,7 @@ def test_an_export_comes_back_identical_in_another_house(memory: Nagori, tmp_pat
     memory.remember_many([f"thing {n}" for n in range(30)])
     memory.recall("thing")
     memory.forget(memory.remember("gone").id)
-    from nagori.core.fold import Event
+    from nagori.core.events import Event
 
     link = Event(
         "linked", memory.parts.clock.now(), {"target": memory.list()[0].id, "type": "references"}, kept.id
@@ -506,7 +506,7 @@ def test_a_bad_line_is_named_and_the_good_ones_are_taken(memory: Nagori, tmp_pat
 def test_a_record_with_a_wrong_field_is_refused_by_its_name(
     memory: Nagori, field: str, value: object
 ) -> None:
-    from nagori.core.record import from_record, to_record
+    from nagori.core.serialize import from_record, to_record
 
     record = to_record(memory.remember("x")) | {field: value}
     with pytest.raises(InvalidInput) as caught:

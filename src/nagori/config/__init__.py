@@ -6,8 +6,8 @@ Sections stand beside the formulas they steer and are collected here; those whos
 are in `sections.py`. Types, bounds and sentences are read from the dataclasses, so this table, the
 JSON schema and the reference page cannot disagree [E20]. 001's config.json is read as it is.
 
-A hook loads this at every prompt: without a file and without NAGORI_* names neither `reading.py` nor
-`telling.py` is imported.
+A hook loads this at every prompt: without a file and without NAGORI_* names neither `loader.py` nor
+`reference.py` is imported.
 """
 
 from __future__ import annotations
@@ -28,21 +28,19 @@ from nagori.config.sections import (
     Working,
 )
 from nagori.core.decay import Reinforcement, Retention, Weekly
-from nagori.core.knobs import leaves
-from nagori.core.life import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
-from nagori.core.ranking import Resonance, Retrieval, SelfRecall
-from nagori.core.salience import Importance, Salience
-from nagori.core.values import Value
+from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
+from nagori.core.scoring import Importance, Resonance, Retrieval, Salience, SelfRecall
+from nagori.core.values import Value, leaves
 from nagori.core.window import PRESETS, Window
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nagori.config.telling import Setting as Setting
-    from nagori.config.telling import describe as describe
-    from nagori.config.telling import rows as rows
-    from nagori.config.telling import schema as schema
+    from nagori.config.reference import Setting as Setting
+    from nagori.config.reference import describe as describe
+    from nagori.config.reference import rows as rows
+    from nagori.config.reference import schema as schema
 
 __all__ = [
     "NOT_KEYS",
@@ -131,7 +129,7 @@ def load(
     named = sorted(name for name, value in env.items() if name.startswith(ENV) and value)
     if file is None and not overrides and set(named) <= set(NOT_SETTINGS):
         return Loaded(config, origins)
-    from nagori.config.reading import Reader
+    from nagori.config.loader import Reader
 
     reader = Reader(config)
     if file is not None:
@@ -154,7 +152,7 @@ def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:
 
 def __getattr__(name: str) -> Any:
     if name in ("Setting", "describe", "rows", "schema"):
-        from nagori.config import telling
+        from nagori.config import reference
 
-        return getattr(telling, name)
+        return getattr(reference, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

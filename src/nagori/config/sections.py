@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
-
-from nagori.core.knobs import knob
-from nagori.core.values import Value
+from nagori.core.values import Value, knob
 
 
 class General(Value):
@@ -15,17 +10,6 @@ class General(Value):
 
     language: str = knob("auto", "of words for people; auto: from the locale", choices=("auto", "ja", "en"))
     data_dir: str = knob("", "folder of memories, absolute or ~/…; empty: the platform's own place")
-
-    def faults(self) -> Iterator[str]:
-        """A relative folder would be another one in every project a hook is called from."""
-        if self.data_dir and not self.data_dir.startswith("~/") and not Path(self.data_dir).is_absolute():
-            yield f"data_dir: {self.data_dir!r} is not absolute"
-
-
-def _key_faults(name: str) -> Iterator[str]:
-    """A key in the place of its name would be shown by everything that shows settings."""
-    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", name):
-        yield "key_env: not the name of a variable; the key itself belongs into that variable"
 
 
 class Embedding(Value):
@@ -46,9 +30,6 @@ class Embedding(Value):
     query_prefix: str = knob("", 'put before questions, for models that want it, e.g. "query: "')
     passage_prefix: str = knob("", 'put before memories, e.g. "passage: "')
     daily_cap_usd: float = knob(1.0, "spend no more on vectors in a day", lo=0.0, hi=10**6)
-
-    def faults(self) -> Iterator[str]:
-        yield from _key_faults(self.key_env)
 
     @property
     def chosen(self) -> str:
@@ -99,10 +80,6 @@ class Llm(Value):
     )
     price_out: float = knob(-1.0, "dollars a million tokens written", lo=-1.0, hi=10**6)
 
-    def faults(self) -> Iterator[str]:
-        if self.key_env:
-            yield from _key_faults(self.key_env)
-
 
 class Working(Value):
     """002 §3.1: working memory [T1]."""
@@ -123,11 +100,6 @@ class Sessions(Value):
     hot_hours: float = knob(24.0, "archived from the cache after", lo=0.0, hi=8760.0)
     keep_hours: float = knob(48.0, "gone from the cache after", lo=0.0, hi=8760.0)
     days: float = knob(30.0, "gone from the session archive after", lo=0.0, hi=36500.0)
-
-    def faults(self) -> Iterator[str]:
-        """What leaves the cache must have been archived before."""
-        if self.keep_hours < self.hot_hours:
-            yield f"keep_hours: {self.keep_hours} is below hot_hours ({self.hot_hours})"
 
 
 class Privacy(Value):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from nagori.core.decay import LAWS, Curve, Reinforcement, Retention, Weekly, revival_score, younger
-from nagori.core.life import ACTIVE, LADDER, Archive, Capacity, Compression, Levels, level_for
+from nagori.core.levels import ACTIVE, LADDER, Archive, Capacity, Compression, Levels, level_for
 from nagori.core.model import EPOCH, Level, Memory, micros
 from nagori.core.values import Value, fresh
 

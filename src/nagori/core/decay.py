@@ -19,9 +19,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from nagori.core.knobs import knob
 from nagori.core.model import Category, Emotion, Kind, Level, Memory, days_between, utc
-from nagori.core.values import Value, replace
+from nagori.core.values import Value, knob, replace
 
 FULL_SCALE = 100.0
 DAYS_A_WEEK = 7.0

@@ -6,7 +6,7 @@ memory whose full words were purged, the trace stays; of a deleted one, nothing 
 
 from __future__ import annotations
 
-from nagori.core.fold import Event
+from nagori.core.events import Event
 from nagori.core.model import Level
 from nagori.core.values import replace
 

@@ -13,6 +13,7 @@ Times are aware and kept in UTC; a naive one is refused at the door.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from math import isfinite
@@ -396,3 +397,74 @@ def _check_name(field_name: str, value: object) -> None:
         raise InvalidInput(field_name, f"longer than {LONGEST_NAME} characters")
     if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
         raise InvalidInput(field_name, "contains control characters")
+
+
+# --- what every store can hold ---------------------------------------------------------------------
+
+
+def check_memory(memory: Memory) -> None:
+    """InvalidInput unless every store can hold each of its values and it has words to show."""
+    for name in ("mentions", "recalls", "version"):
+        _check_count(name, getattr(memory, name))
+    for name in ("id", "superseded_by", "judged_by", "archive_reason", "project", "agent", "role"):
+        _check_string(name, getattr(memory, name))
+    source, emotion = memory.source, memory.emotion
+    for name in ("session", "speaker", "uri"):
+        _check_string(f"source.{name}", getattr(source, name))
+    if source.turn is not None:
+        _check_count("source.turn", source.turn, -LARGEST_COUNT)
+    if memory.protected is not True and memory.protected is not False:
+        raise InvalidInput("protected", f"{memory.protected!r} is not true or false")
+    if not (isinstance(memory.coefficient, float) and 0 < memory.coefficient <= 1):
+        raise InvalidInput("coefficient", f"{memory.coefficient!r} is out of range")
+    if not (isinstance(emotion.intensity, float) and isinstance(emotion.arousal, float)):
+        raise InvalidInput("emotion", "intensity and arousal are not numbers")
+    for word in memory.keywords:
+        if word is None or not isinstance(memory.keywords, tuple):
+            raise InvalidInput("keywords", "not a tuple of texts")
+        _check_string("keywords", word)
+    for text in memory.texts.values():
+        _check_string("trigger", text.trigger)
+        _check_string("content", text.content)
+    if not isinstance(memory.text, Text):
+        raise InvalidInput("texts", "not a text")
+
+
+def check_plain(value: Value) -> None:
+    """The same for a value of texts, whole numbers, truth values and times alone."""
+    for name, field in vars(value).items():
+        if isinstance(field, int):
+            _check_count(name, field, -LARGEST_COUNT)
+        elif not isinstance(field, datetime):
+            _check_string(name, field)
+
+
+def _check_count(name: str, value: object, least: int = 0) -> None:
+    if not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
+        raise InvalidInput(name, f"{value!r} is not a whole number that can be kept")
+
+
+def _check_string(name: str, value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str):
+        raise InvalidInput(name, f"{value!r} is not a text")
+    if "\0" in value:
+        raise InvalidInput(name, "contains a NUL character")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(name, "contains half of a character (a lone surrogate)") from None
+
+
+_PRIVACY_LEVELS = ("public", "agent-only", "private")
+
+
+def strictest(levels: Iterable[str]) -> str:
+    """The level of something made from all of these: as private as its most private source."""
+    return max(
+        (level if level in _PRIVACY_LEVELS else "private" for level in levels),
+        key=_PRIVACY_LEVELS.index,
+        default="public",
+    )

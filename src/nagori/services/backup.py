@@ -22,9 +22,9 @@ from pathlib import Path
 
 from nagori.core.values import Value
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
-from nagori.journal import FileJournal
-from nagori.parts import Parts, Progress, no_progress
+from nagori.journals.file import FileJournal
 from nagori.paths import open_private, private_dir
+from nagori.runtime import Parts, Progress, no_progress
 
 FORMAT = 1
 STORE = "nagori.db"

@@ -14,23 +14,23 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from nagori.core.bookkeeping import Space
-from nagori.core.compress import summarised, traced
 from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Census, Plan, Rules, Step, plan_cycle
-from nagori.core.fold import CYCLE, Event, fold
+from nagori.core.events import CYCLE, Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
+from nagori.core.storage import Space
 from nagori.core.values import Value, batched, fresh
 from nagori.errors import InvalidInput
+from nagori.language.compression import summarised, traced
 from nagori.ledger import Decision, look
-from nagori.parts import Parts, Progress, no_progress
-from nagori.services.change import change_seen, see
-from nagori.services.lease import lease
-from nagori.services.link import link_new
-from nagori.services.redaction import compact, redact_purged
+from nagori.locks import lease
+from nagori.runtime import Parts, Progress, no_progress
+from nagori.services.edit import change_seen, see
+from nagori.services.linking import link_new
+from nagori.services.llm.summarize import Shortener
+from nagori.services.purge import compact, redact_purged
 from nagori.services.remember import embed
-from nagori.services.shorten import Shortener
 from nagori.services.upgrade import adopt_notes
-from nagori.services.upkeep import embed_missing
+from nagori.services.vectors import embed_missing
 
 AT_ONCE = 250  # steps of one write: short enough that nobody waits long for it
 

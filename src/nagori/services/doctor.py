@@ -10,7 +10,7 @@ from pathlib import Path
 from nagori.core.values import Value, fresh
 from nagori.errors import JournalError, NagoriError
 from nagori.ledger import PASSED_OVER
-from nagori.parts import Parts
+from nagori.runtime import Parts
 
 
 class Finding(Value):
@@ -177,7 +177,7 @@ def _other_models(parts: Parts, wished: str) -> Iterator[Finding]:
 
 def _model(parts: Parts) -> Iterator[Finding]:
     """The language model, as its last answers tell: nobody is asked anything here."""
-    from nagori.services.patience import Patience
+    from nagori.services.llm.health import Patience
 
     if parts.llm is None:
         yield found("model", "ok", "none, as configured: rules do its work")

@@ -10,15 +10,15 @@ import time
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from nagori.core.bookkeeping import Space
-from nagori.core.chatter import is_chatter
-from nagori.core.fold import Event, RecordedTurn, fold, turn_id
+from nagori.core.events import Event, RecordedTurn, fold, turn_id
 from nagori.core.model import Kind, Memory, Scope, Source, Trust, Turn, TurnFilter
+from nagori.core.storage import Space
 from nagori.core.values import batched
 from nagori.errors import InvalidInput, StoreError
+from nagori.language.passages import is_chatter
 from nagori.ledger import record_turns
-from nagori.parts import Parts, Progress, no_progress
-from nagori.services.form import Said, form_said
+from nagori.runtime import Parts, Progress, no_progress
+from nagori.services.formation import Said, form_said
 from nagori.services.record import turn_event
 from nagori.services.remember import AT_ONCE as BUNDLE
 from nagori.services.remember import Draft, remember_many
@@ -32,9 +32,11 @@ TOLD = (500, 250)  # characters from the beginning and the end of a tool's resul
 
 def process(parts: Parts, space: Space, until: float = float("inf")) -> int:
     """Form what is pending in a space; how many turns were processed."""
-    from nagori.services.upgrade import adopt_notes
+    has_old_notes = getattr(parts.journal, "has_old_notes", None)  # only files have notes beside them
+    if has_old_notes is not None and has_old_notes(space):
+        from nagori.services.upgrade import adopt_notes
 
-    adopt_notes(parts, space)
+        adopt_notes(parts, space)
     parts.ledger.catch_up(space, turns=True)
     done = 0
     while turns := parts.store.turns(space, TurnFilter(pending=True, first=AT_ONCE)):
@@ -123,7 +125,7 @@ def _uri(turn: RecordedTurn) -> str:
 def _draft(parts: Parts, scope: Scope, turn: RecordedTurn) -> Draft:
     """What was not said by anybody: a tool's failure is a lesson; a recap is a summary of its session, as
     private as the most private thing it tells of."""
-    from nagori.core.privacy import strictest
+    from nagori.core.model import strictest
 
     spoken = _spoken(turn)
     draft = Draft(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nagori.core.cost import Tokens
 from nagori.core.cycle import Plan, Step
 from nagori.core.model import Level, Memory, Scope
-from nagori.core.pieces import about_tokens
+from nagori.core.pricing import Tokens
 from nagori.core.values import Value, batched, fresh
+from nagori.language.passages import about_tokens
 from nagori.ledger import look
-from nagori.parts import Parts
+from nagori.runtime import Parts
 from nagori.services.cycle import shorter
 
 EXAMPLES = 3  # of each kind of step

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from nagori.core.bookkeeping import Vector
 from nagori.core.decay import coefficient_for
-from nagori.core.fold import Event
+from nagori.core.events import Event
 from nagori.core.model import (
     Category,
     Emotion,
+    Filter,
     Kind,
     Level,
     Memory,
@@ -29,13 +29,14 @@ from nagori.core.model import (
     one_of,
     utc,
 )
-from nagori.core.privacy import fit_to_keep
-from nagori.core.record import to_record
+from nagori.core.serialize import to_record
+from nagori.core.storage import Vector
 from nagori.core.values import Value, batched, replace
-from nagori.errors import InvalidInput, ModelError, StoreError
+from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError
+from nagori.language.lexicon import speaks_of
+from nagori.language.redaction import fit_to_keep
 from nagori.ledger import Decision, look
-from nagori.parts import Parts, Progress, no_progress
-from nagori.services.protect import ensure_room
+from nagori.runtime import Parts, Progress, no_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,8 +98,13 @@ def check_choices(asked: Draft | Edit) -> None:
 
 
 def remember(parts: Parts, scope: Scope, draft: Draft) -> Memory:
-    """Keep one thing. When this returns, it is kept."""
-    return remember_many(parts, scope, [draft])[0]
+    """Keep one thing. When this returns, it is kept. It may speak of another one: take it back, go on."""
+    kept = remember_many(parts, scope, [draft])[0]
+    if speaks_of(kept.text.content) is None:
+        return kept
+    from nagori.services.formation import correct
+
+    return correct(parts, scope, kept)
 
 
 def remember_many(
@@ -265,3 +271,12 @@ def zip_vectors(
         parts.tell("embedder.silent", error=trouble)
         return {}
     return dict(zip(digests, made, strict=True))
+
+
+def ensure_room(parts: Parts, scope: Scope, more: int) -> None:
+    """LimitReached if `more` protected memories do not fit; it names who could go, oldest first."""
+    limit = parts.config.protection.max_protected_memories
+    whole = Scope(user=scope.user, tenant=scope.tenant)  # the limit is the user's, not a project's
+    if more > 0 and parts.store.count(whole).protected + more > limit:
+        protected = parts.store.find(scope, Filter(protected=True), limit=limit)
+        raise LimitReached(limit, [memory.id for memory in reversed(protected)])

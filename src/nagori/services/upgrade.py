@@ -12,16 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zlib import crc32
 
-from nagori.core.bookkeeping import Space
-from nagori.core.fold import Event
-from nagori.journal import UPGRADE
-from nagori.parts import Parts
+from nagori.core.events import Event
+from nagori.core.storage import Space
+from nagori.journals.file import NOTES, UPGRADE
+from nagori.runtime import Parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)
 
 
 def adopt_notes(parts: Parts, space: Space) -> None:

@@ -16,11 +16,10 @@ from statistics import pstdev
 from threading import get_ident
 from typing import Any
 
-from nagori.core.bookkeeping import Applied, Batch, Counts, LogEntry, Measures, Models, Space, Vector
 from nagori.core.cycle import Census, CycleRows, LifeRow, Rules, life_row
 from nagori.core.decay import memory_days, retention
-from nagori.core.fold import RecordedTurn
-from nagori.core.life import Tiers, tier_of
+from nagori.core.events import RecordedTurn
+from nagori.core.levels import Tiers, tier_of
 from nagori.core.model import (
     ALIVE,
     Filter,
@@ -34,12 +33,13 @@ from nagori.core.model import (
     check_vector,
     micros,
 )
-from nagori.core.ranking import cosine
 from nagori.core.relevance import Evidence, Query, Sketch
-from nagori.core.selection import index_words, passes, sees
-from nagori.core.text import asks
+from nagori.core.scoring import cosine
+from nagori.core.storage import Applied, Batch, Counts, LogEntry, Measures, Models, Space, Vector
 from nagori.core.values import Value, fresh, replace
+from nagori.core.visibility import passes, sees
 from nagori.errors import Conflict
+from nagori.language.tokenizer import asks, index_words
 
 
 class _Room(Value, frozen=False):

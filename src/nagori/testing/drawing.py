@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from nagori.core.bookkeeping import Applied, Batch, LogEntry, Vector
-from nagori.core.fold import RecordedTurn
+from nagori.core.events import RecordedTurn
 from nagori.core.model import (
     ALIVE,
     Emotion,
@@ -25,6 +24,7 @@ from nagori.core.model import (
     Text,
 )
 from nagori.core.relevance import Query
+from nagori.core.storage import Applied, Batch, LogEntry, Vector
 from nagori.protocols import Store
 
 ME = Scope(user="me")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 from zlib import crc32
 
-from nagori.core.text import tokens
+from nagori.language.tokenizer import tokens
 
 
 class FrozenClock:

@@ -26,8 +26,8 @@ from typing import Any
 
 import pytest
 
-from nagori.core.bookkeeping import Space
-from nagori.core.fold import Event
+from nagori.core.events import Event
+from nagori.core.storage import Space
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, JournalError
 from nagori.protocols import Journal

@@ -17,11 +17,10 @@ from typing import Any
 
 import pytest
 
-from nagori.core.bookkeeping import Applied, Batch, LogEntry, Space
 from nagori.core.cycle import Rules, plan_cycle
 from nagori.core.decay import Retention, Weekly
-from nagori.core.fold import RecordedTurn
-from nagori.core.life import Archive, Capacity, Compression, Tiers
+from nagori.core.events import RecordedTurn
+from nagori.core.levels import Archive, Capacity, Compression, Tiers
 from nagori.core.model import (
     Category,
     Emotion,
@@ -38,8 +37,9 @@ from nagori.core.model import (
     TurnFilter,
 )
 from nagori.core.relevance import Query
-from nagori.core.text import query_tokens
+from nagori.core.storage import Applied, Batch, LogEntry, Space
 from nagori.errors import Conflict, InvalidInput
+from nagori.language.tokenizer import query_tokens
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
 from nagori.testing.drawing import (

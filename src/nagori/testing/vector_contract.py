@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from nagori.core.bookkeeping import Models, Vector
 from nagori.core.model import Filter, Level
+from nagori.core.storage import Models, Vector
 from nagori.errors import InvalidInput
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore

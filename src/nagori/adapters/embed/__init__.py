@@ -134,7 +134,7 @@ def open_named(model: str, wanted: Embedding, tell: Observer, folder: Path) -> E
     machine."""
     if model == LocalE5.model:
         return _local(tell)
-    from nagori.adapters.embed.facts import recipe_of
+    from nagori.adapters.embed.profiles import recipe_of
 
     recipe = recipe_of(folder, model)
     if recipe is None or (recipe.provider == "openai" and _server(recipe) != _server(wanted)):

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nagori.adapters.embed.measured import Measured, Rows
+from nagori.adapters.embed.calibrated import Measured, Rows
 from nagori.config.sections import Embedding
 from nagori.core.values import no_observer
 from nagori.errors import ModelError

@@ -13,15 +13,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nagori.adapters.clock import SystemClock
-from nagori.adapters.embed.measured import Measured, Rows
+from nagori.adapters.credentials import key_from
+from nagori.adapters.deadline import LOOPBACK
+from nagori.adapters.embed.calibrated import Measured, Rows
 from nagori.adapters.http import post_json
-from nagori.adapters.keys import key_from
-from nagori.adapters.wire import LOOPBACK
 from nagori.config.sections import Embedding
-from nagori.core.cost import Tokens, price_of, prices
-from nagori.core.pieces import about_tokens
+from nagori.core.pricing import Tokens, price_of, prices
 from nagori.core.values import no_observer
 from nagori.errors import ModelError
+from nagori.language.passages import about_tokens
 from nagori.spend import EMBEDDING, Asked, SpendBook
 
 TYPE_CHECKING = False

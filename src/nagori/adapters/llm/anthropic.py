@@ -7,12 +7,20 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from nagori.adapters.credentials import needed_key
 from nagori.adapters.http import as_object, fetch, post_json
-from nagori.adapters.keys import needed_key
-from nagori.adapters.llm._batches import LONGEST_BATCH, answers_of, name_of
-from nagori.adapters.llm._forms import Forms, counted, named, unlimited, unusable
+from nagori.adapters.llm._common import (
+    LONGEST_BATCH,
+    Forms,
+    answers_of,
+    counted,
+    name_of,
+    named,
+    unlimited,
+    unusable,
+)
 from nagori.config.sections import Llm
-from nagori.core.asking import Prompt, Question, Reply
+from nagori.core.llm import Prompt, Question, Reply
 from nagori.errors import ModelError
 
 BASE = "https://api.anthropic.com"

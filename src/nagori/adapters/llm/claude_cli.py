@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from nagori.adapters.llm._forms import counted, unusable
+from nagori.adapters.llm._common import counted, unusable
 from nagori.config.sections import Llm
-from nagori.core.asking import Prompt, Reply
+from nagori.core.llm import Prompt, Reply
 from nagori.errors import ModelError
 
 INSIDE = "NAGORI_INSIDE"  # set for what we start, so that it never asks a model through us again

@@ -8,12 +8,22 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from nagori.adapters.credentials import key_from
 from nagori.adapters.http import as_object, fetch, post_json
-from nagori.adapters.keys import key_from
-from nagori.adapters.llm._batches import LONGEST_BATCH, answers_of, file_form, name_of, plain_name
-from nagori.adapters.llm._forms import Forms, counted, named, unlimited, unusable
+from nagori.adapters.llm._common import (
+    LONGEST_BATCH,
+    Forms,
+    answers_of,
+    counted,
+    file_form,
+    name_of,
+    named,
+    plain_name,
+    unlimited,
+    unusable,
+)
 from nagori.config.sections import Llm
-from nagori.core.asking import Prompt, Question, Reply
+from nagori.core.llm import Prompt, Question, Reply
 from nagori.errors import ModelError
 
 BASE = "https://api.openai.com/v1"

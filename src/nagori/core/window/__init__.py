@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nagori.core.knobs import faults, knob
-from nagori.core.values import Value, replace
+from nagori.core.values import Value, faults, knob, replace
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False

@@ -21,7 +21,7 @@ from heapq import heapify, heappop, heappush
 from nagori.core.values import Value
 from nagori.core.window import Window
 from nagori.core.window.messages import SYSTEM, USER, Message, Unit, Units
-from nagori.core.window.worth import Worth, worth_of
+from nagori.core.window.strategies import Words, Worth, worth_of
 
 OVERSIZED = 4  # a message of more than this part of the target is cut before anything is dropped
 SHORTEST = 40  # tokens that are left of a message that is cut, at least
@@ -80,10 +80,15 @@ def band_of(tokens: int, rules: Window) -> Band:
 
 
 def plan_window(
-    messages: Sequence[Message], rules: Window, prices: Prices = USUAL, before: Plan = NOTHING
+    messages: Sequence[Message],
+    rules: Window,
+    prices: Prices = USUAL,
+    before: Plan = NOTHING,
+    words: Words = str.split,
 ) -> Plan:
-    """The plan for `messages`, going on from the plan of a beginning of them, if there was one."""
-    fold = _Fold(messages, rules, prices, before)
+    """The plan for `messages`, going on from the plan of a beginning of them, if there was one. `words` are
+    those by which topics are told apart."""
+    fold = _Fold(messages, rules, prices, before, words)
     arrived = fold.used + sum(message.tokens for message in messages[before.count :])
     for count in range(before.count + 1, len(messages) + 1):
         fold.take(count)
@@ -103,8 +108,10 @@ def plan_window(
 class _Fold:
     """A window while messages arrive."""
 
-    def __init__(self, messages: Sequence[Message], rules: Window, prices: Prices, before: Plan) -> None:
-        self.messages, self.rules, self.prices = messages, rules, prices
+    def __init__(
+        self, messages: Sequence[Message], rules: Window, prices: Prices, before: Plan, words: Words
+    ) -> None:
+        self.messages, self.rules, self.prices, self.words = messages, rules, prices, words
         self.limit = int(rules.target * rules.budget)
         self.sizes = [message.tokens for message in messages]
         self.cut: dict[int, int] = {}
@@ -127,7 +134,7 @@ class _Fold:
     def worth(self) -> Worth:
         """Asked for when something has to go: scores cost more than adding up."""
         if self._worth is None:
-            self._worth = worth_of(self.messages, self.rules)
+            self._worth = worth_of(self.messages, self.rules, self.words)
         return self._worth
 
     def take(self, count: int) -> None:

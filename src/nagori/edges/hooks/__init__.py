@@ -1,6 +1,6 @@
 """`nagori hook`: a host says on standard input what happened, and is answered on standard output.
 
-    stdin JSON → hosts (what does it mean?) → acts (one verb) → hosts (how is it said?) → stdout
+    stdin JSON → payloads (what does it mean?) → handlers (one verb) → payloads (how is it said?) → stdout
 
 A new process for every prompt, so every import counts: nothing here needs more than the standard library
 until a memory has to be found. Whatever happens it ends with 0 and within its time, and what went wrong is
@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nagori.edges.hooks.hosts import HOSTS, guess, moment, reply
-from nagori.edges.hooks.moment import Answer, At, Moment
+from nagori.edges.hooks.calls import Answer, At, Moment
+from nagori.edges.hooks.payloads import HOSTS, guess, moment, reply
 
 LONGEST_INPUT = 64 * 1024 * 1024
 SECONDS = {At.SESSION_START: 8.0, At.PROMPT: 6.0, At.BEFORE_TOOL: 3.0, At.SESSION_END: 1.0}
@@ -82,7 +82,7 @@ def _careful(heard: Moment) -> Answer:
     try:
         with _in_time(SECONDS.get(heard.at, USUALLY)):
             from nagori.config import load
-            from nagori.edges.hooks.acts import act
+            from nagori.edges.hooks.handlers import act
             from nagori.paths import data_dir
 
             config = load().config
@@ -100,7 +100,7 @@ def _careful(heard: Moment) -> Answer:
 
 def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answer:
     """What the user is told, once in a session for each kind of trouble."""
-    from nagori.edges.hooks.trouble import first_time, notice
+    from nagori.edges.hooks.notices import first_time, notice
 
     said = notice(trouble)
     if folder is not None:

@@ -1,0 +1,1 @@
+"""Programs that show what nagori does; none of them is in the wheel."""

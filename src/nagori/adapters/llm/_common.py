@@ -1,0 +1,125 @@
+"""What servers understand differs, and changes. A question is put in its richest form; a part that the
+server refuses by name is left out from then on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from nagori.core.llm import Reply
+from nagori.errors import ModelError, Unusable
+
+LONGEST_NAME = 100
+LIMITS = ("maxLength", "minLength", "maxItems", "minItems", "minimum", "maximum")
+
+
+class Forms:
+    """Parts of a question that may be refused, by the words a server refuses them with."""
+
+    def __init__(self, optional: Mapping[str, str]) -> None:
+        self._optional = dict(optional)
+        self.refused: set[str] = set()
+
+    def ask(self, send: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """`send` once more for every part that is refused; it looks at `refused` when it is called."""
+        while True:
+            try:
+                return send()
+            except ModelError as trouble:
+                named = self._named(trouble)
+                if named is None:
+                    raise
+                self.refused.add(named)
+
+    def _named(self, trouble: ModelError) -> str | None:
+        if trouble.values.get("status") not in (400, 422):
+            return None
+        message = str(trouble.values.get("message", "")).lower()
+        left = ((part, word) for part, word in self._optional.items() if part not in self.refused)
+        return next((part for part, word in left if word in message), None)
+
+
+def unlimited(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """`schema` without bounds, which some servers refuse. We check them ourselves in any case."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: plain(each) for name, each in value.items() if name not in LIMITS}
+        return [plain(each) for each in value] if isinstance(value, list) else value
+
+    bare: dict[str, Any] = plain(schema)
+    return bare
+
+
+def counted(usage: object, name: str) -> int:
+    """A count of tokens as a server tells it; nonsense counts as none."""
+    value = usage.get(name) if isinstance(usage, Mapping) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def unusable(model: str, why: str, read: int = 0, written: int = 0) -> Unusable:
+    """An answer came, and it is none; so many tokens were paid for it."""
+    fault = Unusable("{model}: {why}", model=model, why=why)
+    fault.input_tokens, fault.output_tokens = read, written
+    return fault
+
+
+def named(answer: Mapping[str, Any], model: str) -> str:
+    """The name a server gives its model, if it is one; else ours."""
+    name = answer.get("model")
+    known = isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
+    return str(name) if known else model
+
+
+# --- batches --------------------------------------------------------------------------------------
+# Many questions at once, answered within a day: what the providers' batches have in common.
+
+LONGEST_BATCH = 64_000_000  # bytes of all answers together
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+def name_of(answer: Mapping[str, Any], model: str) -> str:
+    """The name of what was made."""
+    return plain_name(answer.get("id"), model)
+
+
+def plain_name(name: object, model: str) -> str:
+    """A name that can stand in an address and means nothing else there."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise Unusable("{model}: {why}", model=model, why="the batch has no name")
+    return name
+
+
+def answers_of(
+    lines: bytes, model: str, read: Callable[[Mapping[str, Any]], Reply]
+) -> dict[str, Reply | ModelError]:
+    """Each line's answer by the name of its question; a line that is none is passed over."""
+    answers: dict[str, Reply | ModelError] = {}
+    for line in lines.decode("utf-8", "replace").split("\n"):  # U+2028 is no end of a line
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and isinstance(value.get("custom_id"), str):
+            try:
+                answers[value["custom_id"]] = read(value)
+            except ModelError as fault:
+                answers[value["custom_id"]] = fault
+    return answers
+
+
+def file_form(content: bytes, **fields: str) -> tuple[bytes, str]:
+    """A form with one file, and its content type."""
+    mark = uuid4().hex
+    parts = [
+        f'--{mark}\r\ncontent-disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in fields.items()
+    ]
+    head = 'content-disposition: form-data; name="file"; filename="questions.jsonl"'
+    parts.append(f"--{mark}\r\n{head}\r\ncontent-type: application/jsonl\r\n\r\n".encode())
+    return b"".join(
+        [*parts, content, f"\r\n--{mark}--\r\n".encode()]
+    ), f"multipart/form-data; boundary={mark}"

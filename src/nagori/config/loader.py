@@ -1,0 +1,261 @@
+"""Reading the sources of a configuration: what type a value must have, and what is wrong with it in words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
+from nagori.core.values import Value, faults, fields_of, leaves, replace
+from nagori.core.window import PRESETS
+from nagori.errors import InvalidConfig
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nagori.config.sections import Embedding, General, Llm, Sessions
+
+# ── types ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Type(Value):
+    words: str
+    schema: dict[str, Any]
+    accept: Callable[[Any], object]  # a value of a file; raises what _WRONG lists
+    parse: Callable[[str], object]  # a text of the environment; likewise
+
+
+_WRONG = (ValueError, TypeError, KeyError, OverflowError)
+_BOOLS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
+
+
+def _exactly(*types: type) -> Callable[[Any], Any]:
+    def accept(value: Any) -> Any:
+        if type(value) not in types:  # not isinstance: True is no whole number
+            raise TypeError(value)
+        return value
+
+    return accept
+
+
+def _whole(value: Any) -> int:
+    number: int = _exactly(int)(value)
+    if abs(number) >= 2**63:
+        raise OverflowError(number)
+    return number
+
+
+def _finite(value: Any) -> float:
+    number = float(_exactly(int, float)(value))
+    if not math.isfinite(number):
+        raise ValueError(number)
+    return number
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(_exactly(str), _exactly(list, tuple)(value)))
+
+
+# by annotation, as written: evaluating a hundred of them would cost a hook more than reading its file
+TYPES: dict[Any, Type] = {
+    "bool": Type("true or false", {"type": "boolean"}, _exactly(bool), lambda text: _BOOLS[text.lower()]),
+    "int": Type("a whole number", {"type": "integer"}, _whole, lambda text: _whole(int(text))),
+    "float": Type("a number", {"type": "number"}, _finite, lambda text: _finite(float(text))),
+    "str": Type("a text", {"type": "string"}, _exactly(str), str),
+    "tuple[str, ...]": Type(
+        "a list of texts",
+        {"type": "array", "items": {"type": "string"}},
+        _texts,
+        lambda text: tuple(part.strip() for part in text.split(",") if part.strip()),
+    ),
+}
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Reader:
+    """Collects values and faults for `config` from one source after the other; later sources win."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+        self.types = {leaf.key: TYPES[leaf.type] for leaf in leaves(config)}
+        self.sections = {key[:at] for key in self.types for at, sign in enumerate(key) if sign == "."}
+        self.values: dict[str, object] = {}
+        self.origins: dict[str, str] = {}
+        self.faults: list[str] = []
+        self.spoiled: set[str] = set()  # sections with a fault: comparing their settings would mislead
+
+    def read_file(self, path: Path) -> None:
+        try:
+            table = _parsed(path)
+        except OSError as error:
+            self.faults.append(f"{path}: {error.strerror or error}")
+        except (ValueError, RecursionError) as error:
+            self.faults.append(f"{path}: {error}")
+        else:
+            for key, value in self._flat(table):
+                self._take(key, value, f"file:{path}", self._accepted)
+
+    def read_env(self, env: Mapping[str, str]) -> None:
+        names = {ENV + key.upper().replace(".", "__"): key for key in self.types}
+        for name in (*SHORT_NAMES, *names):  # the long name wins over the short one
+            if name in env:
+                self._take({**SHORT_NAMES, **names}[name], env[name], f"env:{name}", self._parsed)
+        for name in sorted(env.keys() - names.keys() - SHORT_NAMES.keys() - set(NOT_SETTINGS)):
+            near = _suggestion(name, (*names, *SHORT_NAMES, *NOT_SETTINGS), "__", ENV)
+            self.faults.append(f"{_name(name)}: no such setting{near} (environment)")
+
+    def read_overrides(self, overrides: Mapping[str, object]) -> None:
+        for key, value in overrides.items():
+            if value is not None:
+                read = self._parsed if isinstance(value, str) else self._accepted
+                self._take(key, value, "override", read)
+
+    def result(self, origins: dict[str, str]) -> tuple[Any, dict[str, str]]:
+        """The configuration with all that was read, and where each value came from."""
+        preset = str(self.values.get("window.preset"))
+        for key, value in PRESETS.get(preset, {}).items():
+            if key not in self.values:
+                self.values[key], self.origins[key] = value, f"preset:{preset}"
+        config, origins = _with(self.config, self.values), origins | self.origins
+        faults = self.faults + list(_faults(config, origins, self.spoiled))
+        if faults:
+            raise InvalidConfig(faults)
+        return config, origins
+
+    def _flat(self, table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+        for name, value in table.items():
+            key = prefix + name
+            if key in self.sections and isinstance(value, dict):
+                yield from self._flat(value, f"{key}.")
+            elif key not in NOT_KEYS:
+                yield key, value
+
+    def _take(self, key: str, value: Any, origin: str, read: Callable[[str, Any], object]) -> None:
+        if key in self.sections:
+            self._fault(key, f"{_short(value)} is not a table", origin)
+        elif key not in self.types:
+            near = _suggestion(key, (*self.types, *self.sections), ".")
+            self._fault(_name(key), f"no such setting{near}", origin)
+        else:
+            try:
+                self.values[key], self.origins[key] = read(key, value), origin
+            except _WRONG:
+                self._fault(key, f"{_short(value)} is not {self.types[key].words}", origin)
+
+    def _accepted(self, key: str, value: Any) -> object:
+        return self.types[key].accept(value)
+
+    def _parsed(self, key: str, value: Any) -> object:
+        return self.types[key].parse(value.strip())
+
+    def _fault(self, key: str, problem: str, origin: str) -> None:
+        self.spoiled.add(key.partition(".")[0])
+        self.faults.append(f"{key}: {problem} ({origin})")
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    """The tables of a TOML or JSON file; ValueError says where it is broken."""
+    text = path.read_text(encoding="utf-8-sig")  # Windows editors put a mark in front
+    if path.suffix.lower() == ".json":
+        import json
+
+        table = json.loads(text)
+        if not isinstance(table, dict):
+            raise ValueError("not an object of sections")
+        return table
+    import tomllib
+
+    return tomllib.loads(text)
+
+
+def _with(section: Any, values: Mapping[str, object], prefix: str = "") -> Any:
+    """`section` with those of `values` (by dotted key) that are its own."""
+    changes = {}
+    for name in fields_of(section):
+        key, value = prefix + name, getattr(section, name)
+        deeper = isinstance(value, Value)
+        changes[name] = _with(value, values, f"{key}.") if deeper else values.get(key, value)
+    return replace(section, **changes)
+
+
+def _faults(config: Any, origins: Mapping[str, str], spoiled: set[str]) -> Iterator[str]:
+    """Values out of bounds, then (where all are within) settings that contradict each other. A section that
+    nobody changed contradicts nothing."""
+    changed = {key.partition(".")[0] for key, origin in origins.items() if origin != DEFAULT}
+    for name in fields_of(config):
+        section = getattr(config, name)
+        found = list(faults(section, name))
+        if not found and name in changed - spoiled:
+            found = [f"{name}.{fault}" for fault in _contradictions(name, section)]
+        for fault in found:
+            yield f"{fault} ({_blame(fault.partition(':')[0], name, origins)})"
+
+
+def _contradictions(name: str, section: Any) -> Iterable[str]:
+    """A section that stands beside its formulas says itself what cannot be; the others are checked here."""
+    if hasattr(section, "faults"):
+        return section.faults()  # type: ignore[no-any-return]
+    return CHECKS[name](section) if name in CHECKS else ()
+
+
+def _folder_faults(general: General) -> Iterator[str]:
+    """A relative folder would be another one in every project a hook is called from."""
+    folder = general.data_dir
+    if folder and not folder.startswith("~/") and not Path(folder).is_absolute():
+        yield f"data_dir: {folder!r} is not absolute"
+
+
+def _key_faults(section: Embedding | Llm) -> Iterator[str]:
+    """A key in the place of its name would be shown by everything that shows settings."""
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", section.key_env):
+        yield "key_env: not the name of a variable; the key itself belongs into that variable"
+
+
+def _cache_faults(sessions: Sessions) -> Iterator[str]:
+    """What leaves the cache must have been archived before."""
+    if sessions.keep_hours < sessions.hot_hours:
+        yield f"keep_hours: {sessions.keep_hours} is below hot_hours ({sessions.hot_hours})"
+
+
+CHECKS: dict[str, Callable[[Any], Iterator[str]]] = {
+    "general": _folder_faults,
+    "embedding": _key_faults,
+    "llm": lambda llm: _key_faults(llm) if llm.key_env else iter(()),
+    "sessions": _cache_faults,
+}
+
+
+def _blame(key: str, section: str, origins: Mapping[str, str]) -> str:
+    """Where the value came from; if it is a default that contradicts, where its section was changed."""
+    if origins.get(key, DEFAULT) != DEFAULT:
+        return origins[key]
+    changed = {origin for name, origin in origins.items() if name.startswith(f"{section}.")} - {DEFAULT}
+    return ", ".join(sorted(changed))
+
+
+def _suggestion(name: str, known: tuple[str, ...], sign: str, prefix: str = "") -> str:
+    """The known name most like this one, or one that ends in the same word; `prefix` is common to all."""
+    import difflib
+
+    wanted, names = name.removeprefix(prefix)[:100], [other.removeprefix(prefix) for other in known]
+    near = difflib.get_close_matches(wanted, names, n=1)
+    near = near or [other for other in names if other.endswith(sign + wanted.rpartition(sign)[2])]
+    return f"; did you mean {prefix}{near[0]}?" if near else ""
+
+
+def _name(key: str) -> str:
+    return key if key.isprintable() and len(key) <= 80 else _short(key)
+
+
+def _short(value: object) -> str:
+    """`value` for a message: one line, and not a long one."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits, a very deep list
+        text = f"this {type(value).__name__}"
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,662 @@
+"""State is a fold over the journal: what each event does to memories, relations, turns and named values.
+
+`fold` is deterministic and knows no clock, so replaying a journal always gives the same state. A new kind of
+event is one function in `EFFECTS`, which yields tagged changes. An event of an unknown type stops the fold: a
+newer nagori wrote it, and passing over it would lose what it says; unless that version marked it as
+skippable, because it changes no memory.
+
+An event that is sound as a line but cannot be applied (it names a value no store can hold, or lacks what it
+should say) is passed over and reported: one bad value must not make everything after it unreachable. New
+events are proved to be applicable before they are appended (`prove`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from zlib import crc32
+
+from nagori.core.model import (
+    Category,
+    Emotion,
+    Kind,
+    Level,
+    Memory,
+    Privacy,
+    Relation,
+    RelationType,
+    Text,
+    check_memory,
+    check_plain,
+    strictest,
+    utc,
+)
+from nagori.core.serialize import from_record, relation_of
+from nagori.core.values import Value, fresh, replace
+from nagori.errors import InvalidInput, JournalTooNew
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+JUDGEMENTS = {"kind", "category", "emotion"}
+# Events that change no memory. They are marked in the journal, so that a version that does not know them
+# passes over them.
+SKIPPABLE = frozenset(
+    {"turn_recorded", "turns_processed", "cycle_finished", "state_changed", "redacted"}
+    | {"session_compacted", "session_briefed"}
+)
+OPEN_PROMPTS, MOST_OPEN = "open_prompts", 50  # state: prompts whose answer was not recorded yet, by session
+OPEN_SINCE = "open_since"  # state: when the oldest of them was
+SESSIONS = "sessions"  # state: what was shown in the sessions that spoke last
+MOST_SESSIONS, MOST_SHOWN = 40, 400
+CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other keys of state that events set
+
+
+class Event(Value):
+    """Something that happened. `seq` is its number in its space's journal, given when it is appended."""
+
+    type: str
+    at: datetime
+    data: Mapping[str, Any] = fresh(dict)
+    memory: str | None = None
+    by: str = "user"
+    seq: int = 0
+    skippable: bool = False  # as its line says; see SKIPPABLE
+
+
+def mark_of(event: Event) -> int:
+    """A short checksum of what never changes about an event. Its words are left out: redaction may take them
+    away, and the event is still the same one."""
+    said = f"{event.seq}\x1f{event.at.isoformat()}\x1f{event.by}\x1f{event.memory}"
+    return crc32(said.encode("utf-8", "surrogatepass"))
+
+
+class RecordedTurn(Value):
+    """Something said, as it was recorded. `role` is user, assistant, tool, summary or import; `index` is its
+    place in the session, given by the store where the event does not say it."""
+
+    id: str
+    seq: int
+    at: datetime
+    session: str
+    role: str
+    text: str
+    index: int | None = None
+    speaker: str | None = None
+    project: str | None = None
+    agent: str | None = None
+    agent_role: str | None = None
+    host: str | None = None
+    ref: str | None = None
+    transcript: str | None = None
+    uri: str | None = None
+    processed: bool = False
+
+
+class StateChange(Value):
+    """A named value, plain JSON data, from now on; None removes it."""
+
+    key: str
+    value: Any
+
+
+class TurnsProcessed(Value):
+    """Turns from one event to another need no more processing."""
+
+    first: int
+    last: int
+
+
+class Origin(Value):
+    """A memory was formed from the turn of this event."""
+
+    memory: str
+    turn: int
+
+
+class Erasure(Value):
+    """A memory is gone."""
+
+    memory: str
+
+
+class TurnRedaction(Value):
+    """The words of a turn are gone."""
+
+    turn: int
+
+
+class Outcome(Value, frozen=False):
+    """What a run of events comes to: the last word on everything they touched."""
+
+    memories: dict[str, Memory] = fresh(dict)
+    links: dict[Relation, bool] = fresh(dict)  # True = stands, False = taken away
+    turns: list[RecordedTurn] = fresh(list)
+    processed: list[tuple[int, int]] = fresh(list)
+    origins: list[tuple[str, int]] = fresh(list)
+    state: dict[str, Any] = fresh(dict)
+    erased: dict[str, None] = fresh(dict)
+    redacted_turns: list[int] = fresh(list)
+    touched: list[tuple[Event, tuple[str, ...]]] = fresh(list)
+    passed_over: list[tuple[int, str]] = fresh(list)  # events that could not be applied, and why
+
+    def take(self, change: Change) -> str | None:
+        """Take a change in; the memory it touches, if any."""
+        if isinstance(change, Memory):
+            self.erased.pop(change.id, None)
+            self.memories[change.id] = change
+            return change.id
+        return TAKERS[type(change)](self, change)
+
+
+Change = (
+    Memory
+    | tuple[Relation, bool]
+    | RecordedTurn
+    | StateChange
+    | TurnsProcessed
+    | Origin
+    | Erasure
+    | TurnRedaction
+)
+
+
+def _take_link(outcome: Outcome, change: Any) -> str:
+    relation, stands = change
+    outcome.links[relation] = stands
+    return str(relation.source)
+
+
+def _take_erasure(outcome: Outcome, change: Any) -> str:
+    outcome.memories.pop(change.memory, None)
+    outcome.erased[change.memory] = None
+    return str(change.memory)
+
+
+def _take_state(outcome: Outcome, change: Any) -> None:
+    outcome.state[change.key] = change.value
+
+
+def _take_turn(outcome: Outcome, change: Any) -> None:
+    outcome.turns.append(change)
+
+
+def _take_processed(outcome: Outcome, change: Any) -> None:
+    outcome.processed.append((change.first, change.last))
+
+
+def _take_origin(outcome: Outcome, change: Any) -> None:
+    outcome.origins.append((change.memory, change.turn))
+
+
+def _take_redaction(outcome: Outcome, change: Any) -> None:
+    outcome.redacted_turns.append(change.turn)
+
+
+TAKERS: dict[type, Callable[[Outcome, Any], str | None]] = {
+    tuple: _take_link,
+    Erasure: _take_erasure,
+    StateChange: _take_state,
+    RecordedTurn: _take_turn,
+    TurnsProcessed: _take_processed,
+    Origin: _take_origin,
+    TurnRedaction: _take_redaction,
+}
+
+
+class Known:
+    """What was there before a run of events, and what they have changed so far."""
+
+    def __init__(self, memories: Mapping[str, Memory], state: Mapping[str, Any], outcome: Outcome) -> None:
+        self._memories, self._state, self._outcome = memories, state, outcome
+
+    def memory(self, id: str | None) -> Memory | None:
+        if id is None or id in self._outcome.erased:
+            return None
+        return self._outcome.memories.get(id) or self._memories.get(id)
+
+    def state(self, key: str) -> Any:
+        if key in self._outcome.state:
+            return self._outcome.state[key]
+        return self._state.get(key)
+
+
+def fold(
+    events: Iterable[Event],
+    memories: Mapping[str, Memory],
+    state: Mapping[str, Any] | None = None,
+    *,
+    strict: bool = False,
+) -> Outcome:
+    """The outcome of `events` on top of the memories and the state known before. What cannot be applied is
+    passed over and told in `passed_over`; `strict` raises InvalidInput instead."""
+    outcome = Outcome()
+    known = Known(memories, state or {}, outcome)
+    for event in events:
+        try:
+            changes = _changes(event, known)
+        except (InvalidInput, ValueError, TypeError, KeyError, AttributeError, OverflowError) as fault:
+            if strict:
+                raise InvalidInput("event", f"{event.type}: {fault}") from None
+            outcome.passed_over.append((event.seq, f"{event.type}: {fault}"))
+            outcome.touched.append((event, ()))
+            continue
+        touched = [id for change in changes if (id := outcome.take(change)) is not None]
+        # A turn that only repeats leaves no memory, but its name is in the log: it is not counted twice.
+        turn = event.data.get("turn")
+        outcome.touched.append((event, (*touched, turn) if isinstance(turn, str) else tuple(touched)))
+    return outcome
+
+
+def prove(events: Sequence[Event], memories: Mapping[str, Memory], state: Mapping[str, Any]) -> Outcome:
+    """The outcome of new events, all of which must be applicable; InvalidInput before anything is written."""
+    return fold(events, memories, state, strict=True)
+
+
+def _changes(event: Event, known: Known) -> list[Change]:
+    """Everything an event changes, checked: a store can hold it."""
+    effect = EFFECTS.get(event.type)
+    if effect is None:
+        if event.skippable:
+            return []
+        raise JournalTooNew(f"event {event.seq} is a {event.type!r}, which this version does not know")
+    changes = list(effect(event, known))
+    for change in changes:
+        if isinstance(change, Memory):
+            check_memory(change)
+        elif isinstance(change, RecordedTurn):
+            check_plain(change)
+    return changes
+
+
+def named(events: Iterable[Event]) -> set[str]:
+    """The memories that `events` may change: what must be known to fold them."""
+    ids: set[object] = set()
+    for event in events:
+        ids.add(event.memory)
+        told = event.data.get("memories", ())
+        ids.update(told if isinstance(told, list | tuple) else ())
+    return {id for id in ids if isinstance(id, str)}
+
+
+STATES: dict[str, tuple[str, ...]] = {  # what an event of this type must know of the state
+    "turn_recorded": (OPEN_PROMPTS,),
+    "recalled": (SESSIONS,),
+    "session_compacted": (SESSIONS,),
+    "session_briefed": (SESSIONS,),
+    "purged": (TO_REDACT,),
+    "deleted": (TO_REDACT,),
+    "redacted": (TO_REDACT,),
+}
+
+
+def named_state(events: Iterable[Event]) -> set[str]:
+    """The keys of state that must be known to fold `events`."""
+    return {key for event in events for key in STATES.get(event.type, ())}
+
+
+Effect = Callable[[Event, Known], Iterator[Change]]
+
+
+# --- turns ----------------------------------------------------------------------------------------
+
+
+def _turn_recorded(event: Event, known: Known) -> Iterator[Change]:
+    data = event.data
+    if data.get("redacted"):
+        return
+    others: dict[str, Any] = {name: data.get(name) for name in _OF_A_TURN}
+    yield RecordedTurn(
+        id=str(data.get("turn") or turn_id(data, event.at)),
+        seq=event.seq,
+        at=event.at,
+        session=str(data["session"]),
+        role=str(data["role"]),
+        text=str(data["text"]),
+        **others,
+    )
+    yield from _note_open_prompt(event, known)
+
+
+def _note_open_prompt(event: Event, known: Known) -> Iterator[Change]:
+    """A prompt stands open until its answer is recorded; a host's own file may tell it if no hook does."""
+    data, session = event.data, str(event.data["session"])
+    asks = data["role"] == "user" and "transcript" in data
+    answers = data["role"] == "assistant" and not data.get("speaker")
+    prompts = dict(known.state(OPEN_PROMPTS) or {}) if asks or answers else {}
+    if asks:
+        prompts.pop(session, None)
+        prompts[session] = {**data, "text": "", "at": event.at.isoformat()}
+        while len(prompts) > MOST_OPEN:
+            del prompts[next(iter(prompts))]
+    elif answers and session in prompts:
+        del prompts[session]
+    else:
+        return
+    yield StateChange(OPEN_PROMPTS, prompts or None)
+    yield StateChange(OPEN_SINCE, min((prompt["at"] for prompt in prompts.values()), default=None))
+
+
+_OF_A_TURN = ("index", "speaker", "project", "agent", "agent_role", "host", "ref", "transcript", "uri")
+
+
+def turn_id(data: Mapping[str, Any], at: datetime) -> str:
+    """The name of a turn: two hooks that report one event say the same, and so does a line that was taken in
+    twice. `ref` is the host's own name for the turn; without one its time tells it from others."""
+    from hashlib import sha256
+
+    which = data.get("ref") or at.isoformat()
+    place = (data.get("session"), data.get("index"), which)
+    said = (*place, data.get("role"), data.get("speaker"), data.get("text"))
+    whole = "\x1f".join(str(part) for part in said).encode("utf-8", "surrogatepass")
+    return f"turn_{sha256(whole).hexdigest()[:20]}"
+
+
+def _heard(event: Event, known: Known) -> Iterator[Change]:
+    """A turn as 0.1 recorded it. What was not formed by then is recorded anew (`services.upgrade`)."""
+    yield from ()
+
+
+def _turns_processed(event: Event, known: Known) -> Iterator[Change]:
+    for first, last in event.data["turns"]:
+        yield TurnsProcessed(int(first), int(last))
+
+
+# --- state ----------------------------------------------------------------------------------------
+
+
+def _state_changed(event: Event, known: Known) -> Iterator[Change]:
+    yield StateChange(str(event.data["key"]), event.data.get("value"))
+
+
+def _cycle_finished(event: Event, known: Known) -> Iterator[Change]:
+    yield StateChange(CYCLE, event.at.isoformat())
+    if "linked" in event.data:
+        yield StateChange(LINKED, int(event.data["linked"]))
+
+
+def _session_compacted(event: Event, known: Known) -> Iterator[Change]:
+    """The model has lost what it was shown, and the beginning of the session itself."""
+    yield _note_session(known, str(event.data["session"]), lambda note: {"shown": [], "compacted": True})
+
+
+def _session_briefed(event: Event, known: Known) -> Iterator[Change]:
+    """Memories were shown when a session began. That is no recall: nobody asked."""
+    yield _note_shown(known, str(event.data["session"]), event.data["shown"])
+
+
+def _note_shown(known: Known, session: str, ids: Sequence[str]) -> StateChange:
+    return _note_session(known, session, lambda note: {**note, "shown": [*note["shown"], *ids][-MOST_SHOWN:]})
+
+
+def _note_session(
+    known: Known, session: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> StateChange:
+    """What is known of a session, changed and moved to the end: who spoke last is remembered longest."""
+    sessions = dict(known.state(SESSIONS) or {})
+    note = sessions.pop(session, {"shown": [], "compacted": False})
+    sessions[session] = change(note)
+    while len(sessions) > MOST_SESSIONS:
+        del sessions[next(iter(sessions))]
+    return StateChange(SESSIONS, sessions)
+
+
+def _redaction_due(known: Known, id: str) -> StateChange:
+    waiting = known.state(TO_REDACT) or []
+    return StateChange(TO_REDACT, [*waiting, id] if id not in waiting else waiting)
+
+
+def _redacted(event: Event, known: Known) -> Iterator[Change]:
+    """The words of these memories have left the journal."""
+    done = set(event.data.get("memories", ()))
+    waiting = [id for id in known.state(TO_REDACT) or () if id not in done]
+    yield StateChange(TO_REDACT, waiting or None)
+    for seq in event.data.get("turns", ()):
+        yield TurnRedaction(int(seq))
+
+
+# --- memories -------------------------------------------------------------------------------------
+
+
+def _formed(event: Event, known: Known) -> Iterator[Change]:
+    newborn = from_record(event.data["memory"])
+    older = known.memory(newborn.id)
+    yield newborn if older is None else _said_again(older, event.at)
+    for seq in event.data.get("turns", ()):
+        yield Origin(newborn.id, int(seq))
+
+
+def _mentioned(event: Event, known: Known) -> Iterator[Change]:
+    if memory := known.memory(event.memory):
+        yield _said_again(memory, event.at)
+        for seq in event.data.get("turns", ()):
+            yield Origin(memory.id, int(seq))
+
+
+def _said_again(memory: Memory, at: datetime) -> Memory:
+    """Repetition counts as a recall, and saying it again takes back that it was forgotten."""
+    return memory.but(mentions=memory.mentions + 1, recalled_at=at, forgotten_at=None)
+
+
+def _recalled(event: Event, known: Known) -> Iterator[Change]:
+    """Only a mark; strengthening is the cycle's. No new version: nothing about the memory changed that a
+    summary being written meanwhile could make wrong."""
+    ids = list(event.data.get("memories", ()))
+    for id in ids:
+        if memory := known.memory(id):
+            # What was put away by hand stays away, and what nobody asked for is nobody's wish.
+            wished = memory.archived and memory.archive_reason != "manual" and not event.data.get("unasked")
+            wish = event.at if wished else memory.revival_at
+            yield replace(memory, recalled_at=event.at, revival_at=wish)
+    if session := event.data.get("session"):
+        yield _note_shown(known, str(session), ids)
+
+
+def _edited(event: Event, known: Known) -> Iterator[Change]:
+    memory = known.memory(event.memory)
+    if memory is None:
+        return
+    changes: dict[str, Any] = {}
+    data = event.data
+    if "text" in data:
+        # What was compressed from the old words goes with them.
+        changes["texts"] = {Level.FULL: Text(data["text"]["trigger"], data["text"]["content"])}
+        changes["level"] = Level.FULL
+    makers: dict[str, Callable[[Any], Any]] = {
+        "kind": Kind,
+        "category": lambda value: Category(value) if value else None,
+        "privacy": Privacy,
+        "emotion": lambda value: Emotion(**value),
+        "keywords": tuple,
+        "coefficient": float,
+        "project": lambda value: value,
+    }
+    changes |= {name: make(data[name]) for name, make in makers.items() if name in data}
+    if JUDGEMENTS & data.keys():  # a person has the last word
+        changes["judged_by"] = "user"
+    yield memory.but(**changes)
+
+
+def _judged(event: Event, known: Known) -> Iterator[Change]:
+    """A second look at feeling and kind, by whoever `by` names; without findings the rules' own stand."""
+    memory = known.memory(event.memory)
+    if memory is not None:
+        data = event.data
+        makers = {"kind": Kind, "category": Category, "keywords": tuple, "coefficient": float}
+        changes = {name: make(data[name]) for name, make in makers.items() if name in data}
+        if "emotion" in data:
+            changes["emotion"] = Emotion(**data["emotion"])
+        yield memory.but(**changes, judged_by=data["by"])
+
+
+def _protected(event: Event, known: Known) -> Iterator[Change]:
+    if memory := known.memory(event.memory):
+        yield memory.but(protected=True)
+
+
+def _unprotected(event: Event, known: Known) -> Iterator[Change]:
+    if memory := known.memory(event.memory):
+        yield memory.but(protected=False)
+
+
+def _forgotten(event: Event, known: Known) -> Iterator[Change]:
+    if memory := known.memory(event.memory):
+        yield memory.but(forgotten_at=event.at)
+
+
+def _superseded(event: Event, known: Known) -> Iterator[Change]:
+    if memory := known.memory(event.memory):
+        yield memory.but(superseded_by=event.data.get("by"))
+
+
+def _strengthened(event: Event, known: Known) -> Iterator[Change]:
+    """What a recall earned [E5]; the numbers stand in the event, so that a later law changes no past."""
+    if memory := known.memory(event.memory):
+        yield memory.but(
+            anchor=_moment(event.data["anchor"]),
+            coefficient=float(event.data["coefficient"]),
+            recalls=memory.recalls + 1,
+            strengthened_at=event.at,
+        )
+
+
+def _faded(event: Event, known: Known) -> Iterator[Change]:
+    if memory := known.memory(event.memory):
+        level = Level(event.data["level"])
+        texts = memory.texts | {level: Text(event.data["text"]["trigger"], event.data["text"]["content"])}
+        yield memory.but(level=level, texts=texts)
+
+
+def _archived(event: Event, known: Known) -> Iterator[Change]:
+    """Frozen at this moment, as a trace; its full words stay until the grace is over [rulings 8, L4]."""
+    if memory := known.memory(event.memory):
+        text = event.data.get("text")
+        trace = {Level.TRACE: Text(text["trigger"], text["content"])} if text else {}
+        yield memory.but(
+            level=Level.ARCHIVED,
+            texts=memory.texts | trace,
+            archived_at=event.at,
+            archive_reason=event.data.get("reason"),
+            keep_until=None,
+            revival_at=None,
+        )
+
+
+def _revived(event: Event, known: Known) -> Iterator[Change]:
+    if memory := known.memory(event.memory):
+        yield memory.but(**_out_of_archive(event, Level.TRACE), recalls=memory.recalls + 1)
+
+
+def _restored(event: Event, known: Known) -> Iterator[Change]:
+    """Whole again [L5]."""
+    memory = known.memory(event.memory)
+    if memory and Level.FULL in memory.texts:
+        texts = {Level.FULL: memory.texts[Level.FULL]}
+        yield memory.but(**_out_of_archive(event, Level.FULL), texts=texts)
+
+
+def _out_of_archive(event: Event, level: Level) -> dict[str, Any]:
+    return {
+        "level": level,
+        "anchor": _moment(event.data["anchor"]),
+        "keep_until": _moment(event.data["keep_until"]),
+        "strengthened_at": event.at,
+        "archived_at": None,
+        "archive_reason": None,
+        "revival_at": None,
+    }
+
+
+def _postponed(event: Event, known: Known) -> Iterator[Change]:
+    if memory := known.memory(event.memory):
+        yield memory.but(revival_at=_moment(event.data["until"]))
+
+
+def _purged(event: Event, known: Known) -> Iterator[Change]:
+    """Only the trace stays. A memory that has no other words keeps what it has."""
+    if memory := known.memory(event.memory):
+        left = {level: text for level, text in memory.texts.items() if level is Level.TRACE}
+        gone = bool(left) and memory.level >= Level.TRACE
+        yield memory.but(texts=left if gone else memory.texts)
+        if gone:
+            yield _redaction_due(known, memory.id)
+
+
+def _deleted(event: Event, known: Known) -> Iterator[Change]:
+    """Nothing of it stays; its words leave the journal, too."""
+    if event.memory:
+        yield Erasure(event.memory)
+        yield _redaction_due(known, event.memory)
+
+
+def _moment(said: str) -> datetime:
+    return utc(datetime.fromisoformat(said))
+
+
+def _linked(event: Event, known: Known) -> Iterator[Change]:
+    if event.memory:
+        relation = relation_of(event.memory, event.data)
+        yield relation, True
+        if relation.type is RelationType.DERIVED_FROM:
+            yield from _as_private_as(known.memory(relation.source), known.memory(relation.target))
+
+
+def _as_private_as(derived: Memory | None, origin: Memory | None) -> Iterator[Memory]:
+    """What was made from something is as private as that. Of two agents' private things only the user
+    sees."""
+    if derived is None or origin is None:
+        return
+    level = Privacy(strictest((derived.privacy, origin.privacy)))
+    whose = {name: getattr(derived, name) for name in ("agent", "role")}
+    if origin.privacy is not Privacy.PUBLIC:
+        for name in whose:
+            mine, theirs = whose[name], getattr(origin, name)
+            whose[name] = theirs if derived.privacy is Privacy.PUBLIC or mine == theirs else None
+    if (level, *whose.values()) != (derived.privacy, derived.agent, derived.role):
+        yield derived.but(privacy=level, **whose)
+
+
+def _unlinked(event: Event, known: Known) -> Iterator[Change]:
+    if event.memory:
+        yield relation_of(event.memory, event.data), False
+
+
+def _restated(event: Event, known: Known) -> Iterator[Change]:
+    """The whole memory as it shall be from now on: an undo, or an import with its past."""
+    memory = from_record(event.data["memory"])
+    older = known.memory(memory.id)
+    yield memory if older is None else replace(memory, version=older.version + 1)
+
+
+EFFECTS: dict[str, Effect] = {
+    "turn_recorded": _turn_recorded,
+    "heard": _heard,
+    "turns_processed": _turns_processed,
+    "state_changed": _state_changed,
+    "cycle_finished": _cycle_finished,
+    "session_compacted": _session_compacted,
+    "session_briefed": _session_briefed,
+    "redacted": _redacted,
+    "deleted": _deleted,
+    "formed": _formed,
+    "mentioned": _mentioned,
+    "recalled": _recalled,
+    "edited": _edited,
+    "judged": _judged,
+    "protected": _protected,
+    "unprotected": _unprotected,
+    "forgotten": _forgotten,
+    "superseded": _superseded,
+    "strengthened": _strengthened,
+    "faded": _faded,
+    "archived": _archived,
+    "revived": _revived,
+    "postponed": _postponed,
+    "restored": _restored,
+    "purged": _purged,
+    "linked": _linked,
+    "unlinked": _unlinked,
+    "undone": _restated,
+    "imported": _restated,
+}

@@ -1,0 +1,198 @@
+"""The nights to come, if nothing is recalled: `plan_cycle` again and again over light rows.
+
+What the journal's events do to whole memories (`core.events`), `after` does to rows. A night looks only at
+rows that may have something to do by then; when each of them does follows from its curve, so a year over a
+large store is a matter of seconds. It is the same plan as from all rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime, timedelta
+from heapq import heappop, heappush, nsmallest
+
+from nagori.core.cycle import AGAIN_AFTER, DAY, POSTPONED, Census, LifeRow, Rules, Step, curve_by, plan_cycle
+from nagori.core.levels import LADDER
+from nagori.core.model import Level, Memory, micros
+from nagori.core.values import Value
+
+SLACK = 1_000_000  # microseconds: a row looked at a little early does no harm, one that is missed does
+EARLIEST, NEVER = -math.inf, math.inf
+
+Move = tuple[str, str | None]  # a memory, and where it stands now; None: nowhere, it was deleted
+
+
+def nights_ahead(rows: Iterable[LifeRow], rules: Rules, now: datetime, nights: int) -> Iterator[list[Move]]:
+    """For each of the next nights, a day apart, the memories that stand elsewhere after it."""
+    sleeper = _Sleeper(rows, rules)
+    for number in range(1, nights + 1):
+        yield sleeper.sleep(now + timedelta(days=number))
+
+
+def after(row: LifeRow, step: Step, now: datetime) -> LifeRow | None:
+    """The row when a step has been done; None if it was deleted."""
+    if step.act == "delete":
+        return None
+    moment = micros(now) or 0
+    changes: dict[str, object] = {"version": row.version + 1}
+    if step.act in ("strengthen", "revive"):
+        changes |= {"anchor": micros(step.anchor), "recalls": row.recalls + 1, "strengthened_at": moment}
+    if step.act == "strengthen":
+        changes |= {"coefficient": step.coefficient}
+    elif step.act == "fade":
+        changes |= {"level": step.level}
+    elif step.act == "archive":
+        changes |= {"level": step.level, "archived_at": moment, "keep_until": None, "revival_at": None}
+    elif step.act == "revive":
+        changes |= {"level": step.level, "keep_until": moment + AGAIN_AFTER}
+        changes |= {"archived_at": None, "revival_at": None}
+    elif step.act == "postpone":
+        changes |= {"revival_at": moment + POSTPONED}
+    else:
+        changes |= {"full": False}
+    return row._replace(**changes)
+
+
+class _Sleeper:
+    """All rows, and who wakes up when."""
+
+    def __init__(self, rows: Iterable[LifeRow], rules: Rules) -> None:
+        self.rules, self.curve = rules, curve_by(rules)
+        self.rows: dict[str, LifeRow] = {}
+        self.movable: dict[Level, dict[str, LifeRow]] = {level: {} for level in Level}
+        self.protected = 0
+        self.alarms: list[tuple[float, str]] = []
+        for row in rows:
+            self.protected += row.protected
+            self._keep(row)
+
+    def sleep(self, now: datetime) -> list[Move]:
+        moment = micros(now) or 0
+        woken = []
+        while self.alarms and self.alarms[0][0] <= moment + SLACK:
+            woken.append(heappop(self.alarms)[1])
+        due = {id: self.rows[id] for id in woken if id in self.rows}
+
+        def weakest(level: Level, n: int) -> list[LifeRow]:
+            return nsmallest(n, self.movable[level].values(), key=lambda row: self._rank(row, moment))
+
+        census = Census({level: len(rows) for level, rows in self.movable.items()}, self.protected)
+        plan = plan_cycle(due.values(), census, self.rules, now, weakest)
+        before = {step.id: self.rows[step.id] for step in plan.steps}
+        for step in plan.steps:
+            self._do(step, now)
+        for id in due.keys() - before.keys():  # nothing to do yet
+            self._wake(due[id], moment + DAY)
+        return [(id, self._place(id)) for id, row in before.items() if self._place(id) != _name(row)]
+
+    def _do(self, step: Step, now: datetime) -> None:
+        row = self.rows.pop(step.id)
+        self.movable[Level(row.level)].pop(row.id, None)
+        new = after(row, step, now)
+        if new is not None:
+            self._keep(new)
+
+    def _keep(self, row: LifeRow) -> None:
+        self.rows[row.id] = row
+        if not row.protected:
+            self.movable[Level(row.level)][row.id] = row
+        self._wake(row, EARLIEST)
+
+    def _wake(self, row: LifeRow, not_before: float) -> None:
+        wakes = max(self._wakes(row), not_before)
+        if wakes < NEVER:
+            heappush(self.alarms, (wakes, row.id))
+
+    def _wakes(self, row: LifeRow) -> float:
+        """When a night may have something to do for it, in microseconds."""
+        if row.level == Level.ARCHIVED:
+            return self._wakes_in_archive(row)
+        if row.recalled_at is not None and row.recalled_at > (row.strengthened_at or EARLIEST):
+            return EARLIEST
+        if row.protected:
+            return NEVER
+        return float(row.anchor) + DAY * self.curve(row).age(self._threshold(row))
+
+    def _wakes_in_archive(self, row: LifeRow) -> float:
+        if row.revival_at is not None:
+            return float(row.revival_at)
+        archive = self.rules.archive
+        if row.protected or row.archived_at is None or not archive.auto_delete_enabled:
+            return NEVER  # purging takes words, and nobody's place
+        return float(row.archived_at) + DAY * archive.retention_days
+
+    def _threshold(self, row: LifeRow) -> float:
+        name = LADDER[row.level - 1].threshold
+        assert name is not None
+        return float(getattr(self.rules.levels, name))
+
+    def _rank(self, row: LifeRow, moment: int) -> tuple[float, int, int, str]:
+        return self.curve(row).at((moment - row.anchor) / DAY), row.created, row.recalls, row.id
+
+    def _place(self, id: str) -> str | None:
+        return _name(self.rows[id]) if id in self.rows else None
+
+
+def _name(row: LifeRow) -> str:
+    return PLACES[int(row.level) - 1]
+
+
+# --- how many stood where -------------------------------------------------------------------------
+# A population is counted from changes, each told once: on this day, this memory stands there now. Nothing is
+# kept of a day but the difference to the day before, so a life of any length is one pass.
+
+FORGOTTEN = "forgotten"
+
+PLACES = (*(level.name.lower() for level in Level), FORGOTTEN)
+
+Change = tuple[date, str, str | None]  # the day, the memory, where it stands from then on; None: out of sight
+
+
+class Population(Value):
+    """How many memories stood at each place when a day ended; a day that is still to come is a forecast."""
+
+    day: date
+    counts: Mapping[str, int]
+    forecast: bool = False
+
+
+def place_of(memory: Memory) -> str:
+    """Where a memory stands."""
+    return FORGOTTEN if memory.forgotten else PLACES[memory.level - 1]
+
+
+class Tally:
+    """Counts changes as they come. A memory never moves back in time: what a clock that ran ahead dated
+    later than the rest counts from that day on, and on the last day at the latest."""
+
+    def __init__(self, last: date) -> None:
+        self.last = last
+        self._stands: dict[str, tuple[date, str | None]] = {}
+        self._moves: defaultdict[date, Counter[str]] = defaultdict(Counter)
+
+    def take(self, changes: Iterable[Change]) -> None:
+        for day, id, place in changes:
+            since, before = self._stands.get(id, (day, None))
+            day = min(self.last, max(day, since))
+            self._stands[id] = (day, place)
+            if place != before:
+                self._moves[day].update({name: 1 for name in (place,) if name})
+                self._moves[day].subtract({name: 1 for name in (before,) if name})
+
+    @property
+    def first(self) -> date:
+        """The first day on which anything happened."""
+        return min(self._moves, default=self.last)
+
+    def days(self, first: date) -> Iterator[tuple[date, dict[str, int]]]:
+        """Every day from `first` to the last, with what stood where when it ended."""
+        counts = dict.fromkeys(PLACES, 0)
+        moves = sorted(self._moves.items(), reverse=True)
+        for number in range((self.last - first).days + 1):
+            day = first + timedelta(days=number)
+            while moves and moves[-1][0] <= day:
+                for place, n in moves.pop()[1].items():
+                    counts[place] += n
+            yield day, dict(counts)

@@ -1,0 +1,124 @@
+"""What models would cost: 001's appendix as a formula, with anybody's numbers in it [E24, L12].
+
+    formation   every memory is read once, and its feeling named
+    summary     what leaves level 1 is read, and a summary written       (1→2)
+    trace       what leaves level 2 is read, and keywords written        (2→3)
+    embedding   every text that is kept, and one question for each memory, becomes a vector
+
+How many leave a level in a year follows from the shares of `compression`: whatever finds no room stays no
+longer. It is an estimate, and prices change; each carries its date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from nagori.core.levels import Compression
+from nagori.core.values import Value, fresh
+
+DAYS = 365
+MONTHS = 12
+MILLION = 1_000_000
+FEELING = 100  # tokens of an answer that names a feeling: 001's 3.7 million for 36,500 memories
+STAGES = ("formation", "summary", "trace", "embedding")
+
+
+class Usage(Value):
+    """What is remembered, sizes in characters. The defaults are those of 001's appendix."""
+
+    per_day: float = 100.0
+    full: float = 2200.0  # of a memory at level 1, trigger and content
+    summary: float = 280.0
+    trace: float = 50.0
+    question: float = 150.0
+    tokens_a_character: float = 1.5
+
+
+class Tokens(Value):
+    """What a stage reads and writes in a year."""
+
+    input: float
+    output: float
+
+
+class Price(Value):
+    """US dollars per million tokens. `tokens` is how many a model counts where 001 counts one."""
+
+    model: str
+    does: str  # "llm" or "embedding"
+    input: float
+    output: float
+    tokens: float = 1.0
+    date: str = ""
+    source: str = ""
+
+    def of(self, tokens: Tokens) -> float:
+        """What so many tokens cost."""
+        return self.tokens * (tokens.input * self.input + tokens.output * self.output) / MILLION
+
+
+class Bill(Value):
+    """A year of one model in US dollars, stage by stage."""
+
+    price: Price
+    memories: float
+    stages: Mapping[str, float] = fresh(dict)
+
+    @property
+    def year(self) -> float:
+        return sum(self.stages.values())
+
+    @property
+    def month(self) -> float:
+        return self.year / MONTHS
+
+    @property
+    def memory(self) -> float:
+        """From its birth to its trace."""
+        return self.year / self.memories if self.memories else 0.0
+
+
+@cache
+def prices() -> tuple[Price, ...]:
+    """The table beside this file, in its order."""
+    from importlib.resources import files
+
+    lines = files("nagori.core").joinpath("prices.tsv").read_text("utf-8").splitlines()
+    return tuple(_price(*line.split("\t")) for line in lines if line and not line.startswith("#"))
+
+
+def price_of(model: str) -> Price | None:
+    """The price of a model by its name; None if the table does not have it."""
+    return next((price for price in prices() if price.model == model), None)
+
+
+def stages(usage: Usage, shares: Compression) -> dict[str, Tokens]:
+    """What each stage reads and writes in a year."""
+    born = usage.per_day * DAYS
+    summarised = born * (1 - shares.level1_ratio)
+    traced = born * (1 - shares.level1_ratio - shares.level2_ratio)
+    full, summary, trace, question = (
+        size * usage.tokens_a_character for size in (usage.full, usage.summary, usage.trace, usage.question)
+    )
+    embedded = born * (full + question) + summarised * summary + traced * trace
+    return {
+        "formation": Tokens(born * full, born * FEELING),
+        "summary": Tokens(summarised * full, summarised * summary),
+        "trace": Tokens(traced * summary, traced * trace),
+        "embedding": Tokens(embedded, 0),
+    }
+
+
+def bill(price: Price, usage: Usage, shares: Compression) -> Bill:
+    """What a model costs for the stages it can do."""
+    told = {
+        name: price.of(tokens)
+        for name, tokens in stages(usage, shares).items()
+        if (name == "embedding") == (price.does == "embedding")
+    }
+    return Bill(price, usage.per_day * DAYS, told)
+
+
+def _price(model: str, does: str, into: str, out: str, tokens: str, date: str, source: str) -> Price:
+    return Price(model, does, float(into), float(out), float(tokens), date, source)

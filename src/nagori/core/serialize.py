@@ -1,0 +1,210 @@
+"""A memory as plain JSON and back: the one form for journal, export and `--json`.
+
+`to_record` is canonical (same memory, same record); `from_record` trusts nobody, because records come
+from files that people edit and other programs write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from math import isfinite
+
+from nagori.core.model import (
+    LARGEST_COUNT,
+    Category,
+    Emotion,
+    Kind,
+    Level,
+    Memory,
+    Privacy,
+    Relation,
+    RelationType,
+    Source,
+    Text,
+    Trust,
+    utc,
+)
+from nagori.errors import InvalidInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Record = dict[str, Any]
+
+
+_TIMES = (
+    "created",
+    "anchor",
+    "recalled_at",
+    "strengthened_at",
+    "archived_at",
+    "keep_until",
+    "revival_at",
+    "forgotten_at",
+)
+_PLAIN = (
+    "id",
+    "coefficient",
+    "project",
+    "agent",
+    "role",
+    "protected",
+    "mentions",
+    "recalls",
+    "superseded_by",
+    "judged_by",
+    "archive_reason",
+    "version",
+)
+_ENUMS: dict[str, Callable[[Any], Any]] = {"kind": Kind, "trust": Trust, "privacy": Privacy}
+
+
+def to_record(memory: Memory) -> Record:
+    """`memory` as JSON-ready data; absent values are left out."""
+    record: Record = {name: getattr(memory, name) for name in _PLAIN}
+    record |= {name: _iso(getattr(memory, name)) for name in _TIMES}
+    record |= {name: str(getattr(memory, name)) for name in _ENUMS}
+    source = memory.source
+    record["level"] = int(memory.level)
+    record["category"] = str(memory.category) if memory.category else None
+    record["keywords"] = list(memory.keywords)
+    record["texts"] = {
+        str(int(level)): {"trigger": text.trigger, "content": text.content}
+        for level, text in sorted(memory.texts.items())
+    }
+    record["emotion"] = emotion_record(memory.emotion)
+    record["source"] = _without_none(
+        session=source.session, turn=source.turn, speaker=source.speaker, uri=source.uri
+    )
+    return _without_none(**record)
+
+
+def from_record(record: object) -> Memory:
+    """The memory of `record`; InvalidInput names the first field that is wrong."""
+    if not isinstance(record, Mapping):
+        raise InvalidInput("memory", "not an object")
+    fields: dict[str, Any] = {}
+    for name in _PLAIN:
+        if record.get(name) is not None:
+            fields[name] = _plain(name, record[name])
+    for name in _TIMES:
+        if record.get(name) is not None:
+            fields[name] = _time(name, record[name])
+    for name, enum in _ENUMS.items():
+        if record.get(name) is not None:
+            fields[name] = _choice(name, enum, record[name])
+    if record.get("category") is not None:
+        fields["category"] = _choice("category", Category, record["category"])
+    fields["level"] = _choice("level", Level, record.get("level", 1))
+    fields["texts"] = _texts(record.get("texts"))
+    fields["emotion"] = _part("emotion", Emotion, record.get("emotion", {}))
+    fields["source"] = _part("source", Source, record.get("source", {}))
+    fields["keywords"] = _strings("keywords", record.get("keywords", ()))
+    for name in ("id", "created"):
+        if name not in fields:
+            raise InvalidInput(f"memory.{name}", "missing")
+    fields.setdefault("anchor", fields["created"])
+    return Memory(**fields)
+
+
+def emotion_record(emotion: Emotion) -> Record:
+    return {
+        "intensity": emotion.intensity,
+        "valence": str(emotion.valence),
+        "arousal": emotion.arousal,
+        "tags": list(emotion.tags),
+    }
+
+
+def relation_record(relation: Relation) -> Record:
+    return {"source": relation.source, "target": relation.target, "type": str(relation.type)}
+
+
+def relation_of(source: str, data: Mapping[str, Any]) -> Relation:
+    return Relation(
+        _plain("source", source),
+        _plain("target", data.get("target")),
+        _choice("type", RelationType, data.get("type")),
+    )
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _without_none(**values: Any) -> Record:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+_NUMBERS = {"coefficient": float, "mentions": int, "recalls": int, "version": int}
+
+
+def _plain(name: str, value: object) -> Any:
+    if name in _NUMBERS:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+            raise InvalidInput(f"memory.{name}", f"{value!r} is not a number")
+        if not 0 <= value <= LARGEST_COUNT or (name == "coefficient" and not 0 < value <= 1):
+            raise InvalidInput(f"memory.{name}", f"{value!r} is out of range")
+        return _NUMBERS[name](value)
+    if name == "protected":
+        if not isinstance(value, bool):
+            raise InvalidInput("memory.protected", f"{value!r} is not true or false")
+        return value
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"memory.{name}", f"{value!r} is not a text")
+    return value
+
+
+def _time(name: str, value: object) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
+        return utc(moment, f"memory.{name}")
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"memory.{name}", f"{value!r} is not an ISO 8601 time") from None
+
+
+def _choice(name: str, enum: Callable[[Any], Any], value: object) -> Any:
+    try:
+        return enum(value)
+    except ValueError:
+        raise InvalidInput(f"memory.{name}", f"{value!r} is not one of its values") from None
+
+
+def _texts(value: object) -> dict[Level, Text]:
+    if not isinstance(value, Mapping) or not value:
+        raise InvalidInput("memory.texts", "missing")
+    texts = {}
+    for key, text in value.items():
+        level = _choice("texts", lambda k: Level(int(k)), key)
+        if not isinstance(text, Mapping):
+            raise InvalidInput("memory.texts", f"level {key} is not an object")
+        texts[level] = Text(
+            *(_string(f"texts.{half}", text.get(half, "")) for half in ("trigger", "content"))
+        )
+    return texts
+
+
+def _part(name: str, make: Callable[..., Any], value: object) -> Any:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"memory.{name}", "not an object")
+    values = dict(value)
+    if "tags" in values:
+        values["tags"] = _strings(f"{name}.tags", values["tags"])
+    try:
+        return make(**values)
+    except TypeError:
+        raise InvalidInput(f"memory.{name}", f"unknown fields among {', '.join(map(str, values))}") from None
+
+
+def _strings(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise InvalidInput(f"memory.{name}", "not a list of texts")
+    return tuple(value)
+
+
+def _string(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"memory.{name}", f"{value!r} is not a text")
+    return value

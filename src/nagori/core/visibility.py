@@ -1,0 +1,57 @@
+"""Who may see a memory (ruling 31), and which memories are meant: the rules in plain Python. Engines say the
+same in their own query language and are held to it by the contract suite."""
+
+from __future__ import annotations
+
+from nagori.core.model import Filter, Level, Memory, Scope
+
+
+def sees(scope: Scope, memory: Memory) -> bool:
+    """Whether the scope may see a memory of its own space."""
+    if scope.project is not None and memory.project not in (None, scope.project):
+        return False
+    return visible(
+        memory.privacy,
+        owner_agent=memory.agent,
+        owner_role=memory.role,
+        asker_agent=scope.agent,
+        asker_role=scope.role,
+    )
+
+
+def passes(filter: Filter, memory: Memory) -> bool:
+    """Whether a memory is among those meant; only an engine knows which have no vector."""
+    return (
+        (filter.kinds is None or memory.kind in filter.kinds)
+        and (filter.levels is None or memory.level in filter.levels)
+        and (filter.categories is None or memory.category in filter.categories)
+        and (filter.since is None or memory.created >= filter.since)
+        and (filter.until is None or memory.created < filter.until)
+        and (filter.session is None or memory.source.session == filter.session)
+        and (filter.protected is None or memory.protected is filter.protected)
+        and (filter.archived or memory.level is not Level.ARCHIVED)
+        and (filter.forgotten or not memory.forgotten)
+        and (filter.prefix is None or memory.id.startswith(filter.prefix))
+        and (not filter.unappraised or _is_unappraised(memory))
+    )
+
+
+def _is_unappraised(memory: Memory) -> bool:
+    whole = memory.level is Level.FULL and memory.superseded_by is None
+    return whole and memory.judged_by is None and memory.source.turn is not None
+
+
+def visible(
+    privacy: str,
+    *,
+    owner_agent: str | None,
+    owner_role: str | None,
+    asker_agent: str | None,
+    asker_role: str | None,
+) -> bool:
+    """May the asker see it? The user (no agent, no role) sees all of his own; an unknown level is private."""
+    if privacy == "public" or (asker_agent is None and asker_role is None):
+        return True
+    if asker_agent is not None and asker_agent == owner_agent:
+        return True
+    return privacy == "agent-only" and asker_role is not None and asker_role == owner_role

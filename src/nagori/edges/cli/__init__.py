@@ -1,0 +1,189 @@
+"""The command line: the library's verbs, one command each. `--json` for machines, tables for people.
+
+Exit codes: 0 done · 1 a check found faults · 2 bad input · 3 not found · 4 limit reached · 5 conflict ·
+6 store · 7 journal · 8 model · 70 a bug of ours · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from nagori import __version__
+from nagori.config import load
+from nagori.core.model import Scope
+from nagori.edges.cli.commands import (
+    chart,
+    cost,
+    cycle,
+    edit,
+    hook,
+    llm,
+    maintenance,
+    prune,
+    recall,
+    remember,
+    schedule,
+    setup,
+    transfer,
+)
+from nagori.edges.cli.context import Session, print_json
+from nagori.edges.locale import Voice, language
+from nagori.errors import LimitReached, NagoriError
+
+BUG, INTERRUPTED = 70, 130
+
+# Every verb, in the order in which `--help` tells them. A new one is a function and a line here.
+COMMANDS: dict[str, Callable[..., None]] = {
+    "remember": remember.remember,
+    "recall": recall.recall,
+    "show": recall.show,
+    "list": recall.list_,
+    "why": recall.why,
+    "status": recall.status,
+    "prune": prune.prune,
+    "edit": edit.edit,
+    "thumb": edit.thumb,
+    "protect": edit.protect,
+    "unprotect": edit.unprotect,
+    "forget": edit.forget,
+    "undo": edit.undo,
+    "archive": cycle.archive,
+    "unarchive": cycle.unarchive,
+    "cycle": cycle.cycle,
+    "chart": chart.chart,
+    "export": transfer.export,
+    "import": transfer.import_,
+    "verify": maintenance.verify,
+    "rebuild": maintenance.rebuild,
+    "reembed": maintenance.reembed,
+    "backup": maintenance.backup,
+    "restore": maintenance.restore,
+    "doctor": maintenance.doctor,
+    "config": maintenance.config,
+    "judge": llm.judge,
+    "cost": cost.cost,
+    "spend": llm.spend,
+    "schedule": schedule.schedule,
+    "init": setup.init,
+    "hook": hook.hook,
+    "work": hook.work,
+    "uninstall": setup.uninstall,
+}
+
+app = typer.Typer(
+    name="nagori",
+    help="Long-term memory that forgets like a person and loses nothing. 名残",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nagori {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def prepare(
+    context: typer.Context,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the memories.")] = None,
+    user: Annotated[str, typer.Option(envvar="NAGORI_USER", help="Whose memories.")] = "me",
+    tenant: Annotated[str, typer.Option(envvar="NAGORI_TENANT", help="Of which organisation.")] = "local",
+    project: Annotated[str | None, typer.Option(envvar="NAGORI_PROJECT", help="Only this project's.")] = None,
+    agent: Annotated[str | None, typer.Option(envvar="NAGORI_AGENT", help="Ask as this agent.")] = None,
+    role: Annotated[str | None, typer.Option(envvar="NAGORI_ROLE", help="Role of that agent.")] = None,
+    lang: Annotated[str | None, typer.Option(help="ja or en; default: your locale.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Configuration file.")] = None,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Show the version.")
+    ] = False,
+) -> None:
+    voice = context.ensure_object(Voice)  # the one that `main` complains with
+    loaded = load(config, overrides={"general.language": lang} if lang else None)
+    voice.language = language(loaded.config.general.language)
+    context.obj = Session(
+        data_dir=data_dir,
+        scope=Scope(user=user, tenant=tenant, project=project, agent=agent, role=role),
+        loaded=loaded,
+        voice=voice,
+        out=Console(soft_wrap=False),
+        err=Console(stderr=True),
+    )
+
+
+# ── the one error boundary ───────────────────────────────────────────────────────────────────────
+
+
+def main() -> NoReturn:
+    """Run what was typed; every error becomes a sentence and an exit code."""
+    voice = Voice(_early_language())  # `prepare` corrects it as soon as the settings are read
+    try:
+        code = app(standalone_mode=False, obj=voice) or 0  # a command that stops early hands its code back
+    except (typer.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
+    except NagoriError as error:
+        code = error.exit_code
+        _complain(error, voice)
+    except BrokenPipeError:  # `nagori export | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:
+        code = _click_error(error, voice) or _bug(error, voice)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def _early_language() -> str:
+    """The language of an error that comes before the settings are read."""
+    before = sys.argv[:-1]
+    option = sys.argv[before.index("--lang") + 1] if "--lang" in before else None
+    return language(option or os.environ.get("NAGORI_LANG", "auto"))
+
+
+def _complain(error: NagoriError, voice: Voice) -> None:
+    if "--json" in sys.argv:
+        field = getattr(error, "field", None)
+        print_json({"error": {"type": type(error).__name__, "field": field, "message": str(error)}})
+        return
+    console = Console(stderr=True)
+    console.print(f"nagori: {voice.error(error)}", style="red", markup=False, highlight=False)
+    if isinstance(error, LimitReached):
+        console.print("  --release " + " | --release ".join(error.candidates[:5]), markup=False)
+
+
+def _click_error(error: Exception, voice: Voice) -> int:
+    """A wrong option or argument: the parser knows best how to say it, in English."""
+    show = getattr(error, "show", None)
+    if show is None:
+        return 0
+    if voice.language == "ja" and type(error).__name__ != "NoArgsIsHelpError":
+        from nagori.edges.locale.faults import usage
+
+        print(usage(error), file=sys.stderr)
+    else:
+        show()
+    return 2
+
+
+def _bug(error: Exception, voice: Voice) -> int:
+    import traceback
+
+    traceback.print_exception(error)
+    print(f"\nnagori {__version__}: {voice('bug')}", file=sys.stderr)
+    return BUG
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Pictures: `chart` draws how memories faded, or how many stand at each level, and what is to come."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nagori.app import Nagori
+from nagori.core.forecast import FORGOTTEN, PLACES
+from nagori.core.model import Level
+from nagori.edges.charts import DAY, Axes, Series, lived
+from nagori.edges.charts.levels import Words, levels_svg, levels_text, rows_json
+from nagori.edges.charts.svg import svg_chart
+from nagori.edges.charts.terminal import terminal_chart
+from nagori.edges.cli.context import Json, Session, print_json, written
+from nagori.errors import InvalidInput
+
+MOST = 8  # curves that can still be told apart
+USUALLY = 4
+WIDEST = 120
+
+
+def chart(
+    context: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(help="Memories; default: the newest.")] = None,
+    levels: Annotated[
+        bool, typer.Option("--levels", help="Of all memories: how many stand at each level.")
+    ] = False,
+    days: Annotated[int, typer.Option(min=0, max=3650, help="So many days ahead.")] = 90,
+    past: Annotated[
+        int | None, typer.Option(min=0, max=36500, help="With --levels: so many days back; default: all.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write a picture to this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw how memories faded since they were born, where recalls lifted them, and what is to come."""
+    session = Session.of(context)
+    if levels and ids:
+        raise InvalidInput("ids", "--levels counts all memories; leave the ids out")
+    draw = _levels if levels else _curves
+    draw(session, ids or [], days, past, svg, as_json)
+
+
+def _levels(
+    session: Session, ids: list[str], days: int, past: int | None, svg: Path | None, as_json: bool
+) -> None:
+    with session.memory() as memory:
+        told = memory.populations(past, days)
+    names = {place: session.voice(f"level{n}") for n, place in enumerate(PLACES, 1) if place != FORGOTTEN}
+    names[FORGOTTEN] = session.voice("chart_forgotten")
+    words = Words(names, session.voice("chart_today"), session.voice("chart_forecast"))
+    if svg is not None:
+        _write(session, svg, levels_svg(told, session.voice("chart_levels"), words), as_json)
+    if as_json:
+        print_json({"days": rows_json(told)})
+    elif svg is None and not any(any(one.counts.values()) for one in told):
+        session.say("empty")
+    elif svg is None:
+        for line in levels_text(told, words, min(session.out.width, WIDEST)):
+            session.out.print(line)
+
+
+def _curves(
+    session: Session, ids: list[str], days: int, past: int | None, svg: Path | None, as_json: bool
+) -> None:
+    with session.memory() as memory:
+        chosen = [memory.show(id) for id in ids[:MOST]] if ids else list(memory.list(limit=USUALLY))
+        if not chosen and not as_json:
+            session.say("empty")
+            return
+        now = memory.parts.clock.now()
+        start = min((each.created for each in chosen), default=now)
+        whole = max((now - start) / DAY, 0.0) + max(days, 1)
+        series = [_series(memory, each.id, start, whole) for each in chosen]
+    axes = Axes(
+        days=whole,
+        levels=session.config.levels,
+        names={level: session.voice(f"level{int(level)}") for level in Level},
+        unit=session.voice("chart_unit"),
+        recalled=session.voice("chart_recalled"),
+    )
+    if svg is not None and series:
+        _write(session, svg, svg_chart(series, session.voice("chart_title"), axes), as_json)
+    if as_json:
+        print_json({"start": start.isoformat(), "series": [_json(one) for one in series]})
+    elif svg is None:
+        for line in terminal_chart(series, min(session.out.width, WIDEST), 16, axes):
+            session.out.print(line)
+
+
+def _write(session: Session, path: Path, picture: str, silently: bool) -> None:
+    with written(path) as write:
+        write(picture)
+    if not silently:
+        session.say("chart_written", path=path)
+
+
+def _series(memory: Nagori, id: str, start: datetime, days: float) -> Series:
+    history = memory.why(id).history
+    return lived(id, history, memory.parts.config, start, days, max(days / 400, 0.05))
+
+
+def _json(one: Series) -> dict[str, object]:
+    points = [[round(point.day, 3), round(point.score, 3)] for point in one.points]
+    marks = [[round(point.day, 3), round(point.score, 3)] for point in one.marks]
+    return {"label": one.label, "points": points, "recalls": marks, "protected": one.protected}

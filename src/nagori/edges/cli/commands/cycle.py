@@ -1,0 +1,179 @@
+"""The life of memories: `cycle`, `archive`, `unarchive`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from nagori.core.cycle import Plan
+from nagori.core.model import Memory
+from nagori.core.pricing import Price, Tokens
+from nagori.core.serialize import to_record
+from nagori.edges.cli.commands.cost import paid_models
+from nagori.edges.cli.context import Id, Json, Session, print_json, progress
+from nagori.edges.cli.render import dollars, one_line, size
+from nagori.services.cycle import Night
+from nagori.services.preview import Preview
+
+
+def cycle(
+    context: typer.Context,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be done, and why.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Also if very much would move.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Let one night pass: strengthen, fade, archive, revive."""
+    session = Session.of(context)
+    with session.memory() as memory, progress(session) as bar:
+        plan = memory.plan()
+        if dry_run:
+            _show(session, memory.preview(plan), as_json)
+            return
+        if plan.asks and not yes:
+            session.say("cycle_asks", moves=plan.moves, total=plan.census.total)
+            raise typer.Exit(5)
+        night = memory.cycle(plan, bar)
+    if as_json:
+        print_json(_night_json(night))
+    elif not plan.steps:
+        session.say("cycle_nothing")
+    else:
+        session.out.print(_table(session, plan))
+        session.say("cycle_done", done=night.done, left=len(night.left))
+        if night.waiting:
+            why = next(iter(night.waiting.values()))
+            session.say("cycle_waiting", n=len(night.waiting), reason=session.voice.reason(why))
+
+
+def archive(context: typer.Context, id: Id, as_json: Json = False) -> None:
+    """Put a memory away; it can still be found and brought back."""
+    _move(context, "archive", id, as_json)
+
+
+def unarchive(context: typer.Context, id: Id, as_json: Json = False) -> None:
+    """Bring a memory back whole, while its full words are kept."""
+    _move(context, "unarchive", id, as_json)
+
+
+def _move(context: typer.Context, verb: str, id: str, as_json: bool) -> None:
+    session = Session.of(context)
+    with session.memory() as memory:
+        moved: Memory = getattr(memory, verb)(id)
+    if as_json:
+        print_json({"memory": to_record(moved)})
+    else:
+        session.say(f"{verb}d", id=moved.id)
+
+
+def _show(session: Session, told: Preview, as_json: bool) -> None:
+    if as_json:
+        print_json(_preview_json(session, told))
+    elif not told.plan.steps:
+        session.say("cycle_nothing")
+    else:
+        session.out.print(_table(session, told.plan))
+        _show_examples(session, told)
+        _show_worth(session, told)
+        session.say("cycle_shown")
+
+
+def _show_examples(session: Session, told: Preview) -> None:
+    for kind in told.kinds:
+        session.out.print()
+        for step, memory in kind.examples:
+            because = session.voice(f"because_{step.reason}", score=f"{step.score:.1f}")
+            act = session.voice(f"act_{step.act}")
+            if step.act == "fade" and step.level:
+                act += f" → {session.voice(f'level{int(step.level)}')}"
+            session.out.print(f"{act} {step.id}: {because}", markup=False, highlight=False)
+            session.out.print(Text(f"  {one_line(memory)}", style="dim", no_wrap=True, overflow="ellipsis"))
+        if kind.n > len(kind.examples):
+            session.say("preview_more", n=kind.n - len(kind.examples))
+
+
+def _show_worth(session: Session, told: Preview) -> None:
+    """What it saves, and what it costs."""
+    session.out.print()
+    if told.shortened:
+        basis = session.voice("preview_exact" if told.exact else "preview_sample", looked=told.looked)
+        sizes = {"before": size(told.before), "after": size(told.after), "n": told.shortened}
+        session.say("preview_saves", saved=size(max(0, told.before - told.after)), basis=basis, **sizes)
+    if told.purged:
+        session.say("preview_purges", n=told.purged, freed=size(told.freed))
+    prices, unknown = paid_models(session.config)
+    for model in unknown:
+        session.say("cost_unknown", model=model)
+    if prices:
+        models = ", ".join(price.model for price in prices)
+        session.say("preview_costs", models=models, usd=dollars(_spent(prices, told.written)))
+    elif not unknown:
+        session.say("preview_free")
+
+
+def _spent(prices: list[Price], written: Tokens) -> float:
+    """A language model reads the long words and writes the short ones; a model of vectors reads the short."""
+    vectors = Tokens(written.output, 0.0)
+    return sum(price.of(written if price.does == "llm" else vectors) for price in prices)
+
+
+def _table(session: Session, plan: Plan) -> Table:
+    table = Table(box=None)
+    for title in ("act", "reason", "n"):
+        table.add_column(session.voice(f"column_{title}"), justify="right" if title == "n" else "left")
+    for (act, reason), count in sorted(plan.counts().items()):
+        table.add_row(
+            session.voice(f"act_{act}"), session.voice(f"because_{reason}", score="…"), f"{count:,}"
+        )
+    return table
+
+
+def _preview_json(session: Session, told: Preview) -> dict[str, object]:
+    plan = told.plan
+    prices, unknown = paid_models(session.config)
+    return {
+        "now": plan.now.isoformat(),
+        "levels": {level.name.lower(): count for level, count in sorted(plan.census.levels.items())},
+        "moves": plan.moves,
+        "asks": plan.asks,
+        "counts": _counts_json(plan),
+        "examples": [
+            {"id": step.id, "act": step.act, "reason": step.reason, "words": one_line(memory)}
+            for kind in told.kinds
+            for step, memory in kind.examples
+        ],
+        "saves": {
+            "shortened": told.shortened,
+            "measured_on": told.looked,
+            "bytes_before": told.before,
+            "bytes_after": told.after,
+            "purged": told.purged,
+            "bytes_purged": told.freed,
+        },
+        "cost": {
+            "models": [price.model for price in prices],
+            "unknown": unknown,
+            "tokens_read": round(told.written.input),
+            "tokens_written": round(told.written.output),
+            "usd": round(_spent(prices, told.written), 6),
+        },
+        "steps": [
+            {"id": s.id, "act": s.act, "reason": s.reason, "score": round(s.score, 3), "level": s.level}
+            for s in plan.steps
+        ],
+    }
+
+
+def _counts_json(plan: Plan) -> list[dict[str, object]]:
+    return [{"act": act, "reason": reason, "n": n} for (act, reason), n in sorted(plan.counts().items())]
+
+
+def _night_json(night: Night) -> dict[str, object]:
+    sizes = {"bytes_before": night.bytes_before, "bytes_after": night.bytes_after}
+    counts = _counts_json(night.plan)
+    model = {"by_model": night.by_model, "waiting": night.waiting}
+    return {"done": night.done, "left": night.left, "ties": night.ties, "counts": counts, **sizes, **model}

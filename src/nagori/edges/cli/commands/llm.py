@@ -1,0 +1,81 @@
+"""The language model's part: `judge`, `spend`."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+import typer
+
+from nagori.app import Nagori
+from nagori.core.values import Value
+from nagori.edges.cli import render
+from nagori.edges.cli.context import Json, Session, moment, print_json, progress
+from nagori.errors import InvalidInput
+from nagori.spend import Day
+
+
+def judge(
+    context: typer.Context,
+    since: Annotated[
+        str | None, typer.Option(help="Also what was said since then; default: llm.judge_days.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be asked, and what it would cost.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Let the configured model judge what only rules have judged so far."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        if memory.parts.llm is None:
+            raise InvalidInput("llm.provider", "no model is configured; the rules do its work")
+        then = moment(since, "since")
+        if dry_run:
+            _tell(session, memory.judge_estimate(then), "judge_estimate", as_json)
+            return
+        with progress(session) as bar:
+            done = memory.judge(then, bar)
+    _tell(session, done, "judge_done", as_json)
+    if done.by_rules and not as_json:
+        session.say("judge_by_rules", n=len(done.by_rules))
+    if done.trouble:
+        if not as_json:
+            session.say("judge_trouble", reason=session.voice.reason(done.trouble), n=done.waiting)
+        raise typer.Exit(8)
+
+
+def spend(
+    context: typer.Context,
+    days: Annotated[int, typer.Option(min=1, max=400, help="So many days, today included.")] = 30,
+    as_json: Json = False,
+) -> None:
+    """What models were asked and what it cost, day by day."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        told = memory.parts.spend.days(_today(memory), days)
+        cap = memory.parts.config.llm.daily_cap_usd
+    if as_json:
+        print_json({"cap_usd": cap, "days": [_day_json(day) for day in told]})
+    elif not told:
+        session.say("spend_nothing", days=days)
+    else:
+        session.out.print(render.spend_table(told, session.voice))
+        session.say("spend_total", usd=render.dollars(sum(day.usd for day in told)), cap=render.dollars(cap))
+
+
+def _today(memory: Nagori) -> date:
+    clock = memory.parts.clock
+    return clock.now().date()
+
+
+def _tell(session: Session, told: Value, name: str, as_json: bool) -> None:
+    if as_json:
+        print_json(vars(told))
+    else:
+        session.say(name, **vars(told))
+
+
+def _day_json(day: Day) -> dict[str, object]:
+    sums = [{"stage": stage, "model": model, **vars(each)} for (stage, model), each in day.sums.items()]
+    return {"day": day.day.isoformat(), "usd": day.usd, "questions": day.questions, "stages": sums}

@@ -1,0 +1,170 @@
+"""Upkeep: `verify`, `rebuild`, `reembed`, `backup`, `restore`, `doctor`, `config`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nagori.app import Nagori
+from nagori.config import rows, schema
+from nagori.core.values import fields_of
+from nagori.edges.cli import render
+from nagori.edges.cli.commands import setup
+from nagori.edges.cli.commands.schedule import nights
+from nagori.edges.cli.context import Json, Session, print_json, progress
+from nagori.edges.hosts import launcher
+from nagori.errors import InvalidInput
+from nagori.services.maintenance import Proof
+from nagori.services.vectors import Change
+
+
+def verify(context: typer.Context, as_json: Json = False) -> None:
+    """Prove that journal and store are sound and agree."""
+    session = Session.of(context)
+    with session.memory() as memory, progress(session) as bar:
+        proof = memory.verify(bar)
+    faults = _faults(proof)
+    events = sum(journal.events for journal in proof.journals)
+    if as_json:
+        print_json({"sound": proof.sound, "events": events, "faults": faults})
+    elif proof.sound:
+        session.say("sound", events=f"{events:,}")
+    else:
+        session.say("unsound", n=len(faults))
+        for fault in faults[:50]:
+            session.out.print(f"  {fault}", style="red", markup=False)
+    if not proof.sound:
+        raise typer.Exit(1)
+
+
+def _faults(proof: Proof) -> list[str]:
+    damage = [f"{d.file} +{d.offset}: {d.problem}" for journal in proof.journals for d in journal.damage]
+    return [*damage, *proof.store, *proof.differing]
+
+
+def rebuild(
+    context: typer.Context,
+    accept_damage: Annotated[
+        bool, typer.Option("--accept-damage", help="Go on although journal lines are damaged.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Make the store anew from the journal."""
+    session = Session.of(context)
+    with session.memory() as memory, progress(session) as bar:
+        told = memory.rebuild(bar, accept_damage=accept_damage)
+        vectors = memory.embed_missing(bar)
+    if as_json:
+        print_json({"events": told, "vectors": vectors})
+    else:
+        session.say("rebuilt", n=f"{told:,}")
+        if vectors:
+            session.say("embedded", n=f"{vectors:,}")
+
+
+def reembed(
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it would take.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Change over to the configured embedding model, while recall goes on with the old one."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        change = memory.plan_reembed()
+        if not as_json:
+            _tell_change(session, change)
+        if dry_run:
+            if as_json:
+                print_json({name: getattr(change, name) for name in fields_of(change)})
+            else:
+                session.say("reembed_nothing" if change.done else "dry")
+            return
+        with progress(session) as bar:
+            done = memory.reembed(bar)
+    session.tell_again("differs")
+    if as_json:
+        print_json({"model": done.model, "made": done.made, "removed": done.removed})
+    else:
+        session.say("reembedded", model=done.model, made=f"{done.made:,}", removed=f"{done.removed:,}")
+
+
+def _tell_change(session: Session, change: Change) -> None:
+    cost = render.dollars(change.usd) if change.usd is not None else "$?"
+    values = {"old": ", ".join(change.old) or session.voice("none"), "new": change.new}
+    figures = {"left": f"{change.left:,}", "memories": f"{change.memories:,}", "tokens": f"{change.tokens:,}"}
+    session.say("reembed_plan", **values, **figures, cost=cost)
+
+
+def backup(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="File to write.")],
+    as_json: Json = False,
+) -> None:
+    """Save everything in one checked file, while others go on writing."""
+    session = Session.of(context)
+    with session.memory() as memory, progress(session) as bar:
+        saved = memory.backup(path, bar)
+    if as_json:
+        print_json({"path": str(saved.path), "bytes": saved.bytes, "events": saved.events})
+    else:
+        size = render.size(saved.bytes)
+        session.say("saved", path=saved.path, events=f"{saved.events:,}", size=size)
+
+
+def restore(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A file that backup wrote.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Put a backup in place; what was there is kept aside."""
+    session = Session.of(context)
+    folder = session.folder
+    if not path.is_file():
+        raise InvalidInput("path", "{path} is not a file", path=path)
+    occupied = folder.exists() and any(folder.iterdir())
+    if occupied and not yes and not typer.confirm(session.voice("overwrite", path=folder)):
+        session.say("stopped")
+        raise typer.Exit(2)
+    aside = Nagori.restore(path, folder, datetime.now().astimezone())
+    if aside:
+        launcher.bring_along(aside, folder)
+    if as_json:
+        print_json({"restored": str(folder), "aside": str(aside) if aside else None})
+        return
+    session.say("restored", path=path)
+    if aside:
+        session.say("aside", path=aside)
+
+
+def doctor(context: typer.Context, as_json: Json = False) -> None:
+    """Look at everything that could be wrong, and say what to do."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        findings = [*memory.doctor(), *setup.findings(session)]
+        findings += nights(session, memory, called=any(each.name == "hooks" for each in findings))
+    if as_json:
+        keys = ("name", "state", "detail", "advice")
+        print_json({"findings": [{key: getattr(f, key) for key in keys} for f in findings]})
+    else:
+        session.out.print(render.findings_view(findings, session.voice))
+    if any(finding.state == "fail" for finding in findings):
+        raise typer.Exit(1)
+
+
+def config(
+    context: typer.Context,
+    show_schema: Annotated[bool, typer.Option("--schema", help="The JSON schema of the file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Every setting, its value, and where the value came from."""
+    session = Session.of(context)
+    if show_schema:
+        print_json(schema())
+    elif as_json:
+        print_json({key: {"value": value, "origin": origin} for key, value, origin in rows(session.loaded)})
+    else:
+        session.out.print(render.settings_view(rows(session.loaded), session.voice))

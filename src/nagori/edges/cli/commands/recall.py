@@ -1,0 +1,163 @@
+"""Finding: `recall`, `show`, `list`, `why`, `status`. Only a recall leaves a mark."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from nagori.app import Nagori
+from nagori.core import decay
+from nagori.core.model import Filter, Kind, Level, Memory
+from nagori.core.serialize import to_record
+from nagori.edges.cli import render
+from nagori.edges.cli.context import AHEAD, Id, Json, Session, moment, print_json
+from nagori.errors import InvalidInput
+
+
+def recall(
+    context: typer.Context,
+    query: Annotated[list[str], typer.Argument(help="What you want to know.")],
+    k: Annotated[int | None, typer.Option("-k", help="At most so many.")] = None,
+    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; may be given again.")] = None,
+    level: Annotated[list[int] | None, typer.Option(min=1, max=4, help="Only this level.")] = None,
+    since: Annotated[str | None, typer.Option(help="Not older than (ISO 8601).")] = None,
+    until: Annotated[str | None, typer.Option(help="Older than (ISO 8601).")] = None,
+    tokens: Annotated[int | None, typer.Option(min=0, help="At most about so many tokens in all.")] = None,
+    floor: Annotated[float | None, typer.Option(min=0, max=1, help="Least certainty, 0 to 1.")] = None,
+    ranking: Annotated[str | None, typer.Option(help="fused, priority or score.")] = None,
+    look: Annotated[bool, typer.Option("--look", help="Only look: do not strengthen what is found.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Recall what answers a question, best first."""
+    session = Session.of(context)
+    filter = Filter(
+        kinds=frozenset(kind) if kind else None,
+        levels=frozenset(map(Level, level)) if level else None,
+        since=moment(since, "since"),
+        until=moment(until, "until"),
+    )
+    with session.memory() as memory:
+        how = {"filter": filter, "ranking": ranking, "tokens": tokens, "floor": floor, "mark": not look}
+        found = memory.recall(" ".join(query), k, **how)
+        zone = memory.parts.clock.zone
+    if as_json:
+        print_json({"results": [render.recollection_json(r) for r in found]})
+    elif not found:
+        session.say("nothing")
+    else:
+        lines = ((r.memory, r.retention, r.score) for r in found)
+        session.out.print(render.memory_table(lines, session.voice, zone))
+
+
+def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
+    """Show one memory, whole."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        found = memory.show(id)
+        zone = memory.parts.clock.zone
+        strength = _strength(memory, found)
+    if as_json:
+        print_json({"memory": to_record(found)})
+    else:
+        session.out.print(render.memory_view(found, strength, session.voice, zone))
+
+
+def list_(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="At most so many.")] = 20,
+    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; may be given again.")] = None,
+    level: Annotated[list[int] | None, typer.Option(min=1, max=4, help="Only this level.")] = None,
+    protected: Annotated[bool, typer.Option("--protected", help="Only protected ones.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="The archive too.")] = False,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="Forgotten ones too.")] = False,
+    as_of: Annotated[str | None, typer.Option(help="As they were at a past time (ISO 8601).")] = None,
+    as_json: Json = False,
+) -> None:
+    """List memories, newest first."""
+    session = Session.of(context)
+    filter = Filter(
+        kinds=frozenset(kind) if kind else None,
+        levels=frozenset(map(Level, level)) if level else None,
+        protected=True if protected else None,
+        archived=archived or bool(level and Level.ARCHIVED in level),
+        forgotten=forgotten,
+    )
+    with session.memory() as memory:
+        then = moment(as_of, "as-of")
+        _refuse_future(then, memory.parts.clock.now())
+        found = memory.as_of(then, filter)[:limit] if then else memory.list(filter, limit=limit)
+        zone = memory.parts.clock.zone
+        lines = [(m, _strength(memory, m, then), None) for m in found]
+    if as_json:
+        print_json({"memories": [to_record(m) for m in found]})
+    elif not found:
+        session.say("nothing_then" if then else "empty")
+    else:
+        session.out.print(render.memory_table(lines, session.voice, zone))
+
+
+def _refuse_future(then: datetime | None, now: datetime) -> None:
+    """The journal cannot tell what will be; what is now, told as what will be, would be wrong."""
+    if then is not None and then > now + AHEAD:
+        raise InvalidInput(
+            "as-of",
+            "{value} is still to come; --as-of is a time in the past",
+            value=then.isoformat(timespec="minutes"),
+        )
+
+
+def why(
+    context: typer.Context,
+    id: Id,
+    query: Annotated[str | None, typer.Option("--for", help="How does it rank for this question?")] = None,
+    as_json: Json = False,
+) -> None:
+    """Explain a memory: its strength, its history, when it will fade."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        told = memory.why(id, query)
+        zone = memory.parts.clock.zone
+    if as_json:
+        print_json(render.explanation_json(told))
+    else:
+        session.out.print(render.explanation_view(told, session.voice, zone, asked=query is not None))
+
+
+def status(
+    context: typer.Context,
+    line: Annotated[bool, typer.Option("--line", help="One line, for status bars.")] = False,
+    prometheus: Annotated[
+        bool, typer.Option("--prometheus", help="As metrics, for a monitor: Prometheus text.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """How many memories there are, how large, how well."""
+    session = Session.of(context)
+    with session.memory() as memory:
+        if prometheus:
+            print(_metrics(memory), end="")
+            return
+        told = memory.status()
+        zone = memory.parts.clock.zone
+    if as_json:
+        print_json(render.status_json(told))
+    elif line:
+        print(render.status_line(told, session.voice))
+    else:
+        session.out.print(render.status_view(told, session.voice, zone))
+
+
+def _strength(memory: Nagori, one: Memory, then: datetime | None = None) -> float:
+    config = memory.parts.config
+    return decay.retention(one, then or memory.parts.clock.now(), config.retention, config.weekly)
+
+
+def _metrics(memory: Nagori) -> str:
+    from nagori.edges.cli import prometheus
+    from nagori.services.ingest import count_pending
+
+    scope = memory.scope
+    turns = count_pending(memory.parts, scope.space)
+    return prometheus.text(prometheus.families(memory.status(), memory.measure(), turns), scope)

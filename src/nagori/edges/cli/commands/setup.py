@@ -1,0 +1,331 @@
+"""Being called by other programs: `init` writes it into their settings, `uninstall` takes it out again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nagori.app import Nagori
+from nagori.config import Config
+from nagori.edges import scheduling
+from nagori.edges.cli.context import Json, Session, print_json
+from nagori.edges.hosts import HOSTS, launcher, settings_file
+from nagori.edges.hosts.settings_file import Change
+from nagori.edges.hosts.spec import Host
+from nagori.edges.locale import Voice
+from nagori.errors import InvalidInput
+from nagori.services.doctor import Finding, found
+
+Names = Annotated[
+    list[str] | None,
+    typer.Option("--host", help=f"{', '.join(HOSTS)}; may be given again. Default: all here."),
+]
+Planned = tuple[scheduling.Scheduler, list[scheduling.Change]]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be changed.")]
+
+
+def init(
+    context: typer.Context,
+    host: Names = None,
+    project: Annotated[
+        bool, typer.Option("--project", help="Only for the project in this folder, on this machine.")
+    ] = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Let Claude Code and others remember by themselves: write it into their settings."""
+    session = Session.of(context)
+    chosen = _chosen(host, project)
+    launch = launcher.texts(session.folder, session.voice("launcher_lost"), _environment(session))
+    changes = [_addition(session, each, project) for each in chosen]
+    needed = [change for change in changes if change.needed]
+    outdated = bool(changes) and not launcher.is_current(session.folder, launch)
+    if not needed and not outdated:
+        _say_nothing_to_do(session, chosen, as_json)
+        return
+    if not _agreed(session, needed, yes, dry_run, as_json):
+        return
+    launcher.write(session.folder, launch)  # first, so that no host ever calls what is not there
+    copies = [_done(session, change, "hooked", as_json) for change in needed]
+    known = launcher.users(session.folder) | {change.path: change.host.name for change in changes}
+    launcher.note_users(session.folder, known)
+    if as_json:
+        _print_result(needed, copies, changed=True)
+    elif not needed:
+        _say_where(session, "relaunched", path=session.folder / launcher.BIN)
+
+
+def uninstall(
+    context: typer.Context,
+    host: Names = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Take out of other programs' settings what init wrote there, and the nightly schedule; memories stay."""
+    session = Session.of(context)
+    users = _users(session)
+    names = {each.name for each in _named(host or [*HOSTS])}
+    changes = [settings_file.removal(HOSTS[name], path) for path, name in users.items() if name in names]
+    needed = [change for change in changes if change.needed]
+    planned = [] if host else _schedules(session)
+    if (needed or planned) and not _agreed(session, needed, yes, dry_run, as_json, planned):
+        return
+    copies = [_done(session, change, "unhooked", as_json) for change in needed]
+    left = [command for scheduler, each in planned for command in scheduling.remove(scheduler, each)]
+    if not dry_run:
+        _forget_users(session, {change.path for change in changes})
+    if as_json:
+        _print_result(needed, copies, changed=bool(needed or planned), planned=planned, left=left)
+        return
+    if planned:
+        session.say("unscheduled", kinds=", ".join(scheduler.kind for scheduler, _ in planned))
+        say_left(session, left)
+    elif not needed:
+        session.say("not_hooked")
+    _say_where(session, "stay", path=session.folder)
+
+
+def _schedules(session: Session) -> list[Planned]:
+    """The nightly cycle of these memories, wherever it is written down. Somebody who keeps others in another
+    folder keeps their nights."""
+    from nagori.edges.cli.commands.schedule import written
+
+    ours = [scheduler for scheduler in written(session) if _is_for(session, "".join(scheduler.written()))]
+    return [(scheduler, scheduler.removal()) for scheduler in ours]
+
+
+def _is_for(session: Session, text: str) -> bool:
+    if "--data-dir" in text:
+        return str(session.folder) in text
+    return session.folder == Nagori.folder(None, Config())
+
+
+# ── which files ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _named(names: list[str]) -> list[Host]:
+    for name in names:
+        if name not in HOSTS:
+            choices = ", ".join(HOSTS)
+            raise InvalidInput("host", "{value!r} is none of {choices}", value=name, choices=choices)
+    return [HOSTS[name] for name in dict.fromkeys(names)]
+
+
+def _chosen(names: list[str] | None, project: bool) -> list[Host]:
+    """The programs that were named, or else those that are here."""
+    if names:
+        return _named(names)
+    here = (host for host in HOSTS.values() if host.present(os.environ))
+    return [host for host in here if host.project_settings or not project]
+
+
+def _addition(session: Session, host: Host, project: bool) -> Change:
+    command = launcher.hook_command(host.name, session.folder)
+    return settings_file.addition(host, _file(host, project), command, session.config.hooks.before_tool)
+
+
+def _file(host: Host, project: bool) -> Path:
+    if not project:
+        return host.file(os.environ)
+    if host.project_settings is None:  # what a project shares must not hold paths of this machine
+        raise InvalidInput(
+            "host",
+            "{host} keeps no settings of a project on this machine alone; leave --project out",
+            host=host.title,
+        )
+    return Path.cwd() / host.project_settings
+
+
+def _users(session: Session) -> dict[Path, str]:
+    """Every file that may call us: those we know of, and the usual places."""
+    usual = {host.file(os.environ): host.name for host in HOSTS.values()}
+    return usual | launcher.users(session.folder)
+
+
+def _forget_users(session: Session, left: set[Path]) -> None:
+    """The launcher goes with the last program that called it."""
+    others = {path: name for path, name in _users(session).items() if path not in left}
+    staying = {path: name for path, name in others.items() if _calls_us(path, name)}
+    if staying:
+        launcher.note_users(session.folder, staying)
+    else:
+        launcher.delete(session.folder)
+
+
+def _calls_us(path: Path, name: str) -> bool:
+    """Whether a settings file has entries of ours; one that cannot be read may have."""
+    try:
+        return name not in HOSTS or settings_file.removal(HOSTS[name], path).needed
+    except InvalidInput:
+        return True
+
+
+def _environment(session: Session) -> dict[str, str]:
+    """A folder named on the command line has to be named again whenever a host calls."""
+    return {"NAGORI_DATA_DIR": str(session.folder)} if session.data_dir else {}
+
+
+def findings(session: Session) -> list[Finding]:
+    """What the doctor has to say: who calls us, and whether the call arrives."""
+    calling = [
+        HOSTS[name].title for path, name in _users(session).items() if name in HOSTS and _calls_us(path, name)
+    ]
+    if not calling:
+        return []
+    if any(launcher.is_current(session.folder, wanted) for wanted in _in_any_language(session)):
+        return [
+            found("hooks", "ok", "{hosts}", hosts=", ".join(calling)),
+            _rehearsed(session),
+            *_fired(session),
+        ]
+    template = "{hosts}: the launcher is missing or calls another environment"
+    return [found("hooks", "warn", template, "nagori init", hosts=", ".join(calling))]
+
+
+def _in_any_language(session: Session) -> Iterator[dict[str, str]]:
+    """The launcher as it would be written: who looks at it may speak another language than who wrote it."""
+    for tongue in ("en", "ja"):
+        yield launcher.texts(session.folder, Voice(tongue)("launcher_lost"), _environment(session))
+
+
+def _rehearsed(session: Session) -> Finding:
+    """Whether a fact told to the installed hook in one session comes back in the next."""
+    from nagori.edges.hooks.selftest import rehearse
+
+    fault = rehearse(launcher.hook_command("claude-code", session.folder))
+    if fault:
+        return found("rehearsal", "fail", "{fault}", "nagori init; nagori verify", fault=fault)
+    return found("rehearsal", "ok", "a fact told in one session came back in the next")
+
+
+def _fired(session: Session) -> list[Finding]:
+    """What hosts called last, what went wrong then, and what the worker could not do."""
+    from nagori.edges.hooks.selftest import fired
+    from nagori.edges.worker.run import LOG
+
+    last = list(fired(session.folder))
+    calls = [(f"{f.moment} ({f.host}) {f.at:%Y-%m-%d %H:%M}", f.failure) for f in last]
+    well = [call for call, failure in calls if not failure][:3]
+    told = [found("last call", "ok", "{calls}", calls=", ".join(well))] if well else []
+    told += [
+        found("last call", "warn", "{calls}: {failure}", calls=call, failure=failure)
+        for call, failure in calls
+        if failure
+    ]
+    log = session.folder / LOG
+    if log.exists():
+        trouble = log.read_text(encoding="utf-8", errors="replace").strip()
+        told.append(found("worker", "warn", "{trouble}", "nagori work", trouble=trouble))
+    return told
+
+
+# ── showing, asking, doing ───────────────────────────────────────────────────────────────────────
+
+
+def _say_nothing_to_do(session: Session, chosen: list[Host], as_json: bool) -> None:
+    if as_json:
+        _print_result([], [], changed=False)
+    elif chosen:
+        session.say("hooked_already", hosts=", ".join(host.title for host in chosen))
+    else:
+        session.say("no_hosts", hosts=", ".join(HOSTS))
+
+
+def _agreed(
+    session: Session,
+    changes: list[Change],
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
+    planned: Sequence[Planned] = (),
+) -> bool:
+    """Show the changes and ask; where nobody can answer, the answer is no."""
+    schedules = [change for _, each in planned for change in each]
+    everything: list[Change | scheduling.Change] = [*changes, *schedules]
+    if not as_json:
+        for change in everything:
+            _show(session, change)
+    if not dry_run and (yes or not everything):
+        return True
+    if not dry_run and not as_json and sys.stdin.isatty():
+        return session.confirmed(len(everything))
+    if as_json:
+        _print_result(changes, [None] * len(changes), changed=False, planned=planned)
+    else:
+        session.say("dry" if dry_run else "needs_yes")
+    if not dry_run:
+        raise typer.Exit(2)
+    return False
+
+
+def _say_where(session: Session, name: str, **values: object) -> None:
+    """A sentence with a path, which must not be broken in two: people copy it."""
+    session.out.print(session.voice(name, **values), highlight=False, markup=False, soft_wrap=True)
+
+
+def _show(session: Session, change: Change | scheduling.Change) -> None:
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in change.diff():
+        style = colours.get(line[:1], "")
+        session.out.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def _done(session: Session, change: Change, sentence: str, as_json: bool) -> Path | None:
+    copy = settings_file.apply(change, datetime.now().astimezone())
+    if not as_json:
+        _say_where(session, sentence, title=change.host.title, path=change.path)
+        if copy:
+            _say_where(session, "copied", path=copy)
+        if sentence == "hooked":
+            _advise(session, change)
+    return copy
+
+
+def _advise(session: Session, change: Change) -> None:
+    """What the person still has to do or to know."""
+    if change.host.hint:
+        session.say(change.host.hint)
+    if change.plugin_too:
+        session.say("twice", title=change.host.title)
+
+
+def say_left(session: Session, commands: Sequence[Sequence[str]]) -> None:
+    """What the person has to run; on one line each, because people copy it."""
+    if commands:
+        session.say("run_yourself")
+    for command in commands:
+        session.out.print(f"  {shlex.join(command)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_result(
+    changes: list[Change],
+    copies: list[Path | None],
+    *,
+    changed: bool,
+    planned: Sequence[Planned] = (),
+    left: Sequence[Sequence[str]] = (),
+) -> None:
+    told = [
+        {
+            "host": change.host.name,
+            "path": str(change.path),
+            "diff": "\n".join(change.diff()),
+            "backup": str(copy) if copy else None,
+        }
+        for change, copy in zip(changes, copies, strict=True)
+    ]
+    schedules = [
+        {"kind": scheduler.kind, "diff": "\n".join(line for change in each for line in change.diff())}
+        for scheduler, each in planned
+    ]
+    print_json({"changed": changed, "files": told, "schedules": schedules, "run": [*map(list, left)]})

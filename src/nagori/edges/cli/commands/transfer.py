@@ -1,0 +1,115 @@
+"""Leaving and coming: `export`, `import`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nagori.app import Nagori
+from nagori.edges.cli.context import Json, Session, lines, print_json, progress, written
+from nagori.errors import InvalidInput
+from nagori.runtime import Progress
+from nagori.services.transfer import Imported
+
+
+class Format(StrEnum):
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+
+
+class Origin(StrEnum):
+    """Whose memories `import` can read besides our own."""
+
+    CLAUDE_CODE = "claude-code"
+    CLAUDE_MEM = "claude-mem"
+    MEM0 = "mem0"
+    NOTES = "notes"
+
+
+def export(
+    context: typer.Context,
+    path: Annotated[Path | None, typer.Argument(help="File to write; default: standard output.")] = None,
+    format: Annotated[
+        Format, typer.Option(help="jsonl is complete, markdown is for reading.")
+    ] = Format.JSONL,
+    as_json: Json = False,
+) -> None:
+    """Write out every memory."""
+    session = Session.of(context)
+    if path is not None and path.exists():
+        raise InvalidInput("path", "{path} exists already", path=path)
+    count = 0
+    with session.memory() as memory, written(path) as write:
+        for count, line in enumerate(memory.export(format), 1):  # noqa: B007 - counts
+            write(line + "\n")
+    if path is not None and as_json:
+        print_json({"path": str(path), "lines": count})
+    elif path is not None:
+        session.say("exported", n=count, path=path)
+
+
+def import_(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="path",
+            help="Files that export wrote, or notes in Markdown; - reads standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    origin: Annotated[
+        Origin | None,
+        typer.Option(
+            "--from",
+            help="Another program's memories. claude-code needs no PATH: it finds the old transcripts.",
+        ),
+    ] = None,
+    format: Annotated[Format | None, typer.Option(help="Default: from the file's name.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Take memories in."""
+    session = Session.of(context)
+    if not paths and origin is not Origin.CLAUDE_CODE:
+        raise InvalidInput("path", "missing")
+    report = _taken(session, paths or [], origin, format)
+    counts = {name: value for name, value in vars(report).items() if name != "faults"}
+    if as_json:
+        print_json({**counts, "faults": report.faults})
+    else:
+        session.say("transcripts" if origin is Origin.CLAUDE_CODE else "imported", **counts)
+        for fault in report.faults:
+            session.err.print(session.voice("not_taken", fault=fault), style="red", markup=False)
+    if report.faults:
+        raise typer.Exit(1)
+
+
+def _taken(session: Session, paths: list[Path], origin: Origin | None, format: Format | None) -> Imported:
+    """Everything that is meant, read by whoever knows its format."""
+    from nagori.edges.importers import run  # the readers of others; most commands need none
+
+    tally = run.Tally()
+    with session.memory(tally) as memory, progress(session) as bar:
+        if origin is Origin.CLAUDE_CODE:
+            return run.take_transcripts(memory, tally, run.transcripts(paths), bar)
+        if origin is not None:
+            return run.take_drafts(memory, origin, paths, bar)
+        whole = Imported()
+        for path in paths:
+            _add(whole, _exported(memory, path, format, bar))
+        return whole
+
+
+def _exported(memory: Nagori, path: Path, format: Format | None, bar: Progress) -> Imported:
+    """What one of our own exports holds, or a page of notes."""
+    markdown = path.suffix.lower() in (".md", ".markdown")
+    with lines(path) as read:
+        return memory.import_(read, format or (Format.MARKDOWN if markdown else Format.JSONL), bar)
+
+
+def _add(whole: Imported, report: Imported) -> None:
+    for name, value in vars(report).items():
+        setattr(whole, name, getattr(whole, name) + value)

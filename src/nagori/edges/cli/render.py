@@ -1,0 +1,313 @@
+"""How things look: memories as JSON for machines, as tables and sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, tzinfo
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text as Styled
+
+from nagori.core.events import Event
+from nagori.core.model import Level, Memory, Recollection
+from nagori.core.pricing import STAGES, Bill
+from nagori.core.serialize import relation_record, to_record
+from nagori.edges.locale import Voice
+from nagori.services.doctor import Finding
+from nagori.services.inspect import Explanation, Status
+from nagori.spend import Day
+
+COLOURS = {Level.FULL: "bold", Level.SUMMARY: "cyan", Level.TRACE: "blue", Level.ARCHIVED: "bright_black"}
+MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "fail": "[red]✗[/]"}
+NUDGES = frozenset({"strength", "recalls", "validity", "resonance"})  # factors: 1 changes nothing
+SMALLEST = 0.005  # what is less than this is not worth a word
+BAR = "▏▎▍▌▋▊▉█"
+
+
+def one_line(memory: Memory, width: int = 200) -> str:
+    """Trigger and content on one line [E22], cut where it gets too long."""
+    halves = (" ".join(half.split()) for half in (memory.text.trigger, memory.text.content) if half)
+    said = " → ".join(halves)
+    if memory.source.speaker:
+        said = f"{memory.source.speaker}: {said}"
+    return said if len(said) <= width else said[: width - 1] + "…"
+
+
+def day(moment: datetime, zone: tzinfo) -> str:
+    return moment.astimezone(zone).strftime("%Y-%m-%d")
+
+
+def bar(value: float, width: int = 10) -> str:
+    """A bar of `value` in 0–100, in eighths of a character."""
+    eighths = round(max(0.0, min(100.0, value)) / 100 * width * 8)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (BAR[rest - 1] if rest else "")
+
+
+def badges(memory: Memory) -> str:
+    signs = {"🔒": memory.protected, "⊘": memory.superseded_by is not None, "✗": memory.forgotten}
+    return "".join(sign for sign, shown in signs.items() if shown)
+
+
+def memory_table(rows: Iterable[tuple[Memory, float, float | None]], voice: Voice, zone: tzinfo) -> Table:
+    """Memories with their strength and, if there is one, their score."""
+    rows = list(rows)
+    scored = any(score is not None for _, _, score in rows)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("id", voice("when"), voice("level"), voice("strength")):
+        table.add_column(heading, no_wrap=True)
+    if scored:
+        table.add_column(voice("score"), justify="right")
+    table.add_column(voice("memory"), overflow="fold")
+    for memory, strength, score in rows:
+        style = COLOURS[memory.level]
+        cells = [
+            f"[dim]{memory.id}[/]",
+            day(memory.created, zone),
+            f"[{style}]{voice(f'level{int(memory.level)}')}[/]",
+            f"[green]{bar(strength)}[/] {strength:.0f}",
+            *([f"{score:.2f}"] if score is not None else []),
+            f"{escape(one_line(memory))} {badges(memory)}",
+        ]
+        table.add_row(*cells)
+    return table
+
+
+def recollection_json(found: Recollection) -> dict[str, Any]:
+    return {
+        "score": round(found.score, 6),
+        "retention": round(found.retention, 3),
+        "terms": {name: round(value, 6) for name, value in found.terms.items()},
+        "memory": to_record(found.memory),
+    }
+
+
+def memory_view(memory: Memory, strength: float, voice: Voice, zone: tzinfo) -> RenderableType:
+    """One memory, whole."""
+    head = memory_table([(memory, strength, None)], voice, zone)
+    parts: list[RenderableType] = [head]
+    for level, text in sorted(memory.texts.items()):
+        label = Styled(f"\n{voice(f'level{int(level)}')}", style=COLOURS[level])
+        parts += [label, Styled(f"{text.trigger}\n→ {text.content}" if text.trigger else text.content)]
+    return Group(*parts)
+
+
+def explanation_json(why: Explanation) -> dict[str, Any]:
+    return {
+        "memory": to_record(why.memory),
+        "retention": round(why.retention, 3),
+        "days": round(why.days, 6),
+        "tier": str(why.tier),
+        "forecast": [{"level": int(level), "at": at.isoformat()} for level, at in why.forecast],
+        "history": [event_json(event) for event in why.history],
+        "relations": [relation_record(relation) for relation in why.relations],
+        "recollection": recollection_json(why.recollection) if why.recollection else None,
+    }
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    return {"seq": event.seq, "type": event.type, "at": event.at.isoformat(), "by": event.by}
+
+
+def _event_name(event: Event) -> str:
+    """A judgement is kept as an edit, but nobody's words were corrected."""
+    judgement = event.data.get("feedback")
+    return f"thumb {judgement}" if judgement in ("up", "down") else event.type
+
+
+def explanation_view(why: Explanation, voice: Voice, zone: tzinfo, asked: bool) -> RenderableType:
+    """Why a memory is as strong as it is, when it will fade, what happened to it."""
+    memory = why.memory
+    category = voice.category(memory.category) if memory.category else voice.kind(memory.kind)
+    parts: list[RenderableType] = [
+        memory_table([(memory, why.retention, None)], voice, zone),
+        Styled(f"\n{voice('born', intensity=memory.emotion.intensity, category=category)}"),
+        Styled(voice("age", days=why.days, coefficient=memory.coefficient)),
+    ]
+    if memory.protected:
+        parts.append(Styled(voice("never_fades"), style="green"))
+    parts += [
+        Styled(f"{voice(f'fades{int(level)}')}: {day(at, zone)}", style=COLOURS[level])
+        for level, at in why.forecast
+    ]
+    if asked:
+        parts += _score_terms(why.recollection, voice)
+    parts.append(Styled(f"\n{voice('history')}", style="dim"))
+    parts += [
+        Styled(f"  {event.at.astimezone(zone):%Y-%m-%d %H:%M}  {voice.event(_event_name(event))}")
+        for event in why.history
+    ]
+    parts += [Styled(f"  {r.source} —{r.type}→ {r.target}", style="dim") for r in why.relations]
+    return Group(*parts)
+
+
+def _score_terms(found: Recollection | None, voice: Voice) -> Sequence[RenderableType]:
+    if found is None:
+        return [Styled(f"\n{voice('not_found_by')}", style="yellow")]
+    telling = {
+        name: value for name, value in found.terms.items() if abs(value - (name in NUDGES)) >= SMALLEST
+    }
+    terms = "  ".join(f"{name} {value:.2f}" for name, value in telling.items())
+    return [Styled(f"\n{voice('terms')}", style="dim"), Styled(f"  {terms}  = {found.score:.2f}")]
+
+
+def status_json(status: Status) -> dict[str, Any]:
+    counts = status.counts
+    return {
+        "data_dir": str(status.data_dir),
+        "memories": counts.total,
+        "levels": {str(level): n for level, n in counts.levels.items()},
+        "protected": counts.protected,
+        "forgotten": counts.forgotten,
+        "superseded": counts.superseded,
+        "unembedded": counts.unembedded,
+        "events": status.events,
+        "last_event": status.last_event.isoformat() if status.last_event else None,
+        "store_bytes": status.store_bytes,
+        "journal_bytes": status.journal_bytes,
+        "embedder": status.embedder,
+        "law": status.law,
+        "llm": status.llm,
+        "unjudged": status.unjudged,
+        "spent_today_usd": status.spent,
+        "model_trouble": status.trouble or None,
+    }
+
+
+def status_line(status: Status, voice: Voice) -> str:
+    """The counts that matter at a glance; those that are 0 are left out."""
+    counts = status.counts
+    parts = [
+        ("n_memories", counts.total),
+        ("n_protected", counts.protected),
+        ("n_waiting", counts.unembedded),
+    ]
+    told = [voice(name, n=f"{n:,}") for name, n in parts if n or name == "n_memories"]
+    if status.llm:
+        told.append(voice("llm_line", usd=dollars(status.spent), trouble=" !" if status.trouble else ""))
+    return f"nagori {' · '.join(told)}"
+
+
+def status_view(status: Status, voice: Voice, zone: tzinfo) -> RenderableType:
+    counts = status.counts
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    levels = "  ".join(
+        f"[{COLOURS[Level(level)]}]{voice(f'level{level}')} {n:,}[/]" for level, n in counts.levels.items()
+    )
+    table.add_row(voice("total"), f"{counts.total:,}   {levels}")
+    for name, n in (
+        ("protected_n", counts.protected),
+        ("forgotten_n", counts.forgotten),
+        ("superseded_n", counts.superseded),
+        ("waiting", counts.unembedded),
+    ):
+        if n:
+            table.add_row(voice(name), f"{n:,}")
+    last = f"  ({status.last_event.astimezone(zone):%Y-%m-%d %H:%M})" if status.last_event else ""
+    table.add_row(voice("events"), f"{status.events:,}{last}")
+    table.add_row(voice("sizes"), f"{size(status.store_bytes)} / {size(status.journal_bytes)}")
+    table.add_row(voice("embedder"), status.embedder or voice("none"))
+    if status.llm:
+        told = voice("llm_today", model=status.llm, usd=dollars(status.spent), n=f"{status.unjudged:,}")
+        table.add_row(voice("llm"), escape(told))
+    if status.trouble:
+        table.add_row(voice("llm_trouble"), f"[red]{escape(voice.reason(status.trouble))}[/]")
+    table.add_row(voice("folder"), escape(str(status.data_dir)))
+    return table
+
+
+def spend_table(days: Iterable[Day], voice: Voice) -> RenderableType:
+    """Each day's questions by stage and model, and what they cost."""
+    table = Table(box=None)
+    for name in ("day", "stage", "model", "questions", "faults", "tokens_in", "tokens_out", "usd"):
+        left = name in ("day", "stage", "model")
+        table.add_column(voice(f"column_{name}"), justify="left" if left else "right")
+    for day in days:
+        for (stage, model), each in sorted(day.sums.items()):
+            numbers = (each.questions, each.faults, each.input_tokens, each.output_tokens)
+            told = (f"{n:,}" for n in numbers)
+            table.add_row(
+                day.day.isoformat(), voice(f"stage_{stage}"), escape(model), *told, dollars(each.usd)
+            )
+    return table
+
+
+def settings_view(rows: Iterable[tuple[str, object, str]], voice: Voice) -> RenderableType:
+    """Every setting with where its value came from; those that somebody chose stand out."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("key", "value", "origin"):
+        table.add_column(voice(name), overflow="fold")
+    for key, value, origin in rows:
+        style = "" if origin == "default" else "bold"
+        table.add_row(key, str(value), f"[dim]{origin}[/]", style=style)
+    return table
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def dollars(amount: float) -> str:
+    """US dollars, with as many places as it takes to see anything."""
+    if 0 < amount < 0.0001:
+        return "<$0.0001"
+    return cents(amount) if amount == 0 or amount >= 1 else f"${amount:.4f}"
+
+
+def cents(amount: float) -> str:
+    """US dollars for a narrow column."""
+    if amount == 0:
+        return "$0"
+    if amount < 0.005:
+        return "<1¢"
+    return f"${amount:,.2f}" if amount < 100 else f"${amount:,.0f}"
+
+
+def bill_json(bill: Bill) -> dict[str, Any]:
+    price = bill.price
+    return {
+        "model": price.model,
+        "does": price.does,
+        "input": price.input,
+        "output": price.output,
+        "priced": price.date,
+        "source": price.source,
+        "stages": {name: round(value, 6) for name, value in bill.stages.items()},
+        "memory": round(bill.memory, 9),
+        "month": round(bill.month, 6),
+        "year": round(bill.year, 6),
+    }
+
+
+def cost_table(bills: Iterable[Bill], chosen: Collection[str], voice: Voice) -> Table:
+    """A line for each model; what is configured stands out. Stages are dollars a year."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column(voice("cost_model"), no_wrap=True)
+    for name in ("month", "year", *STAGES):
+        table.add_column(voice(f"cost_{name}"), justify="right", no_wrap=True)
+    table.add_column(voice("cost_priced"), style="dim", no_wrap=True)
+    for bill in bills:
+        spent = [cents(bill.stages[name]) if name in bill.stages else "–" for name in STAGES]
+        cells = [bill.price.model, cents(bill.month), cents(bill.year), *spent, bill.price.date[:7]]
+        table.add_row(*cells, style="bold green" if bill.price.model in chosen else "")
+    return table
+
+
+def findings_view(findings: Iterable[Finding], voice: Voice) -> RenderableType:
+    from nagori.edges.locale.doctor import said
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for finding in findings:
+        name, detail, advice = said(finding, voice.language)
+        todo = f"\n[dim]→ {escape(advice)}[/]" if advice else ""
+        table.add_row(MARKS[finding.state], name, escape(detail) + todo)
+    return table

@@ -1,0 +1,218 @@
+"""What is done at each moment. Recording comes first; only then may anything else fail.
+
+session start   a short brief: what is protected, what the last session was about
+prompt          what it reminds of, each memory once in a session
+before tool     lessons about this tool and its target (off unless `hooks.before_tool`)
+the others      nothing to say: the worker is started if there is work for it
+
+Here a host's moment is only decoded; what is recorded and what is shown is decided by the services.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nagori.adapters.clock import SystemClock
+from nagori.core.model import LONGEST_NAME, Scope
+from nagori.edges.hooks.calls import SILENCE, Answer, At, Moment
+from nagori.language.redaction import without_memories
+from nagori.services.record import HOOK_PATIENCE, record_or_spool, turn_event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.app import Nagori
+    from nagori.config import Config
+    from nagori.core.events import Event
+    from nagori.protocols import Embedder
+
+ROLES = {
+    At.PROMPT: "user",
+    At.TURN_END: "assistant",
+    At.SUBAGENT_END: "assistant",
+    At.COMPACTED: "summary",
+    At.TOOL_FAILED: "tool",
+}
+LONGEST = 200_000  # characters of one turn: nobody says more, programs do
+QUICK = "local"  # the one embedder that may be asked here
+INSERTED = ("system-reminder", "last-session")  # by the host, by us (`<memories>` goes with what is private)
+WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
+
+
+def act(moment: Moment, config: Config, folder: Path) -> Answer:
+    """Do what the moment asks for."""
+    scope = scope_of(moment, config)
+    event = turn_of(moment, scope, config)
+    if event is not None:
+        record_or_spool(folder, scope.space, [event])
+    if moment.at in WORK and config.hooks.worker:
+        from nagori.edges.worker.spawn import start
+
+        start(folder)
+    say = SAYINGS.get(moment.at)
+    return say(moment, config, folder, scope) if say else SILENCE
+
+
+def scope_of(moment: Moment, config: Config) -> Scope:
+    """The memory of whoever works there; the command line's own variables say otherwise if they are set."""
+    said, hooks = os.environ.get, config.hooks
+    return Scope(
+        user=said("NAGORI_USER") or hooks.user,
+        tenant=said("NAGORI_TENANT") or Scope().tenant,
+        project=said("NAGORI_PROJECT") or project_of(moment.folder),
+        agent=said("NAGORI_AGENT") or hooks.agent or None,
+        role=said("NAGORI_ROLE") or hooks.role or None,
+    )
+
+
+def project_of(folder: str | None) -> str | None:
+    """The name of the project that somebody works on in `folder`: the root of its git repository, or the
+    folder itself; one that is gone is its own."""
+    if not folder:
+        return None
+    plain = "".join(char for char in folder if char.isprintable())
+    return str(_root(Path(plain)))[-LONGEST_NAME:].strip() or None
+
+
+def _root(folder: Path) -> Path:
+    """The nearest folder with a `.git` in it: a directory, or a file in a worktree."""
+    try:
+        if folder.is_absolute() and folder.is_dir():
+            return next((f for f in (folder, *folder.parents) if os.path.lexists(f / ".git")), folder)
+    except (OSError, ValueError):  # a name that no file can have, a folder that may not be looked at
+        pass
+    return folder
+
+
+# --- recording ------------------------------------------------------------------------------------
+
+
+def turn_of(moment: Moment, scope: Scope, config: Config) -> Event | None:
+    """The turn of a moment in which something was said; None when nothing is left of it."""
+    role = ROLES.get(moment.at)
+    text = _words(moment) if role else ""
+    if not role or not text:
+        return None
+    return turn_event(
+        scope,
+        config.privacy,
+        text=text,
+        role=role,
+        at=SystemClock().now(),
+        session=moment.session,
+        by="host",
+        host=moment.host,
+        ref=moment.ref,
+        speaker=moment.speaker if moment.at is At.SUBAGENT_END else None,
+        transcript=moment.transcript,
+    )
+
+
+def _words(moment: Moment) -> str:
+    text = moment.text
+    if moment.at is At.TOOL_FAILED:
+        text = _failure(moment)
+    elif moment.at is At.COMPACTED and "<summary>" in text:
+        text = text.partition("<summary>")[2].partition("</summary>")[0]
+    elif moment.at is At.SUBAGENT_END and not moment.speaker:
+        return ""  # a compaction's own helper: its recap comes as such
+    if moment.at is At.PROMPT and text.lstrip().startswith("/") and _is_built_in(text):
+        return ""
+    for tag in INSERTED:
+        text = _without(text, tag)
+    return without_memories(text)[:LONGEST]
+
+
+def _is_built_in(prompt: str) -> bool:
+    """Whether a prompt is a command of the host itself, which says nothing."""
+    from nagori.edges.importers.claude_code import BUILT_IN
+
+    return prompt.split(None, 1)[0] in BUILT_IN
+
+
+def _without(text: str, tag: str) -> str:
+    """Without the blocks of this tag; one that is never closed is somebody's text."""
+    opening, closing = f"<{tag}>", f"</{tag}>"
+    out, at = [], 0
+    while (begin := text.find(opening, at)) >= 0 and (end := text.find(closing, begin)) >= 0:
+        out.append(text[at:begin])
+        at = end + len(closing)
+    return "".join((*out, text[at:]))
+
+
+def _failure(moment: Moment) -> str:
+    error = " ".join(moment.error.split())[:1000]
+    return f"{moment.tool or 'tool'} {moment.target}: {error}" if error else ""
+
+
+# --- answering ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _opened(config: Config, folder: Path, scope: Scope) -> Iterator[Nagori]:
+    from nagori.app import Nagori  # the store and all that: a turn's end needs none of it
+
+    memory = Nagori.open(folder, config=config, scope=scope, llm=None)
+    memory.parts.journal.patience = HOOK_PATIENCE  # type: ignore[attr-defined]
+    # Nobody who waits for a host waits for a network, or for a library that takes seconds to load.
+    if config.embedding.provider != QUICK:
+        memory.parts.open_embedder = lambda: None
+    if config.embedding.provider != "none":
+        memory.parts.open_model = _at_hand
+    with memory:
+        yield memory
+
+
+def _at_hand(name: str) -> Embedder | None:
+    from nagori.adapters.embed import at_hand
+
+    return at_hand(name)
+
+
+def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
+    """The start of a session, and what a killed one left behind."""
+    from nagori.edges.worker.spawn import start
+    from nagori.services.prompt_context import context_for_start
+
+    resumed, compacted = moment.source == "resume", moment.source == "compact"
+    with _opened(config, folder, scope) as memory:
+        context = context_for_start(memory.parts, scope, moment.session, resumed=resumed, compacted=compacted)
+        memory.parts.journal.request_work(scope.space)  # a hook may have been killed before it could
+    if config.hooks.worker:
+        start(folder)
+    return Answer(context.text)
+
+
+def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
+    """What a prompt reminds of."""
+    from nagori.edges.hooks.prefetch import Ahead
+    from nagori.services.prompt_context import context_for_prompt, prompt_text
+
+    text = prompt_text(moment.text)
+    if not text:
+        return SILENCE
+    ahead = Ahead(config.embedding, text) if config.embedding.provider == QUICK else None
+    with _opened(config, folder, scope) as memory:
+        if ahead is not None:
+            memory.parts.open_embedder = ahead.embedder
+        return Answer(context_for_prompt(memory.parts, scope, moment.text, moment.session).text)
+
+
+def warn(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
+    """Lessons about a tool that is about to be used."""
+    if not config.hooks.before_tool or not moment.target:
+        return SILENCE
+    from nagori.services.prompt_context import context_for_tool
+
+    with _opened(config, folder, scope) as memory:
+        found = context_for_tool(memory.parts, scope, moment.tool or "", moment.target, moment.session)
+    return Answer(found.text)
+
+
+SAYINGS: dict[At, Callable[[Moment, Config, Path, Scope], Answer]] = {
+    At.SESSION_START: brief,
+    At.PROMPT: remind,
+    At.BEFORE_TOOL: warn,
+}

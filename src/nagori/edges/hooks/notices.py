@@ -1,0 +1,96 @@
+"""What went wrong, for the person in front of the host. Loaded only when something did."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+from zlib import crc32
+
+from nagori.core.values import Value, fresh
+from nagori.edges.locale import Voice, language
+from nagori.errors import NagoriError
+from nagori.paths import private_dir, sweep, write_private
+
+
+def notice(trouble: BaseException) -> str:
+    """One line: what is wrong, what was kept, what to do."""
+    from nagori.edges.hooks import Late
+
+    voice = Voice(language())
+    if isinstance(trouble, Late):
+        return voice("hook_late")
+    if isinstance(trouble, NagoriError):
+        return voice("hook_trouble", reason=voice.error(trouble))
+    if isinstance(trouble, OSError):
+        return voice("hook_trouble", reason=trouble.strerror or type(trouble).__name__)
+    return voice("hook_trouble", reason=type(trouble).__name__)
+
+
+def first_time(folder: Path | None, session: str, said: str) -> bool:
+    """Whether this was not told in this session yet. Where the data folder takes no note, or nobody knows
+    where it is, the note goes to a folder of the user's own among the temporary ones."""
+    for place in (folder, _elsewhere()):
+        if place is not None:
+            notes = Notes.of(place, session)
+            if not notes.first_time(said):
+                return False
+            try:
+                notes.save(session)
+            except OSError:
+                continue
+            if place != folder:
+                sweep(place)
+            return True
+    return True  # nobody remembers: better twice than never
+
+
+def _elsewhere() -> Path | None:
+    """Others can write beside it, so it counts only if it is a folder, ours, and closed to them."""
+    user = os.getuid() if hasattr(os, "getuid") else None
+    place = Path(tempfile.gettempdir()) / f"nagori-{'notes' if user is None else user}"
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        known = place.lstat()
+    except OSError:
+        return None
+    if user is None:
+        return place
+    ours = stat.S_ISDIR(known.st_mode) and known.st_uid == user and not known.st_mode & 0o077
+    return place if ours else None
+
+
+# --- told once in a session -----------------------------------------------------------------------
+# Which troubles were told in a session: one small file each, so that nothing is told twice. In a file
+# because the store may be the trouble.
+
+
+class Notes(Value, frozen=False):
+    """What the user was told in a session. A file that is lost or damaged means that it is told again."""
+
+    path: Path
+    told: list[str] = fresh(list)
+
+    @classmethod
+    def of(cls, folder: Path, session: str) -> Notes:
+        path = folder / "hosts" / f"{crc32(session.encode('utf-8', 'replace')):08x}.json"
+        try:
+            known = json.loads(path.read_bytes())
+            if known["session"] != session:  # another session with the same short name
+                raise ValueError
+            return cls(path, [str(what) for what in known["told"]])
+        except (OSError, ValueError, KeyError, TypeError):
+            return cls(path)
+
+    def first_time(self, trouble: str) -> bool:
+        """Whether this was not told in this session yet; from now on it was."""
+        if trouble in self.told:
+            return False
+        self.told.append(trouble)
+        return True
+
+    def save(self, session: str) -> None:
+        private_dir(self.path.parent)
+        write_private(self.path, json.dumps({"session": session, "told": self.told}).encode())

@@ -1,0 +1,73 @@
+"""A rehearsal for `nagori doctor`: a made-up conversation through the installed hook, in a folder that is
+thrown away. A hook that is silent looks exactly like an empty memory, so somebody has to ask it aloud.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from nagori.core.values import Value
+from nagori.edges.worker.run import work
+
+SECONDS = 30
+FACT = "The rehearsal's password hint is the blue heron; please remember this."
+QUESTION = "What is the password hint of the rehearsal?"
+
+
+class Fired(Value):
+    """What a host's call left behind for the doctor."""
+
+    moment: str
+    host: str
+    at: datetime
+    failure: str  # "" when all was well
+
+
+def rehearse(command: Sequence[str]) -> str:
+    """What is wrong with the installed hook; empty when a fact told in one session came back in the next."""
+    with tempfile.TemporaryDirectory(prefix="nagori-rehearsal-") as folder:
+        told = [
+            {"hook_event_name": "SessionStart", "source": "startup"},
+            {"hook_event_name": "UserPromptSubmit", "prompt": FACT, "prompt_id": "r1"},
+            {"hook_event_name": "Stop", "last_assistant_message": "Noted.", "prompt_id": "r1"},
+        ]
+        for said in told:
+            if fault := _say(command, folder, {**said, "session_id": "rehearsal-1"})[1]:
+                return fault
+        work(Path(folder))
+        ask = {"hook_event_name": "UserPromptSubmit", "prompt": QUESTION, "prompt_id": "r2"}
+        out, fault = _say(command, folder, {**ask, "session_id": "rehearsal-2"})
+        return fault or ("" if "blue heron" in out else "what was told did not come back")
+
+
+def _say(command: Sequence[str], folder: str, payload: dict[str, str]) -> tuple[str, str]:
+    """What the hook prints, and what is wrong with that."""
+    environment = {**os.environ, "NAGORI_DATA_DIR": folder, "NAGORI_HOOKS__WORKER": "false"}
+    said = json.dumps({"cwd": folder, **payload}).encode()
+    try:
+        ended = subprocess.run(  # noqa: S603 - the command that `nagori init` wrote
+            command, input=said, capture_output=True, timeout=SECONDS, env=environment, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as trouble:
+        return "", f"{payload['hook_event_name']}: {type(trouble).__name__}"
+    out = ended.stdout.decode("utf-8", "replace")
+    if ended.returncode != 0:
+        return out, f"{payload['hook_event_name']}: exit {ended.returncode}"
+    notice = json.loads(out).get("systemMessage", "") if out.strip() else ""
+    return out, notice
+
+
+def fired(folder: Path) -> Iterator[Fired]:
+    """What hosts called last, and what failed, newest first."""
+    marks = [path for path in (folder / "hosts").glob("f*-*") if path.name.startswith(("fired-", "failed-"))]
+    for path in sorted(marks, key=lambda path: -path.stat().st_mtime):
+        host, _, failure = path.read_text(encoding="utf-8", errors="replace").partition("\n")
+        moment = path.name.partition("-")[2].replace("-", " ")
+        at = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
+        yield Fired(moment, host, at, failure.strip())

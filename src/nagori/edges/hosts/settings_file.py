@@ -1,0 +1,238 @@
+"""Changing a settings file that belongs to somebody else: look, show, keep a copy, replace it whole.
+
+What is not understood is refused, never guessed. A file is only replaced if it still says what was shown.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import stat
+from datetime import datetime
+from pathlib import Path
+
+from nagori.core.values import Value
+from nagori.edges.hosts.settings_patch import Json
+from nagori.edges.hosts.spec import Host
+from nagori.errors import Conflict, InvalidInput
+from nagori.paths import PRIVATE_FILE, private_dir
+
+BACKUP = ".before-nagori-"  # settings.json.before-nagori-20260301T091500…: no host reads such a name
+SHOWN = 1  # lines around a change; settings hold keys and tokens, and a diff need not show them
+
+
+class Change(Value):
+    """What would happen to one file. None is a file that is not there."""
+
+    host: Host
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    backup: Path | None = None  # the copy of old that `after` was taken from
+
+    @property
+    def needed(self) -> bool:
+        return self.before != self.after
+
+    @property
+    def plugin_too(self) -> bool:
+        """Whether the file also enables our plugin, which would call us a second time."""
+        plugins = _parsed(self.path, self.after or b"{}").get("enabledPlugins")
+        return isinstance(plugins, dict) and any(plugins[key] for key in plugins if key.startswith("nagori@"))
+
+    def diff(self) -> list[str]:
+        """The change as people read it; a link is named by where it leads."""
+        name = str(_real(self.path))
+        before, after = (_text(self.path, data).splitlines() for data in (self.before, self.after))
+        return list(difflib.unified_diff(before, after, name, name, lineterm="", n=SHOWN))
+
+
+def addition(host: Host, path: Path, command: list[str], before_tool: bool) -> Change:
+    """Our entries put into a file."""
+    before = _read(path)
+    old = _parsed(path, before) if before is not None else {}
+    new = _understood(path, host, old, command, before_tool)
+    after = before if before is not None and new == old else _written(new, _text(path, before))
+    return Change(host, path, before, after)
+
+
+def removal(host: Host, path: Path) -> Change:
+    """Our entries taken out of a file, byte by byte as it was before if nobody else has changed it since."""
+    before = _read(path)
+    if before is None or not host.holds_ours(old := _parsed(path, before)):
+        return Change(host, path, before, before)
+    new = host.removed(old)
+    backups = _backups(path)
+    for backup in backups:
+        data = _read(backup)
+        if data is not None and _same(host, new, backup, data):
+            return Change(host, path, before, data, backup)
+    ours_alone = not (new or backups or path.is_symlink())  # no copy of old: there was no file before us
+    return Change(host, path, before, None if ours_alone else _written(new, _text(path, before)))
+
+
+def apply(change: Change, now: datetime) -> Path | None:
+    """Do it; gives the copy of what was there before, if one was made."""
+    if _read(change.path) != change.before:
+        raise Conflict("{path} was changed by somebody else meanwhile; look again", path=change.path)
+    kept = None
+    if change.before is not None and change.backup is None and change.after is not None:
+        kept = _copied(change.path, change.before, now)
+    if change.after is None:
+        change.path.unlink()
+    else:
+        private_dir(change.path.parent)
+        replaced(_real(change.path), change.after, _mode(change.path))
+    if change.backup is not None:
+        change.backup.unlink()
+    return kept
+
+
+def replaced(path: Path, data: bytes, mode: int) -> None:
+    """Write a file so that others see the old one or the new one, never half of one."""
+    part = path.with_name(f".{path.name}.nagori-{os.getpid()}")
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            part.chmod(mode)
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    except OSError as fault:
+        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+
+
+# ── looking ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _real(path: Path) -> Path:
+    """The file itself. A link is followed (people keep settings among their dotfiles), but only to a file
+    of the user's own: otherwise a project could make us write where its author likes."""
+    if not path.is_symlink():
+        return path
+    target = path.resolve()
+    if not target.is_file():
+        raise InvalidInput("settings", "{path} leads to {target}, which is no file", path=path, target=target)
+    if hasattr(os, "getuid") and target.stat().st_uid != os.getuid():
+        raise InvalidInput(
+            "settings", "{path} leads to {target}, which is not yours", path=path, target=target
+        )
+    return target
+
+
+def _read(path: Path) -> bytes | None:
+    """What the file holds; None if there is none. One that must not be changed is refused right away."""
+    target = _real(path)
+    try:
+        if not target.exists():
+            return None
+        if not target.is_file():
+            raise InvalidInput("settings", "{path} is not a file", path=path)
+        if not target.stat().st_mode & stat.S_IWUSR:
+            raise InvalidInput("settings", "{path} is read-only; nothing was touched", path=path)
+        return target.read_bytes()
+    except OSError as fault:
+        raise InvalidInput("settings", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else PRIVATE_FILE
+
+
+def _text(path: Path, data: bytes | None) -> str:
+    try:
+        return (data or b"").decode()
+    except UnicodeDecodeError as fault:
+        raise InvalidInput("settings", "{path}: {reason}", path=path, reason=str(fault)) from fault
+
+
+def _parsed(path: Path, data: bytes) -> Json:
+    text = _text(path, data)
+    try:
+        value = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
+    except json.JSONDecodeError as fault:
+        raise InvalidInput(
+            "settings",
+            "{path}, line {line}: not JSON ({reason}); nothing was touched",
+            path=path,
+            line=fault.lineno,
+            reason=fault.msg,
+        ) from fault
+    except (ValueError, RecursionError) as fault:
+        raise InvalidInput(
+            "settings", "{path}: not JSON ({reason}); nothing was touched", path=path, reason=str(fault)
+        ) from fault
+    if not isinstance(value, dict):
+        raise InvalidInput("settings", "{path} holds no JSON object; nothing was touched", path=path)
+    return value
+
+
+def _no_twins(pairs: list[tuple[str, object]]) -> Json:
+    """A key that is there twice would silently become one."""
+    if len(value := dict(pairs)) != len(pairs):
+        raise ValueError("a key is there twice")
+    return value
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _understood(path: Path, host: Host, old: Json, command: list[str], before_tool: bool) -> Json:
+    try:
+        return host.added(old, command, before_tool)
+    except InvalidInput as fault:
+        raise InvalidInput(
+            "settings",
+            "{path}: {key!r} is not what it should be; nothing was touched",
+            path=path,
+            **fault.values,
+        ) from fault
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _written(value: Json, like: str) -> bytes:
+    """`value` as JSON in the manner of the file it replaces: indentation, line ends, last line."""
+    found = re.search(r'^([ \t]+)"', like, re.MULTILINE)
+    indent = found[1] if found else 2
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if any("\ud800" <= character <= "\udfff" for character in text):  # half a character cannot be written
+        text = json.dumps(value, indent=indent)
+    if not like or like.endswith("\n"):
+        text += "\n"
+    return (text.replace("\n", "\r\n") if "\r\n" in like else text).encode()
+
+
+def _copied(path: Path, data: bytes, now: datetime) -> Path:
+    """A copy beside the file, as private as the file itself."""
+    copy = path.with_name(f"{path.name}{BACKUP}{now:%Y%m%dT%H%M%S%f}")
+    replaced(copy, data, _mode(path))
+    return copy
+
+
+def _backups(path: Path) -> list[Path]:
+    """Our copies of old, the youngest first."""
+    beside = [each for each in path.parent.iterdir() if each.name.startswith(path.name + BACKUP)]
+    return sorted(beside, reverse=True)
+
+
+def _same(host: Host, now: Json, backup: Path, data: bytes) -> bool:
+    """Whether a file without ours says what a copy of old says. Empty lists of hooks say nothing, so both
+    are compared with ours inside; what cannot be read says something else."""
+    try:
+        before = _parsed(backup, data)
+        if host.holds_ours(before):
+            return False
+        with_ours = [json.dumps(host.added(each, [""]), sort_keys=True) for each in (now, before)]
+    except InvalidInput:
+        return False
+    return with_ours[0] == with_ours[1]

@@ -1,0 +1,108 @@
+"""What claude-mem remembers: its SQLite database, or the JSON that its export script writes.
+
+Columns came and went with its releases, so each is taken if it is there. Observations become what their
+type says, summaries of sessions become summaries. Its projects are bare folder names, which are no names
+of projects here; they are kept as keywords.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from nagori.core.model import Kind, Source, Trust
+from nagori.edges.importers.fields import first, moment, name, text, texts
+from nagori.errors import InvalidInput
+from nagori.services.remember import Draft
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+KINDS = {"decision": Kind.DECISION, "discovery": Kind.LESSON, "bugfix": Kind.LESSON}
+TABLES = {"observations": "observations", "session_summaries": "summaries"}  # and their names in an export
+TOLD = ("learned", "completed", "investigated", "next_steps", "notes")
+
+
+def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
+    """A draft of each observation and of each summary; `faults` is told the records that are none."""
+    with path.open("rb") as file:
+        database = file.read(16) == b"SQLite format 3\0"
+    for table, record in _rows(path, faults) if database else _exported(path):
+        try:
+            if not isinstance(record, dict):
+                raise InvalidInput("record", "not an object")
+            yield _observation(record) if table == "observations" else _summary(record)
+        except InvalidInput as fault:
+            id = name(record.get("id")) if isinstance(record, dict) else None
+            faults.append(f"{path.name}: {table} {id or '?'}: {fault}")
+
+
+def _observation(record: dict[str, Any]) -> Draft:
+    title = text(record.get("title"))
+    facts = [f"- {fact}" for fact in texts(record.get("facts"))]
+    story = text(first(record, ("narrative", "text", "subtitle")))
+    content = "\n".join(filter(None, (story, *facts)))
+    kind = KINDS.get(text(record.get("type")), Kind.EPISODE)
+    return _draft(record, title if content else "", content or title, kind, "")
+
+
+def _summary(record: dict[str, Any]) -> Draft:
+    told = [f"{field.replace('_', ' ')}: {said}" for field in TOLD if (said := text(record.get(field)))]
+    return _draft(record, text(record.get("request")), "\n".join(told), Kind.SUMMARY, "summary/")
+
+
+def _draft(record: dict[str, Any], trigger: str, content: str, kind: Kind, prefix: str) -> Draft:
+    if not content:
+        raise InvalidInput("content", "nothing to remember: the text is empty")
+    session = name(first(record, ("memory_session_id", "sdk_session_id")))
+    project = name(record.get("project"))
+    return Draft(
+        content,
+        trigger,
+        kind=kind,
+        keywords=(*([project] if project else []), *texts(record.get("concepts"))),
+        created=moment(record.get("created_at_epoch")) or moment(record.get("created_at")),
+        source=Source(session=session, uri=f"claude-mem:{prefix}{name(record.get('id')) or '?'}"),
+        trust=Trust.IMPORT,
+    )
+
+
+def _rows(path: Path, faults: list[str]) -> Iterator[tuple[str, Any]]:
+    """The rows of the database, which is only ever read."""
+    try:
+        with closing(_opened(path)) as database:
+            there = {row["name"] for row in database.execute("SELECT name FROM sqlite_master")}
+            for table in TABLES:
+                if table in there:
+                    for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608 - a constant
+                        yield table, dict(row)
+    except sqlite3.Error as fault:  # what was read before it is taken all the same
+        faults.append(f"{path.name}: {fault}")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write. A database that nobody has open is not even locked: `immutable`
+    leaves no file beside it, but would miss what waits in a write-ahead log."""
+    log = path.with_name(f"{path.name}-wal")
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)
+    database.row_factory = sqlite3.Row
+    database.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return database
+
+
+def _exported(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        item = json.loads(path.read_text(encoding="utf-8-sig", errors="replace"))
+    except (ValueError, RecursionError) as fault:
+        raise InvalidInput("path", "not JSON: {reason}", reason=fault) from None
+    if not isinstance(item, dict):
+        raise InvalidInput("path", "not an object")
+    for table, key in TABLES.items():
+        for record in item[key] if isinstance(item.get(key), list) else ():
+            yield table, record

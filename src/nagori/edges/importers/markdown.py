@@ -1,0 +1,21 @@
+"""Notes that people keep for their agents, such as CLAUDE.md and MEMORY.md. They are only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nagori.core.model import Source, Trust
+from nagori.edges.importers.fields import moment, text
+from nagori.services.remember import Draft
+from nagori.services.transfer import notes
+
+
+def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
+    """A draft of each bullet and each paragraph, under the heading it stands below."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        written = moment(path.stat().st_mtime)
+        source = Source(uri=path.absolute().as_uri()[-4096:])
+        for heading, note in notes(file):
+            if text(note):
+                yield Draft(note, heading, created=written, source=source, trust=Trust.IMPORT)

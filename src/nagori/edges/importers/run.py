@@ -1,0 +1,146 @@
+"""Taking it in: each transcript into the project it belongs to, bundle by bundle, each turn once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from nagori.app import Nagori
+from nagori.core.model import Filter, Memory, Turn
+from nagori.core.values import replace
+from nagori.edges.hooks.handlers import project_of
+from nagori.edges.importers import claude_code, claude_mem, markdown, mem0
+from nagori.errors import InvalidInput
+from nagori.runtime import Progress, no_progress
+from nagori.services.remember import AT_ONCE, Draft
+from nagori.services.transfer import Imported
+
+LIVE = "-live"  # how the worker marks the source of what hooks heard
+MOST_OF_A_SESSION = 100_000
+BUNDLE = 1_000_000  # characters of turns that are held at once
+
+# Every other memory that can be read: a function from a file to drafts, which names what it cannot take.
+OTHERS: dict[str, Callable[[Path, list[str]], Iterator[Draft]]] = {
+    "claude-mem": claude_mem.drafts,
+    "mem0": mem0.drafts,
+    "notes": markdown.drafts,
+}
+
+
+class Taken(Imported, frozen=False):
+    """What an import of transcripts did. Lines that nobody can read are counted in `passed`: they are no
+    faults, for a session that is still going on often ends in half a line."""
+
+    transcripts: int = 0
+    passed: int = 0
+
+
+class Tally:
+    """An observer that counts the memories that were really new: `form` gives back the known ones too."""
+
+    def __init__(self) -> None:
+        self.formed = 0
+
+    def __call__(self, name: str, **_: object) -> None:
+        self.formed += name == "memory.formed"
+
+
+def take_drafts(memory: Nagori, origin: str, paths: Iterable[Path], progress: Progress) -> Imported:
+    """Everything another memory exported. A file that cannot be read is the caller's mistake."""
+    whole = Imported()
+    for path in paths:
+        faults: list[str] = []
+        try:
+            report = memory.import_drafts(OTHERS[origin](path, faults), progress)
+        except OSError as fault:
+            raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+        whole.added += report.added
+        whole.known += report.known
+        whole.faults += [*faults, *report.faults]
+    return whole
+
+
+def transcripts(paths: Sequence[Path]) -> list[Path]:
+    """The files that are meant: those of Claude Code's own home, or the given ones and those in folders."""
+    if not paths:
+        return claude_code.find(claude_code.home())
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise InvalidInput("path", "{path} is not a file", path=path)
+        inside = path / "projects" if (path / "projects").is_dir() else path
+        found += claude_code.below(inside) if path.is_dir() else [path]
+    return found
+
+
+def take_transcripts(
+    memory: Nagori, tally: Tally, paths: Sequence[Path], progress: Progress = no_progress
+) -> Taken:
+    """Form all of them. A turn that a resumed session copied into its own file is heard only once."""
+    report, heard = Taken(), set[int]()
+    for number, path in enumerate(paths, 1):
+        try:
+            _take_one(memory, tally, path, heard, report)
+            report.transcripts += 1
+        except OSError as fault:
+            report.faults.append(f"{path}: {fault.strerror}")
+        progress(number, len(paths))
+    return report
+
+
+def _take_one(memory: Nagori, tally: Tally, path: Path, heard: set[int], report: Taken) -> None:
+    about = claude_code.about(path)
+    project = memory.scope.project or project_of(about.cwd)
+    there = memory.within(replace(memory.scope, project=project))
+    passed = claude_code.Passed()
+    begun = _live_since(there, about.session)
+    turns = (turn for turn in claude_code.read(path, passed=passed) if begun is None or turn.at < begun)
+    for bundle in _bundles(_unheard(turns, heard)):
+        before = tally.formed
+        ids = {kept.id for kept in _form(there, bundle, report)}
+        report.added += tally.formed - before
+        report.known += len(ids) - (tally.formed - before)
+    report.passed += passed.total
+
+
+def _live_since(memory: Nagori, session: str) -> datetime | None:
+    """From when on hooks told us themselves what was said: that is not read a second time from the file."""
+    known = memory.list(Filter(session=session, forgotten=True, archived=True), limit=MOST_OF_A_SESSION)
+    live = [each.created for each in known if LIVE in (each.source.uri or "").partition(":")[0]]
+    return min(live, default=None)
+
+
+def _unheard(turns: Iterable[Turn], heard: set[int]) -> Iterator[Turn]:
+    """Turns that were not met in another file: a resumed session copies lines with their ids, and may
+    give them its own session's name."""
+    for turn in turns:
+        uuid = (turn.uri or "").partition("#")[2]
+        mark = hash((uuid, turn.text))
+        if not uuid or mark not in heard:
+            heard.add(mark)
+            yield turn
+
+
+def _bundles(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+    bundle: list[Turn] = []
+    size = 0
+    for turn in turns:
+        bundle.append(turn)
+        size += len(turn.text)
+        if size > BUNDLE or len(bundle) >= AT_ONCE:
+            yield bundle
+            bundle, size = [], 0
+    if bundle:
+        yield bundle
+
+
+def _form(memory: Nagori, bundle: list[Turn], report: Taken) -> list[Memory]:
+    """The memories of a bundle. If one turn cannot be taken it is named, and the others are taken."""
+    try:
+        return memory.form(bundle)
+    except InvalidInput as fault:
+        if len(bundle) == 1:
+            report.faults.append(f"{bundle[0].uri}: {fault}")
+            return []
+        return [kept for turn in bundle for kept in _form(memory, [turn], report)]

@@ -1,0 +1,308 @@
+"""Schedulers of this machine: what they were told about us, telling them, and taking it back.
+
+A scheduler reads texts (`Piece`): files of the user's own, or his crontab. Some also want to be told that
+there is something new (`start`, `stop`); where that does not succeed the person is told what to run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from nagori.core.values import Value, fresh
+from nagori.edges.hosts.settings_file import replaced
+from nagori.edges.scheduling import formats
+from nagori.edges.scheduling.formats import LABEL, MARK, Job
+from nagori.errors import Conflict, InvalidInput
+from nagori.paths import private_dir
+
+READABLE = 0o644
+SECONDS = 30
+UNIT = "nagori"
+TIMER_SAYS = ("ActiveState", "NextElapseUSecRealtime", "LastTriggerUSec")
+Command = list[str]
+
+
+class Piece(Value):
+    """One text that a scheduler reads, without ours and with it. None is a text that is not there."""
+
+    name: str
+    read: Callable[[], str | None]
+    write: Callable[[str | None], None]
+    added: Callable[[str | None], str]
+    removed: Callable[[str | None], str | None]
+
+
+class Change(Value):
+    """What would happen to one piece."""
+
+    piece: Piece
+    before: str | None
+    after: str | None
+
+    def diff(self) -> list[str]:
+        """As people read it; what is no Unicode in the lines of others cannot be shown."""
+        before, after = (
+            (text or "").encode("utf-8", "replace").decode().splitlines()
+            for text in (self.before, self.after)
+        )
+        return list(difflib.unified_diff(before, after, self.piece.name, self.piece.name, lineterm="", n=1))
+
+
+class Report(Value):
+    """What a scheduler says about our job when it is asked."""
+
+    runs: bool
+    next: datetime | None = None
+    last: datetime | None = None
+
+
+class Scheduler(Value):
+    """One kind of scheduler, ready for a job."""
+
+    kind: str
+    pieces: Sequence[Piece]
+    start: Sequence[Command] = ()
+    stop: Sequence[Command] = ()
+    reload: Sequence[Command] = ()  # after everything is gone; no harm if it cannot be done
+    links: Sequence[Path] = ()  # what `start` makes and we take away
+    linked: Callable[[], bool] = fresh(lambda: lambda: True)  # whether the files say that it is in force
+    ask: Callable[[], Report | None] = fresh(lambda: lambda: None)  # None: it cannot be asked
+
+    def in_force(self, report: Report | None = None) -> bool:
+        """Whether what is written down is in force: the scheduler's own word before that of a file."""
+        report = report or self.ask()
+        return report.runs if report else self.linked()
+
+    def written(self) -> list[str]:
+        """What of ours is written down."""
+        texts = [(piece.read(), piece) for piece in self.pieces]
+        return [text for text, piece in texts if text is not None and piece.removed(text) != text]
+
+    def addition(self) -> list[Change]:
+        return self._changes(lambda piece, before: piece.added(before))
+
+    def removal(self) -> list[Change]:
+        return self._changes(lambda piece, before: piece.removed(before))
+
+    def _changes(self, after: Callable[[Piece, str | None], str | None]) -> list[Change]:
+        now = [(piece, piece.read()) for piece in self.pieces]
+        changes = [Change(piece, before, after(piece, before)) for piece, before in now]
+        return [change for change in changes if change.before != change.after]
+
+
+def install(scheduler: Scheduler, changes: Sequence[Change]) -> list[Command]:
+    """Write everything down and start it; the commands that have to be run by hand."""
+    if any(change.before is not None for change in changes):
+        _in_vain(scheduler.stop)  # what runs by the old text would go on running by it
+    _apply(changes)
+    return _in_vain(scheduler.start)
+
+
+def remove(scheduler: Scheduler, changes: Sequence[Change]) -> list[Command]:
+    """Stop it and take everything back; the commands that have to be run by hand."""
+    vain = _in_vain(scheduler.stop)
+    _apply(changes)
+    for path in scheduler.links:
+        if path.is_symlink():
+            path.unlink()
+            with suppress(OSError):  # others want timers too
+                path.parent.rmdir()
+    _in_vain(scheduler.reload)
+    return vain
+
+
+def _apply(changes: Sequence[Change]) -> None:
+    for change in changes:
+        if change.piece.read() != change.before:
+            raise Conflict(
+                "{path} was changed by somebody else meanwhile; look again", path=change.piece.name
+            )
+        change.piece.write(change.after)
+
+
+# ── the four ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def systemd(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
+    folder = _config_home(env) / "systemd/user"
+    wants = folder / f"timers.target.wants/{UNIT}.timer"
+    control = ["systemctl", "--user"]
+    return Scheduler(
+        "systemd",
+        [
+            _file(folder / f"{UNIT}.service", formats.service(job)),
+            _file(folder / f"{UNIT}.timer", formats.timer(job)),
+        ],
+        start=[[*control, "daemon-reload"], [*control, "enable", "--now", f"{UNIT}.timer"]],
+        stop=[[*control, "stop", f"{UNIT}.timer"]],
+        reload=[[*control, "daemon-reload"]],
+        links=[wants],
+        linked=wants.is_symlink,
+        ask=lambda: _asked_systemd([*control, "show", f"{UNIT}.timer", f"--property={','.join(TIMER_SAYS)}"]),
+    )
+
+
+def launchd(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
+    path = _home(env) / "Library/LaunchAgents" / f"{LABEL}.plist"
+    domain = f"gui/{os.getuid() if hasattr(os, 'getuid') else 0}"
+    return Scheduler(
+        "launchd",
+        [_file(path, formats.plist(job))],
+        start=[["launchctl", "bootstrap", domain, str(path)]],
+        stop=[["launchctl", "bootout", f"{domain}/{LABEL}"]],
+        ask=lambda: _known(["launchctl", "print", f"{domain}/{LABEL}"]),
+    )
+
+
+def task_scheduler(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
+    """The task is made from a file that stays beside the memories, so that we know what we wrote."""
+    path, task = data / "schedule.xml", ["/TN", UNIT]
+    return Scheduler(
+        "task-scheduler",
+        [_file(path, formats.task(job), "utf-16")],
+        start=[["schtasks", "/Create", *task, "/XML", str(path), "/F"]],
+        stop=[["schtasks", "/Delete", *task, "/F"]],
+        ask=lambda: _known(["schtasks", "/Query", *task]),
+    )
+
+
+def cron(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
+    table = Piece(
+        "crontab",
+        read=_read_crontab,
+        write=_write_crontab,
+        added=lambda before: formats.with_cron_line(before, job),
+        removed=formats.without_cron_line,
+    )
+    return Scheduler("cron", [table])
+
+
+KINDS: dict[str, Callable[[Job, Path, Mapping[str, str]], Scheduler]] = {
+    "systemd": systemd,
+    "cron": cron,
+    "launchd": launchd,
+    "task-scheduler": task_scheduler,
+}
+
+
+def usual(env: Mapping[str, str]) -> str:
+    """The kind that belongs to this machine."""
+    runtime = env.get("XDG_RUNTIME_DIR", "")
+    manager = bool(runtime) and (Path(runtime) / "systemd").is_dir()
+    kind = formats.usual(sys.platform, lambda tool: shutil.which(tool) is not None, manager)
+    if kind is None:
+        raise InvalidInput(
+            "kind", "neither systemd nor cron is here; name one of {choices}", choices=", ".join(KINDS)
+        )
+    return kind
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _file(path: Path, text: str, encoding: str = "utf-8") -> Piece:
+    """A file that is ours alone; somebody else's of the same name is left alone."""
+
+    def read() -> str | None:
+        try:
+            return path.read_bytes().decode(encoding, "replace") if path.exists() else None
+        except (OSError, UnicodeError) as fault:
+            raise InvalidInput("path", "{path}: {reason}", path=path, reason=str(fault)) from fault
+
+    def write(after: str | None) -> None:
+        if after is None:
+            path.unlink(missing_ok=True)
+        else:
+            private_dir(path.parent)
+            replaced(path, after.encode(encoding), READABLE)
+
+    def added(before: str | None) -> str:
+        if before is not None and MARK not in before:
+            raise InvalidInput("path", "{path} was not written by nagori; nothing was touched", path=path)
+        return text
+
+    return Piece(str(path), read, write, added, lambda before: None if before and MARK in before else before)
+
+
+def _config_home(env: Mapping[str, str]) -> Path:
+    chosen = Path(env.get("XDG_CONFIG_HOME", ""))
+    return chosen if chosen.is_absolute() else _home(env) / ".config"
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env["HOME"]) if env.get("HOME") else Path.home()
+
+
+# ── programs ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_crontab() -> str | None:
+    """The user's crontab. Only when cron says that there is none may we think so: the next thing that
+    happens may be that it is replaced."""
+    if shutil.which("crontab") is None:
+        return None
+    done = _run(["crontab", "-l"])
+    if done is not None and done.returncode == 0:
+        return done.stdout.decode("utf-8", "surrogateescape") or None
+    trouble = done.stderr.decode("utf-8", "replace").strip() if done else "no answer"
+    if "no crontab" in trouble:
+        return None
+    raise InvalidInput("crontab", "{path}: {reason}", path="crontab -l", reason=trouble)
+
+
+def _write_crontab(text: str | None) -> None:
+    command = ["crontab", "-r"] if text is None else ["crontab", "-"]
+    done = _run(command, (text or "").encode("utf-8", "surrogateescape"))
+    if done is None or done.returncode != 0:
+        reason = done.stderr.decode("utf-8", "replace").strip() if done else "no answer"
+        raise InvalidInput("crontab", "{path}: {reason}", path=" ".join(command), reason=reason)
+
+
+def _asked_systemd(command: Command) -> Report | None:
+    """What the user's manager says of the timer; None where there is no manager to ask."""
+    done = _run(command)
+    if done is None or done.returncode != 0:
+        return None
+    said = dict(line.partition("=")[::2] for line in done.stdout.decode("utf-8", "replace").splitlines())
+    if TIMER_SAYS[0] not in said:
+        return None
+    active, coming, last = (said.get(name, "") for name in TIMER_SAYS)
+    return Report(active == "active", formats.systemd_time(coming), formats.systemd_time(last))
+
+
+def _known(command: Command) -> Report | None:
+    """Whether a scheduler knows the job that `command` asks for; it tells no times that can be read
+    everywhere."""
+    done = _run(command)
+    return None if done is None else Report(done.returncode == 0)
+
+
+def _in_vain(commands: Sequence[Command]) -> list[Command]:
+    """Run each; those that did not succeed."""
+    ended = [(command, _run(command)) for command in commands]
+    return [command for command, done in ended if done is None or done.returncode != 0]
+
+
+def _run(command: Command, text: bytes = b"") -> subprocess.CompletedProcess[bytes] | None:
+    """The program, if it is here, speaking English; no shell in between."""
+    program = shutil.which(command[0])
+    if program is None:
+        return None
+    try:
+        return subprocess.run(  # noqa: S603 - words of our own
+            [program, *command[1:]],
+            input=text,
+            capture_output=True,
+            timeout=SECONDS,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None

@@ -1,0 +1,85 @@
+"""Sessions that were killed: an answer that no hook recorded may stand in the host's own file.
+
+It is recorded like any other turn, so that the journal alone says what was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from nagori.core.events import OPEN_PROMPTS, Event
+from nagori.core.model import Scope, Trust
+from nagori.core.storage import Space
+from nagori.edges.importers import claude_code
+from nagori.ledger import record_turns
+from nagori.runtime import Parts
+from nagori.services.record import turn_event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+KILLED = timedelta(minutes=10)  # a prompt that was not answered for so long belongs to a killed session
+GIVEN_UP = timedelta(days=7)
+TRANSCRIPTS = {"claude-code": claude_code.read}
+LONGEST = 200_000  # characters of one turn
+LOOKED = "transcripts_looked_at"  # state: how long a session's file was when it held no answer
+
+
+def finish_killed(parts: Parts, space: Space) -> int:
+    """Record the answers of sessions that ended without telling them; how many."""
+    now, recorded = parts.clock.now(), 0
+    for session, prompt in (parts.store.state(space, OPEN_PROMPTS) or {}).items():
+        if not KILLED <= now - _time_of(prompt) <= GIVEN_UP:
+            continue
+        size = _final_size(prompt, now)
+        looked = parts.store.state(space, LOOKED) or {}
+        if size is None or looked.get(session) == size:  # a long file is not read twice in vain
+            continue
+        events = list(_answers(parts, space, session, prompt))
+        recorded += len(record_turns(parts.journal, space, events))
+        if not events:
+            newest = dict([*looked.items(), (session, size)][-50:])
+            parts.ledger.set_state(space, LOOKED, newest, now, by="worker")
+    return recorded
+
+
+def _final_size(prompt: Mapping[str, Any], now: datetime) -> int | None:
+    """How long the host's file is; None if there is none, or if somebody is still writing it: an answer may
+    take longer than our patience, and then a hook will tell it."""
+    try:
+        file = Path(str(prompt.get("transcript") or "")).stat()
+    except (OSError, ValueError):
+        return None
+    return file.st_size if now.timestamp() - file.st_mtime >= KILLED.total_seconds() else None
+
+
+def _time_of(prompt: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(str(prompt["at"]))
+
+
+def _answers(parts: Parts, space: Space, session: str, prompt: Mapping[str, Any]) -> Iterator[Event]:
+    read = TRANSCRIPTS.get(str(prompt.get("host")))
+    path = Path(str(prompt.get("transcript") or ""))
+    if read is None or path.suffix != ".jsonl" or not path.is_file():
+        return
+    whose = {"project": prompt.get("project"), "agent": prompt.get("agent"), "role": prompt.get("agent_role")}
+    scope = Scope(tenant=space[0], user=space[1], **whose)
+    since = _time_of(prompt)
+    for turn in read(path):
+        if turn.role is Trust.ASSISTANT and turn.session == session and turn.at >= since:
+            event = turn_event(
+                scope,
+                parts.config.privacy,
+                text=turn.text[:LONGEST],
+                role="assistant",
+                at=turn.at,
+                session=session,
+                by="worker",
+                host=prompt.get("host"),
+                ref=prompt.get("ref"),
+            )
+            if event is not None:
+                yield event

@@ -1,0 +1,151 @@
+"""The life of a worker: rounds of work until nothing waits."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from nagori.app import Nagori
+from nagori.core.events import CYCLE, OPEN_SINCE, Event
+from nagori.core.model import Scope
+from nagori.core.storage import Space
+from nagori.edges.worker.recovery import KILLED, finish_killed
+from nagori.edges.worker.spawn import release, take
+from nagori.errors import Conflict, NagoriError
+from nagori.journals.file import FileJournal
+from nagori.paths import sweep
+from nagori.runtime import Parts
+from nagori.services.ingest import process
+from nagori.services.record import SPOOL, take_spool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import Journal
+
+SECONDS = 600.0  # then it goes, and the next hook starts another
+LOG = "worker.log"
+
+
+def main(folder: str) -> None:
+    """The whole life of a worker process."""
+    with suppress(OSError, AttributeError):
+        os.nice(10)
+    os.umask(0o077)
+    work(Path(folder), time.monotonic() + SECONDS)
+
+
+def work(folder: Path, until: float = float("inf")) -> int:
+    """Work until nothing waits; how many turns were formed. 0 if somebody else is at it."""
+    formed = 0
+    while (lock := _own_turn(folder)) is not None:
+        try:
+            done, well = _work(folder, until)
+        finally:
+            release(lock)
+        formed += done
+        # Only now that the lock is free: whoever wrote before that saw a worker at work and started none.
+        if not well or time.monotonic() > until or not _is_waiting(folder):
+            break
+    return formed
+
+
+def _own_turn(folder: Path) -> int | None:
+    """The worker's lock. A hook that looks whether somebody is at work holds it for a moment."""
+    for _ in range(5):
+        if (lock := take(folder)) is not None:
+            return lock
+        time.sleep(0.02)
+    return None
+
+
+def _work(folder: Path, until: float) -> tuple[int, bool]:
+    """One round; whether it went well."""
+    formed = 0
+    try:
+        with Nagori.open(folder) as memory:
+            parts = memory.parts
+            if _is_spooled(folder):
+                take_spool(_files(parts.journal), folder)
+            for space in _spaces_with_work(parts):
+                parts.journal.claim_work(space)  # before it is done: a request made meanwhile stays
+                formed += process(parts, space, until)
+                if _has_killed(parts, space):
+                    finish_killed(parts, space)  # after what was recorded; another round forms the answers
+                if time.monotonic() <= until:
+                    parts.journal.finish_work(space)
+                _judge(memory, space, lambda: time.monotonic() > until or _is_waiting(folder))
+                _night_if_due(memory, space)
+            sweep(folder)
+            (folder / LOG).unlink(missing_ok=True)
+            return formed, True
+    except Exception as trouble:  # also what nobody thought of: without a terminal, a note is all there is
+        _complain(folder, trouble)
+        return formed, False  # tried again when the next hook comes
+
+
+def _spaces_with_work(parts: Parts) -> list[Space]:
+    """Whoever asked for work, whose night is due, and whose prompts were left open by a killed session."""
+    now = parts.clock.now()
+    day_ago = now - timedelta(hours=parts.config.compression.interval_hours)
+    nights = parts.store.spaces_due(CYCLE, day_ago.isoformat())
+    killed = parts.store.spaces_due(OPEN_SINCE, (now - KILLED).isoformat())
+    return list(dict.fromkeys([*parts.journal.requested_work(), *nights, *killed]))
+
+
+def _has_killed(parts: Parts, space: Space) -> bool:
+    """Whether a prompt has waited so long for its answer that its session must have been killed."""
+    since = parts.store.state(space, OPEN_SINCE)
+    return since is not None and since <= (parts.clock.now() - KILLED).isoformat()
+
+
+def _files(journal: Journal) -> FileJournal:
+    assert isinstance(journal, FileJournal)
+    return journal
+
+
+def _judge(memory: Nagori, space: Space, stop: Callable[[], bool]) -> None:
+    """A model's look at what was formed, where one is configured. Whoever speaks meanwhile goes first."""
+    if memory.parts.llm is not None:
+        with suppress(Conflict):  # somebody else asks already
+            memory.within(Scope(tenant=space[0], user=space[1])).judge(stop=stop)
+
+
+def _night_if_due(memory: Nagori, space: Space) -> None:
+    """Where no schedule is installed, the first who works after a day lets the night pass. A plan that would
+    move most of a large store waits for somebody to look at it."""
+    parts, now = memory.parts, memory.parts.clock.now()
+    last, interval = parts.store.state(space, CYCLE), timedelta(hours=parts.config.compression.interval_hours)
+    if last is None or datetime.fromisoformat(last) > now:  # a new store begins its first day
+        first = Event("cycle_finished", now, by="cycle")
+        parts.ledger.write(space, lambda: [first])
+    elif now - datetime.fromisoformat(last) >= interval:
+        there = memory.within(Scope(tenant=space[0], user=space[1]))
+        plan = there.plan()
+        if not plan.asks:
+            with suppress(Conflict):  # somebody else's night
+                there.cycle(plan)
+
+
+def _is_spooled(folder: Path) -> bool:
+    return any((folder / SPOOL).glob("*.jsonl"))
+
+
+def _is_waiting(folder: Path) -> bool:
+    """Whether there is something to do: in the spool, or asked for."""
+    if _is_spooled(folder):
+        return True
+    try:
+        return bool(FileJournal(folder / "journal").requested_work())
+    except (NagoriError, OSError):
+        return False
+
+
+def _complain(folder: Path, trouble: Exception) -> None:
+    """For `nagori doctor`: the last thing that went wrong, without anybody's words."""
+    with suppress(OSError):
+        (folder / LOG).write_text(f"{type(trouble).__name__}: {trouble}\n", encoding="utf-8")
+        (folder / LOG).chmod(0o600)

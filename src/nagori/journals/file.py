@@ -1,0 +1,658 @@
+"""The journal: append-only JSONL, the truth that everything else is derived from.
+
+    <root>/<tenant>/<user>/00000001.jsonl   segments, in order; a new one when the last is large
+                           lock             held while somebody appends
+                           space.json       whose folder this is, and the journal's identity
+                           torn-….bytes     ends of lines that a crash cut off, kept aside
+    <root>/requests/…                       whose turns wait to be processed
+
+One append is one line `{…,"seq":N,"sum":"xxxxxxxx"}`, whether it says one event or a bundle of them, so it is
+there whole or not at all. `seq` numbers the (last) event within the space, so a missing line shows, and any
+event is found by its number with a binary search; no offset leaves this file. `sum` is the CRC-32 of
+everything before it, so a damaged line shows. An append is one `write` and one `fsync`, and it is
+acknowledged after both. A crash can only leave the last line unfinished: it was never acknowledged, so the
+next writer moves it aside.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from threading import get_ident
+from zlib import crc32
+
+from nagori.core.events import SKIPPABLE, Event
+from nagori.core.model import utc
+from nagori.core.storage import Space
+from nagori.core.values import Value, fresh
+from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew
+from nagori.locks import unlock, wait_for_lock
+from nagori.paths import private_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+FORMAT = 1
+SEGMENT_BYTES = 64 * 1024 * 1024
+LOCK_SECONDS = 30.0
+NEAR = 64 * 1024  # bytes that are read through instead of searched
+REQUESTS, CLAIMED = "requests", "=claimed"
+UPGRADE = "upgrade"  # a note: 0.1 began this journal, and what its note files say is not taken over yet
+# what 0.1 kept beside the segments (and later-*.json), in the order in which it is taken over
+NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)
+_TAIL = re.compile(rb',"seq":(\d{1,15}),"sum":"([0-9a-f]{8})"\}\n\Z')
+_END = len(b',"sum":"00000000"}\n')
+
+
+class Damage(Value, frozen=False):
+    """A line that cannot be trusted, and where it is."""
+
+    file: str
+    line: int
+    offset: int
+    problem: str
+
+
+class Verdict(Value, frozen=False):
+    """What `verify` found in one space. An unfinished last line is no damage: it was never acknowledged."""
+
+    space: Space
+    events: int = 0
+    bytes: int = 0
+    damage: list[Damage] = fresh(list)
+    unfinished: bool = False
+
+    @property
+    def sound(self) -> bool:
+        return not self.damage
+
+
+class FileJournal:
+    """The journal as files. Safe for many processes: they take turns at a lock per space."""
+
+    def __init__(
+        self, root: Path, *, segment_bytes: int = SEGMENT_BYTES, patience: float | None = None
+    ) -> None:
+        self.root = root
+        self.patience = patience  # seconds to wait for the lock; None: LOCK_SECONDS
+        self._segment_bytes = segment_bytes
+        self._held: dict[tuple[Space, int], int] = {}  # lock files that a thread holds
+        self._ends: dict[Path, tuple[_Stamp, int, bytes]] = {}  # of segments: the last number, and its line
+        self._notes: dict[Path, tuple[_Stamp, Space | None, str]] = {}
+        self._folders: dict[Space, Path] = {}
+
+    # --- whose ----------------------------------------------------------------------------------
+
+    def spaces(self) -> list[Space]:
+        """Every space that has a journal, in a stable order. Where the note that says whose folder it is was
+        damaged, the folder's own name tells it."""
+        folders = sorted(path.parent for path in self.root.glob("*/*/space.json"))
+        folders += sorted({path.parent for path in self.root.glob("*/*/00000001.jsonl")} - set(folders))
+        owners = (_note_of(folder)[0] or _owner_of(folder) for folder in folders)
+        return list(dict.fromkeys(owner for owner in owners if owner is not None))
+
+    def unreadable_folders(self) -> list[Path]:
+        """Folders with a journal of which nobody knows whose it is."""
+        folders = {path.parent for path in self.root.glob("*/*/00000001.jsonl")}
+        return sorted(f for f in folders if _note_of(f)[0] is None and _owner_of(f) is None)
+
+    def has_old_notes(self, space: Space) -> bool:
+        """Whether note files of 0.1 wait to be taken over (`services.upgrade`)."""
+        try:
+            names = os.listdir(self.folder(space))  # noqa: PTH208 - names are all that is needed
+        except FileNotFoundError:
+            return False
+        return any(name in NOTES or (name.startswith("later-") and name.endswith(".json")) for name in names)
+
+    def identity(self, space: Space) -> str:
+        return self._note(self.folder(space))[1]
+
+    def folder(self, space: Space) -> Path:
+        known = self._folders.get(space)
+        if known is None:
+            tenant, user = space
+            known = self._folders[space] = self.root / folder_name(tenant) / folder_name(user)
+        return known
+
+    def files(self, space: Space) -> list[tuple[Path, int]]:
+        """The files that make up the journal, and how long they are now."""
+        note = self.folder(space) / "space.json"
+        paths = [path for _, path in self._segments(space)]
+        return [(path, path.stat().st_size) for path in (note, *paths) if path.exists()]
+
+    def size(self, space: Space) -> int:
+        return sum(path.stat().st_size for _, path in self._segments(space))
+
+    # --- writing --------------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self, space: Space, patience: float | None = None) -> Iterator[int]:
+        with _disk_trouble():
+            folder = self._settle(space)
+            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        who = (space, get_ident())
+        try:
+            chosen = [seconds for seconds in (patience, self.patience) if seconds is not None]
+            wait_for_lock(descriptor, min(chosen, default=LOCK_SECONDS))
+            self._held[who] = descriptor
+            yield self.last_seq(space)
+        finally:
+            self._held.pop(who, None)
+            unlock(descriptor)  # a child that was forked meanwhile has a copy: closing ours is not enough
+            os.close(descriptor)
+
+    def append(self, space: Space, events: Sequence[Event], after: int) -> list[Event]:
+        if not events:
+            return []
+        self._check_lock(space)
+        with _disk_trouble():
+            path, created = self._open_segment(space)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                size = self._mend_tail(descriptor, path)
+                last = self.last_seq(space)
+                if last != after:
+                    raise Conflict(
+                        "expected event {after} to be the last one, but {last} is", after=after, last=last
+                    )
+                block, numbered = encode(events, after)
+                self._write(descriptor, block, size)
+            finally:
+                os.close(descriptor)
+            if created:
+                _sync_folder(path.parent)
+        return numbered
+
+    def redact(self, space: Space, replacements: Mapping[int, Event]) -> int:
+        """Segments with a replaced event are written anew beside the old one, which then goes; lines without
+        one are copied byte for byte. Ends of lines that a crash cut off may hold the same words: they go."""
+        self._check_lock(space)
+        replaced = 0
+        with _disk_trouble():
+            first = 1
+            for _, path in self._segments(space):
+                last = self._end(path)[0] or first - 1
+                if any(first <= seq <= last for seq in replacements):
+                    replaced += _rewrite(path, replacements)
+                first = last + 1
+            if replaced:
+                for torn in self.folder(space).glob("torn-*.bytes"):
+                    torn.unlink(missing_ok=True)
+                _sync_folder(self.folder(space))
+        return replaced
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def last_seq(self, space: Space) -> int:
+        with _disk_trouble():
+            for _, path in reversed(self._segments(space)):
+                if last := self._end(path)[0]:
+                    return last
+        return 0
+
+    def read(self, space: Space, after: int = 0) -> Iterator[Event]:
+        """Sound events after number `after`, in order; stops at a line that is still being written."""
+        last = after
+        for path in self._segments_after(space, after):
+            for item in _scan(path, last):
+                if isinstance(item, Event) and item.seq > last:
+                    last = item.seq
+                    yield item
+
+    def event(self, space: Space, seq: int) -> Event | None:
+        line = self._last_line(space, seq)
+        if line:
+            return next((event for event in decode(line) if event.seq == seq), None)
+        first = next(self.read(space, seq - 1), None) if seq > 0 else None
+        return first if first is not None and first.seq == seq else None
+
+    def verify(self, space: Space) -> Verdict:
+        """Read every line and say what is wrong: damage, gaps in the numbering, an unfinished end."""
+        verdict, expected = Verdict(space), 1
+        segments = self._segments(space)
+        for number, path in segments:
+            for item in _scan(path, 0):
+                if isinstance(item, Damage):
+                    if item.problem == UNFINISHED and number == segments[-1][0]:
+                        verdict.unfinished = True
+                    else:
+                        verdict.damage.append(item)
+                    continue
+                if item.seq != expected:
+                    problem = f"event {expected} expected, {item.seq} found"
+                    verdict.damage.append(Damage(path.name, 0, 0, problem))
+                expected = item.seq + 1
+                verdict.events += 1
+        verdict.bytes = self.size(space)
+        return verdict
+
+    # --- work -----------------------------------------------------------------------------------
+
+    def request_work(self, space: Space) -> None:
+        path = self._request(space)
+        if path.exists():
+            return
+        with _disk_trouble():
+            private_dir(path.parent)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.write(descriptor, json.dumps(list(space), ensure_ascii=False).encode())
+            os.close(descriptor)
+
+    def requested_work(self) -> list[Space]:
+        asked: dict[Space, None] = {}
+        for path in sorted((self.root / REQUESTS).glob("*")):
+            try:
+                tenant, user = json.loads(path.read_bytes())
+                asked[str(tenant), str(user)] = None
+            except (OSError, ValueError):
+                with suppress(OSError):
+                    path.unlink()  # half a request: whoever wrote it was killed
+        for pattern in (f"*/*/{UPGRADE}", "*/*/drained.json"):
+            for path in self.root.glob(pattern):
+                owner = _note_of(path.parent)[0] or _owner_of(path.parent)
+                if owner is not None:
+                    asked[owner] = None
+        return list(asked)
+
+    def claim_work(self, space: Space) -> None:
+        path = self._request(space)
+        with _disk_trouble(), suppress(FileNotFoundError):
+            path.replace(path.with_name(path.name + CLAIMED))
+
+    def finish_work(self, space: Space) -> None:
+        path = self._request(space)
+        with _disk_trouble():
+            path.with_name(path.name + CLAIMED).unlink(missing_ok=True)
+
+    # --- how it is done -------------------------------------------------------------------------
+
+    def _request(self, space: Space) -> Path:
+        return self.root / REQUESTS / f"{folder_name(space[0])}@{folder_name(space[1])}"
+
+    def _settle(self, space: Space) -> Path:
+        """The space's folder, with a note whose it is."""
+        folder = self.folder(space)
+        owner, identity = self._note(folder)
+        if owner != space or not identity:
+            private_dir(folder)
+            if owner == space:
+                _write_durably(folder / UPGRADE, b"")
+            said = {"tenant": space[0], "user": space[1], "id": identity or os.urandom(16).hex()}
+            fresh = folder / f"space.{os.getpid()}.{time.monotonic_ns()}.new"
+            _write_durably(fresh, json.dumps(said, ensure_ascii=False).encode())
+            fresh.replace(folder / "space.json")
+            for part in (folder, folder.parent, self.root):
+                _sync_folder(part)
+        return folder
+
+    def _note(self, folder: Path) -> tuple[Space | None, str]:
+        """Whose folder it is, and the identity of the journal; read again only when the note was changed."""
+        stamp = _stamp_of(folder / "space.json")
+        known = self._notes.get(folder)
+        if known is None or known[0] != stamp or stamp is None:
+            known = self._notes[folder] = (stamp, *_note_of(folder))
+        return known[1:]
+
+    def _end(self, path: Path) -> tuple[int, bytes]:
+        """The number of the last event of a segment and its line ("" where that is damaged); read again only
+        when the file was changed."""
+        stamp = _stamp_of(path)
+        known = self._ends.get(path)
+        if known is None or known[0] != stamp or stamp is None:
+            known = self._ends[path] = (stamp, *_last_in(path))
+        return known[1:]
+
+    def _last_line(self, space: Space, seq: int) -> bytes:
+        """The last line, if it ends with event `seq`: the one that is asked for all the time."""
+        with _disk_trouble():
+            for _, path in reversed(self._segments(space)):
+                last, line = self._end(path)
+                if last:
+                    return line if last == seq else b""
+        return b""
+
+    def _check_lock(self, space: Space) -> None:
+        """JournalError unless this thread holds the lock, and the lock is still the one others would take."""
+        descriptor = self._held.get((space, get_ident()))
+        if descriptor is None:
+            raise JournalError("the lock of this journal is not held")
+        try:
+            mine, theirs = os.fstat(descriptor), (self.folder(space) / "lock").stat()
+        except OSError:
+            raise JournalError("the lock of this journal was taken away") from None
+        if (mine.st_dev, mine.st_ino) != (theirs.st_dev, theirs.st_ino):
+            raise JournalError("the lock of this journal was taken away")
+
+    def _segments(self, space: Space) -> list[tuple[int, Path]]:
+        """Segments in order. Asked on every recall: one listing of a folder with a handful of files."""
+        folder = self.folder(space)
+        try:
+            names = os.listdir(folder)  # noqa: PTH208 - names are all that is needed
+        except FileNotFoundError:
+            return []
+        except OSError as trouble:
+            raise JournalError(f"{folder}: {trouble.strerror or trouble}") from trouble
+        numbers = sorted(int(name[:8]) for name in names if re.fullmatch(r"\d{8}\.jsonl", name))
+        return [(number, folder / _segment_name(number)) for number in numbers]
+
+    def _segments_after(self, space: Space, after: int) -> list[Path]:
+        """The segments with events after this number."""
+        wanted: list[Path] = []
+        with _disk_trouble():
+            for _, path in reversed(self._segments(space)):
+                if after and (self._end(path)[0] or after + 1) <= after:
+                    break
+                wanted.append(path)
+        return wanted[::-1]
+
+    def _open_segment(self, space: Space) -> tuple[Path, bool]:
+        segments = self._segments(space)
+        if not segments:
+            return self.folder(space) / _segment_name(1), True
+        number, path = segments[-1]
+        if path.stat().st_size < self._segment_bytes:
+            return path, False
+        return path.with_name(_segment_name(number + 1)), True
+
+    def _mend_tail(self, descriptor: int, path: Path) -> int:
+        """Move an unfinished last line aside. Nobody else writes now, so it is a crash's, and it was
+        never acknowledged."""
+        size = os.fstat(descriptor).st_size
+        if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
+            return size
+        begin = _last_newline(descriptor, size)
+        line = os.pread(descriptor, size - begin, begin)
+        if _checked_seq(line[:-1] + b"\n") is not None:  # whole but for its last byte: it was acknowledged
+            os.ftruncate(descriptor, size - 1)
+            os.write(descriptor, b"\n")
+            os.fsync(descriptor)
+            return size
+        aside = path.with_name(f"torn-{path.stem}-{begin}.bytes")
+        _write_durably(aside, line)
+        os.ftruncate(descriptor, begin)
+        os.fsync(descriptor)
+        return begin
+
+    def _write(self, descriptor: int, block: bytes, size: int) -> None:
+        try:
+            written = os.write(descriptor, block)
+            if written != len(block):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(descriptor)
+        except OSError:
+            # Not acknowledged: take back what may have been written, so that it cannot appear later.
+            with suppress(OSError):
+                os.ftruncate(descriptor, size)
+            raise
+
+
+# --- lines ----------------------------------------------------------------------------------------
+
+UNFINISHED = "unfinished line"
+
+
+def _scan(path: Path, after: int) -> Iterator[Event | Damage]:
+    """The events of a segment after a number, and what cannot be read, in order."""
+    with _disk_trouble(), path.open("rb") as file:
+        offset = _find(file, after) if after else 0
+        file.seek(offset)
+        for number, line in enumerate(file, 1):
+            begin, offset = offset, offset + len(line)
+            if after and (tail := _TAIL.search(line[-64:])) and int(tail[1]) <= after:
+                continue
+            try:
+                yield from decode(line)
+            except JournalTooNew:
+                raise
+            except JournalError as trouble:
+                yield Damage(path.name, number, begin, str(trouble))
+
+
+def _find(file: BinaryIO, after: int) -> int:
+    """Where a line begins before which no event has a higher number: binary search over sound lines."""
+    low, high = 0, file.seek(0, os.SEEK_END)
+    while high - low > NEAR:
+        middle = (low + high) // 2
+        begin, end, seq = _sound_line(file, middle, high)
+        if seq is None:  # no line begins in the upper half
+            high = middle
+        elif seq <= after:
+            low = end
+        else:
+            high = begin
+    return low
+
+
+def _sound_line(file: BinaryIO, start: int, limit: int) -> tuple[int, int, int | None]:
+    """Begin, end and number of the first sound line that begins after `start` and before `limit`."""
+    file.seek(start)
+    begin = start + len(file.readline())
+    while begin < limit and (line := file.readline()):
+        if (seq := _checked_seq(line)) is not None:
+            return begin, begin + len(line), seq
+        begin += len(line)
+    return begin, begin, None
+
+
+def _checked_seq(line: bytes) -> int | None:
+    """The number at the end of a line whose checksum is right."""
+    tail = _TAIL.search(line[-64:])
+    if tail is None or crc32(line[:-_END]) != int(tail[2], 16):
+        return None
+    return int(tail[1])
+
+
+_Stamp = tuple[int, int, int] | None
+
+
+def _stamp_of(path: Path) -> _Stamp:
+    """What changes whenever a file does; None if there is none."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - asked all the time; a Path costs as much again
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _last_in(path: Path) -> tuple[int, bytes]:
+    """The number of the last event in a segment (0 if there is none) and its line. A damaged last line still
+    counts by the number it claims, unless that is lower than its predecessor's: its events are lost, and the
+    gap shows."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        window = 4096
+        while size:
+            file.seek(max(0, size - window))
+            block = file.read(min(window, size))
+            lines = block[: block.rfind(b"\n") + 1].splitlines(keepends=True)
+            whole = lines if window >= size else lines[1:]
+            last, line = _last_of(whole)
+            if last or window >= size:
+                return last, line
+            window *= 8
+    return 0, b""
+
+
+def _last_of(lines: Sequence[bytes]) -> tuple[int, bytes]:
+    claimed = 0
+    for line in reversed(lines):
+        if (seq := _checked_seq(line)) is not None:
+            return (seq, line) if seq >= claimed else (claimed, b"")
+        if not claimed and (tail := _TAIL.search(line[-64:])):
+            claimed = int(tail[1])
+    return claimed, b""
+
+
+def _rewrite(path: Path, replacements: Mapping[int, Event]) -> int:
+    """A segment with other events in some places; how many."""
+    fresh, replaced, before = path.with_suffix(".new"), 0, 0
+    with (
+        path.open("rb") as old,
+        os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as new,
+    ):
+        for line in old:
+            last = _checked_seq(line)
+            if last is not None and any(seq in replacements for seq in range(before + 1, last + 1)):
+                line, count = _exchange(line, replacements)
+                replaced += count
+            before = last if last is not None else before
+            new.write(line)
+        new.flush()
+        os.fsync(new.fileno())
+    fresh.replace(path)
+    return replaced
+
+
+def _exchange(line: bytes, replacements: Mapping[int, Event]) -> tuple[bytes, int]:
+    events = decode(line)
+    others = [replacements.get(event.seq, event) for event in events]
+    return encode(others, events[0].seq - 1)[0], sum(event.seq in replacements for event in events)
+
+
+def encode(events: Sequence[Event], before: int) -> tuple[bytes, list[Event]]:
+    """One line for `events`, numbered from `before` + 1, and the events as they will be read back."""
+    numbered = [_numbered(event, before + n) for n, event in enumerate(events, 1)]
+    said = [_said(event) for event in numbered]
+    body: dict[str, Any] = said[0] if len(said) == 1 else {"bundle": said}
+    try:
+        text = json.dumps({"v": FORMAT, **body}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        head = text[:-1].encode() + b',"seq":%d' % numbered[-1].seq
+    except (UnicodeEncodeError, ValueError, TypeError, RecursionError) as trouble:
+        raise InvalidInput("event", f"cannot be written as JSON: {trouble}") from None
+    return head + b',"sum":"%08x"}\n' % crc32(head), numbered
+
+
+def _numbered(event: Event, seq: int) -> Event:
+    skippable = event.skippable or event.type in SKIPPABLE
+    return Event(event.type, utc(event.at), event.data, event.memory, event.by, seq, skippable)
+
+
+def _said(event: Event) -> dict[str, Any]:
+    body: dict[str, Any] = {"type": event.type, "at": event.at.isoformat(), "by": event.by}
+    if event.memory is not None:
+        body["memory"] = event.memory
+    if event.data:
+        body["data"] = event.data
+    if event.skippable:
+        body["skip"] = True
+    return body
+
+
+def decode(line: bytes) -> list[Event]:
+    """The events of a line; JournalError says what is wrong with it."""
+    if not line.endswith(b"\n"):
+        whole = _checked_seq(line[:-1] + b"\n") is not None
+        raise JournalError("the end of the line is damaged" if whole else UNFINISHED)
+    tail = _TAIL.search(line[-64:])
+    if tail is None:
+        raise JournalError("not a line of this journal")
+    if crc32(line[:-_END]) != int(tail[2], 16):
+        raise JournalError("checksum does not match")
+    try:
+        body = json.loads(line)
+        if body["v"] > FORMAT:
+            raise JournalTooNew(f"format {body['v']}; this version reads up to {FORMAT}")
+        bundle = body.get("bundle", [body])
+        first = body["seq"] - len(bundle) + 1
+        return [_heard(said, first + n) for n, said in enumerate(bundle)]
+    except (ValueError, KeyError, TypeError, RecursionError, InvalidInput) as trouble:
+        raise JournalError(f"not an event: {trouble}") from None
+
+
+def _heard(said: dict[str, Any], seq: int) -> Event:
+    at = utc(datetime.fromisoformat(said["at"]))
+    skippable = said.get("skip") is True
+    return Event(said["type"], at, said.get("data", {}), said.get("memory"), said["by"], seq, skippable)
+
+
+def folder_name(name: str) -> str:
+    """A file name for any tenant or user: readable, reversible in its short form, the same on file
+    systems that fold case, and never a path."""
+    safe = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+    encoded = "".join(chr(b) if chr(b) in safe else f"%{b:02x}" for b in name.encode())
+    if len(encoded) > 120:
+        from hashlib import sha256
+
+        return f"{encoded[:80]}+{sha256(name.encode()).hexdigest()[:24]}"
+    return encoded
+
+
+def _owner_of(folder: Path) -> Space | None:
+    """Whose folder this is by its name, where that can be turned back."""
+    owner = (_name_of(folder.parent.name), _name_of(folder.name))
+    return owner if owner[0] and owner[1] else None  # type: ignore[return-value]
+
+
+def _name_of(encoded: str) -> str | None:
+    if "+" in encoded:
+        return None
+    with suppress(ValueError):
+        name = re.sub(rb"%([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), encoded.encode()).decode()
+        return name if folder_name(name) == encoded else None
+    return None
+
+
+def _note_of(folder: Path) -> tuple[Space | None, str]:
+    """Whose folder this is, and the journal's identity, as its note says."""
+    try:
+        said = json.loads((folder / "space.json").read_bytes())
+        owner = (str(said["tenant"]), str(said["user"]))
+        identity = str(said.get("id", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None, ""
+    right = (folder.parent.name, folder.name) == (folder_name(owner[0]), folder_name(owner[1]))
+    return (owner, identity) if right else (None, "")
+
+
+def _segment_name(number: int) -> str:
+    return f"{number:08d}.jsonl"
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        if os.write(descriptor, content) != len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _last_newline(descriptor: int, size: int) -> int:
+    """Offset just after the last newline before `size`, reading backwards."""
+    end = size
+    while end > 0:
+        begin = max(0, end - 65536)
+        at = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        if at >= 0:
+            return begin + at + 1
+        end = begin
+    return 0
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new name is durable only when its folder is."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _disk_trouble() -> Iterator[None]:
+    try:
+        yield
+    except OSError as trouble:
+        where = f"{trouble.filename}: " if trouble.filename else ""
+        raise JournalError(f"{where}{trouble.strerror or trouble}") from trouble

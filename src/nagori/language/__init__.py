@@ -1,0 +1,1 @@
+"""About words, in two languages: cut, compared, weighed, shortened, hidden. Pure, like core."""

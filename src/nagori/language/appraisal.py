@@ -1,0 +1,216 @@
+"""How it felt, what it is about, what it wants kept: read from the words alone (ruling 37).
+
+    sentence -> words of feeling in their surroundings -> valence
+             -> how it is said (marks, length, particles) -> arousal
+             -> what it is about                          -> situation -> intensity, category
+             -> what it says of the memory itself         -> protect, correction, kind
+
+The situations and their intensities are those of 001's appendix; feeling moves a text within its band, and
+strong feeling lifts it out. A caller with an embedder may add a leaning (`lean`), which sees what no list
+of words holds.
+"""
+
+from __future__ import annotations
+
+import re
+from math import sqrt, tanh
+
+from nagori.core.model import Category, Emotion, Kind, Valence
+from nagori.core.values import Value
+from nagori.language.lexicon import (
+    JAPANESE,
+    LETTERS,
+    Hit,
+    corrects,
+    count,
+    english,
+    japanese,
+    kind_of,
+    own_words,
+    signs,
+    unquoted,
+    wants_kept,
+)
+from nagori.language.lexicon.axes import Anchor, Axes, Leaning, anchors, axes_from, lean
+from nagori.language.tokenizer import normal_form
+
+__all__ = ["Anchor", "Appraisal", "Axes", "Leaning", "anchors", "appraise", "axes_from", "lean"]
+
+LONGEST = 4000  # characters: the feeling of a longer text is that of its beginning
+
+# Below this a score is no feeling; an embedding is never silent, so it must lean further.
+NEUTRAL, NEUTRAL_LEANING = 0.08, 0.16
+LEANING_VALENCE, LEANING_AROUSAL = 0.4, 12.0  # what a full leaning adds
+POLITE = 0.1  # sentences that say nothing lean this far to the good
+QUESTION = 0.6  # what is asked is felt less than what is said
+TAG_FLOOR, MOST_TAGS = 0.25, 4
+
+_SENTENCE_END = re.compile(r"(?<=[。！？!?\n])(?![。！？!?」』)）])|(?<=[.…])\s+")
+_ASKS = re.compile(r"[?？]\s*+[」』)）\"”]*+\s*$|(?:ですか|ますか|でしょうか|ませんか|ましたか)[。\s]*$")
+_STRETCHED_KANA = re.compile("(?<=[ぁ-ん])[ー〜～]+(?=[ぁ-ん])")
+_STRETCHED_LETTER = re.compile(r"([A-Za-z])\1{2,}")
+_SHOUTED = re.compile(r"\b[A-Z]{2,}\b[^a-z]{1,3}\b[A-Z]{3,}\b")  # one word in capitals is an abbreviation
+_SOFT_END = re.compile("(?:かな|かなぁ?|かも|ね|な|なぁ|っけ|よね|けど|でしょう)[。…‥.\\s]*$")
+_HARD_END = re.compile("(?:ぞ|ぜ|やがれ|しろ|んな|じゃねえ|だろ|な！|ろ！|よ！)[！!。\\s]*$")
+_ELLIPSIS = re.compile(r"…+|‥+|\.{3,}|。。+|・・+")
+
+
+class Appraisal(Value):
+    """What could be read from a text."""
+
+    emotion: Emotion
+    category: Category
+    kind: Kind
+    valence_score: float  # -1 to 1
+    protect: bool  # the speaker asks that it be kept: a wish, and only a user's
+    correction: bool  # it takes back or updates something said before
+
+
+class _Reading(Value):
+    """A text taken apart once: its words of feeling and how it is said."""
+
+    text: str
+    hits: list[Hit]
+    words: float  # a Japanese word is about two characters
+    stretched: int
+    marks: int  # exclamation marks
+
+
+def appraise(text: str, *, speaker_role: str = "user", leaning: Leaning | None = None) -> Appraisal:
+    """Feeling, category, kind and wishes of one text [E2, E3, E4, E19]."""
+    reading = _read(unquoted(text[:LONGEST]))
+    score = _score(reading, leaning)
+    strength = _strength(reading.hits)
+    arousal = _arousal(reading, leaning)
+    kind = kind_of(_statements(reading.text))
+    intensity, category = _situation(reading.text, kind, strength, arousal)
+    emotion = Emotion(
+        intensity=round(intensity, 1),
+        valence=_valence(score, leaning is not None),
+        arousal=round(arousal, 1),
+        tags=_tags(reading.hits),
+    )
+    protect = speaker_role == "user" and wants_kept(reading.text)
+    return Appraisal(emotion, category, kind, round(score, 4), protect, corrects(reading.text))
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read(text: str) -> _Reading:
+    pattern, faces = signs()
+    shown = [faces[found[0]] for found in pattern.finditer(text)]
+    plain = normal_form("NFKC", pattern.sub(" ", text) if shown else text).replace("’", "'")
+    spoken, stretched = _unstretched(plain)
+    hits = [Hit(feeling, feeling.valence, 0, 0) for feeling in shown]
+    for sentence in _SENTENCE_END.split(spoken):
+        if sentence:
+            hits += _hits_of(sentence)
+    native = len(JAPANESE.findall(spoken))
+    words = native / 2 + sum(1 for _ in re.finditer(r"[A-Za-z0-9']+", spoken))
+    return _Reading(plain, hits, words, stretched, plain.count("!"))
+
+
+def _unstretched(text: str) -> tuple[str, int]:
+    """すごーい and soooo as they are listed, and how often something was drawn out."""
+    text, kana = _STRETCHED_KANA.subn("", text)
+    text, letters = _STRETCHED_LETTER.subn(r"\1\1", text)
+    return text, kana + letters
+
+
+def _hits_of(sentence: str) -> list[Hit]:
+    hits = english.read(sentence) if LETTERS.search(sentence) else []
+    if JAPANESE.search(sentence):
+        hits = hits + japanese.read(sentence)
+    if hits and _ASKS.search(sentence):
+        return [hit.times(QUESTION) for hit in hits]
+    return hits
+
+
+def _statements(text: str) -> str:
+    """What is claimed, not asked, and in the speaker's own words."""
+    parts = _SENTENCE_END.split(own_words(text))
+    return " ".join(part for part in parts if part and not _ASKS.search(part))
+
+
+# ── feeling ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _score(reading: _Reading, leaning: Leaning | None) -> float:
+    """Valence, -1 to 1: one bitter word weighs less in a long text and among sweet ones."""
+    total = sum(hit.valence for hit in reading.hits)
+    weight = sum(abs(hit.valence) for hit in reading.hits)
+    score = total / (0.5 * weight + 0.3 * sqrt(reading.words + 4))
+    if leaning is not None:
+        score += LEANING_VALENCE * (leaning.valence - POLITE)
+    return max(-1.0, min(1.0, score))
+
+
+def _valence(score: float, leant: bool) -> Valence:
+    limit = NEUTRAL_LEANING if leant else NEUTRAL
+    if abs(score) < limit:
+        return Valence.NEUTRAL
+    return Valence.POSITIVE if score > 0 else Valence.NEGATIVE
+
+
+def _strength(hits: list[Hit]) -> float:
+    """How strong the strongest feelings are, 0 to about 1.5; the second adds less than the first."""
+    felt = sorted((abs(hit.valence) for hit in hits), reverse=True)
+    return sum(value * share for value, share in zip(felt, (1.0, 0.4, 0.2), strict=False))
+
+
+def _arousal(reading: _Reading, leaning: Leaning | None) -> float:
+    """Excitement, 0 to 100, from strong words and from the way of speaking (001)."""
+    text, hits = reading.text, reading.hits
+    lift = sum((hit.feeling.arousal - 45) * min(1.0, 0.3 + abs(hit.valence)) for hit in hits)
+    arousal = 38.0 + 24.0 * tanh(lift / sqrt(reading.words + 4) / 30)
+    arousal += (24.0 if reading.words < 6 else 16.0) * sqrt(min(reading.marks, 3))
+    arousal += 5.0 * min(2, reading.stretched)
+    arousal += 6.0 * bool(_SHOUTED.search(text))
+    arousal -= 8.0 * bool(_ELLIPSIS.search(text)) + 3.0 * (reading.words > 40)
+    if not reading.marks and _SOFT_END.search(text):
+        arousal -= 5.0
+    arousal += 6.0 * bool(_HARD_END.search(text))
+    if leaning is not None:
+        arousal += LEANING_AROUSAL * leaning.arousal
+    return max(0.0, min(100.0, arousal))
+
+
+def _tags(hits: list[Hit]) -> tuple[str, ...]:
+    """The names of what is felt, strongest first; a feeling that is denied is not named."""
+    weights: dict[str, float] = {}
+    for hit in hits:
+        for tag in () if hit.negated else hit.feeling.tags:
+            felt = max(abs(hit.valence), 0.35 if abs(hit.feeling.valence) < 0.2 else 0.0)
+            weights[tag] = weights.get(tag, 0.0) + felt
+    named = [tag for tag, weight in weights.items() if weight >= TAG_FLOOR]
+    return tuple(sorted(named, key=lambda tag: -weights[tag])[:MOST_TAGS])
+
+
+# ── situation ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _situation(text: str, kind: Kind, strength: float, arousal: float) -> tuple[float, Category]:
+    """Intensity by 001's appendix, and the category that goes with it."""
+    work, personal = count("work", text), count("personal", text)
+    intimate = personal > 0 and personal * 2 > work
+    if count("trauma", text) and count("self", text) and not work:
+        return min(100.0, 86.0 + 8.0 * strength), Category.EMOTIONAL
+    if intimate and strength >= 0.75:
+        return min(85.0, 70.0 + 14.0 * (strength - 0.75)), Category.EMOTIONAL
+    if intimate:
+        return 51.0 + 18.0 * strength, Category.DECISION if kind is Kind.DECISION else Category.EMOTIONAL
+    excess = max(0.0, strength - 0.45) * (0.6 + arousal / 150)
+    if kind is Kind.DECISION:
+        return min(80.0, 43.0 + 4.0 * min(strength, 1.0) + 25.0 * excess), Category.DECISION
+    chore = count("chore", text)
+    if chore and work < 2:
+        return 18.0 + 20.0 * excess + 4.0 * min(strength, 1.0), Category.WORK if work else Category.CASUAL
+    if work:
+        return min(70.0, 33.0 + 4.0 * min(strength, 1.0) + 25.0 * excess), Category.WORK
+    return min(84.0, 22.0 + 20.0 * strength + 35.0 * excess), _loose_category(strength, arousal)
+
+
+def _loose_category(strength: float, arousal: float) -> Category:
+    """Neither work nor family: chatter, unless it is said with all one's heart."""
+    return Category.EMOTIONAL if strength >= 0.7 and arousal >= 60 else Category.CASUAL

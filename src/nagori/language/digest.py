@@ -1,0 +1,74 @@
+"""What messages that are left out were about, in a few of their own sentences; no language model is asked.
+
+A sentence tells much by its names, numbers and terms, and by words that the gap returns to; what a user said
+counts more than what was answered, and a question less than a statement. They stay in their order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import log, sqrt
+
+from nagori.core.values import Value
+from nagori.core.window.messages import ASSISTANT, USER, Message
+from nagori.language.keywords import WORD, telling
+from nagori.language.passages import sentences
+from nagori.language.tokenizer import asks
+
+MOST = 200  # messages that are read
+READ = 600  # characters of each
+SHORTEST, LONGEST = 8, 240  # characters of a sentence that can stand alone
+WORTH = {USER: 1.5, ASSISTANT: 1.0}
+OTHERS = 0.7  # what a tool gives back, what a system says
+QUESTION = 0.6
+TOLD = 0.5  # share of a sentence's words that may have been told
+
+
+class _Sentence(Value):
+    place: int
+    text: str
+    words: frozenset[str]
+    worth: float
+
+
+def gist(messages: Sequence[Message], tokens: int, count: Callable[[str], int]) -> str:
+    """The most telling sentences of `messages`, in at most so many tokens."""
+    chosen: list[_Sentence] = []
+    told: set[str] = set()
+    for each in sorted(_sentences(_some(messages)), key=lambda each: (-each.worth, each.place)):
+        cost = count(each.text) + 1
+        if cost <= tokens and len(each.words & told) <= TOLD * len(each.words):
+            chosen.append(each)
+            told |= each.words
+            tokens -= cost
+    return " ".join(each.text for each in sorted(chosen, key=lambda each: each.place))
+
+
+def _some(messages: Sequence[Message]) -> Sequence[Message]:
+    """Not all of a very long gap: a user's words, if there are too many; every so many of those."""
+    if len(messages) > MOST:
+        messages = [message for message in messages if message.role == USER] or messages
+    step = -(-len(messages) // MOST)
+    return messages[:: max(step, 1)]
+
+
+def _sentences(messages: Sequence[Message]) -> list[_Sentence]:
+    cut = [
+        (message, " ".join(text.split()))
+        for message in messages
+        for text in sentences(message.text[:READ])
+        if SHORTEST <= len(text) <= LONGEST
+    ]
+    weights = [{word.text.casefold(): word.weight for word in telling(text)} for _, text in cut]
+    often = Counter(word for words in weights for word in words)
+    return [
+        _Sentence(place, text, frozenset(words), _worth(message, text, words, often))
+        for place, ((message, text), words) in enumerate(zip(cut, weights, strict=True))
+        if any(weight >= WORD for weight in words.values())
+    ]
+
+
+def _worth(message: Message, text: str, words: dict[str, float], often: Counter[str]) -> float:
+    told = sum(weight * (1 + 0.4 * log(often[word])) for word, weight in words.items()) / sqrt(len(words))
+    return told * WORTH.get(message.role, OTHERS) * (QUESTION if asks(text) else 1.0)

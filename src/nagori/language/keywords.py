@@ -1,0 +1,310 @@
+"""The telling words of a text, where they stand and how much they tell: names, numbers with their units,
+dates, identifiers, terms, words of feeling; small talk tells next to nothing.
+
+`telling` weighs the whole text, because something is to be left out of it (`compression`). One pass of one
+pattern, since a night's cycle reads tens of thousands of texts. `keywords` names a text in a few words.
+
+    Moved the API to port 8080 on May 3  ->  moved · API · port · 8080 · May 3
+    莉子ちゃんは11月3日に京都へ行かない      ->  莉子ちゃん · 11月3日 · 京都 · 行かない
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+
+from nagori.language.lexicon import Feeling, japanese_words
+from nagori.language.lexicon.english import look_up
+from nagori.language.tokenizer import _ASKING, _PARTICLES, _ROMAN, STOP_WORDS, normal_form, normalise
+from nagori.language.tokenizer import _KATA as _ALL_KATA
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Match: TypeAlias = re.Match[str]
+
+NAME, AMOUNT, DAY, NOUN, WORD, VERB, TALK = 2.0, 3.0, 1.6, 1.0, 0.7, 0.5, 0.1
+FELT = 0.4  # strength from which a word of feeling is kept
+FEELING = 0.5  # what the strongest feeling adds to its word
+LONGEST_NAME = 40  # characters that capitals may join: more is a heading
+_HIRA = "\u3041-\u3096"
+_KATA = "\u30a1-\u30fa"
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af々〆〇ヶヵ"
+_LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1effＡ-Ｚａ-ｚ"
+_DIGIT = "0-9０-９"
+_MONTH = (
+    "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?"
+)
+_UNIT = (
+    "(?:[年月日時分秒週歳才円人回個本枚台件点度階匹杯冊泊名割倍組号番代位畳話巻頭着足通食][間目前後半]?"
+    f"|[十百千万億兆]|[月火水木金土日]曜日?|[ヶか]月間?|丁目|[{_KATA}][{_KATA}ー]{{1,7}}|[%％℃])"
+)
+_TIME = "[LlNn](?:ast|ext) (?:week(?:end)?|month|year|night|spring|summer|fall|autumn|winter|[A-Z][a-z]+day)"
+_NUMBER = f"[{_DIGIT}]+(?:[.,:/-][{_DIGIT}]+)*"
+_YEAR = f"(?:,? [0-9]{{4}})?(?![0-9{_LATIN}])"
+_PATTERN = (
+    rf"(?P<date>(?=[JFMASOND]){_MONTH}\.? [0-9]{{1,2}}(?:st|nd|rd|th)?{_YEAR}"
+    rf"|[0-9]{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}{_YEAR})"
+    rf"|(?P<day>{_TIME})"
+    rf"|(?P<amount>[$€£¥￥#第]?{_NUMBER}"
+    rf"(?:{_UNIT}+(?:{_NUMBER}{_UNIT}+)*"
+    rf"|[./:-]?[{_LATIN}_][{_LATIN}{_DIGIT}_]*(?:[./:-][{_LATIN}{_DIGIT}_]+)*|%)?"
+    rf"(?: ?°[CF]?| [A-Za-z]+(?![{_LATIN}{_DIGIT}_/@:-]|\.[{_LATIN}{_DIGIT}]))?)"
+    rf"|(?P<latin>(?:[~.]{{0,2}}/|--?|@)?[{_LATIN}_][{_LATIN}{_DIGIT}_]*"
+    rf"(?:(?:[./@'’~&=?%+#-]|:/{{2}}|:+)[{_LATIN}{_DIGIT}_]+)*(?:\+\+|\#|\(\))?)"
+    "|(?P<quoted>(?<=[「『])[^「」『』、。！？!?\n]{2,15}(?=[」』]))"
+    f"|(?P<kata>[{_KATA}][{_KATA}ー]+(?:[・=][{_KATA}][{_KATA}ー]+)*[{_HAN}]{{0,4}}(?:さん|くん|ちゃん)?)"
+    f"|(?P<denied>[{_HAN}]{{1,4}}[{_HIRA}]{{0,3}}?(?:なかった|ない|ません))"
+    f"|(?P<han>[{_HAN}]{{2,6}}(?:さん|くん|ちゃん|さま)?|[{_HAN}](?:さん|くん|ちゃん))"
+    f"|(?P<one>[{_HAN}](?=[はがをにとのへもで{_KATA}]|\\W|$))"
+    f"|(?P<verb>[{_HAN}][{_HIRA}]{{1,3}})"
+    f"|(?<![{_HAN}{_HIRA}])(?P<kana>[{_HIRA}][{_HIRA}ー]{{1,7}}?)(?=[はがをにと]|\\W|$)"
+    f"|(?P<other>[^\\W\\d_{_HIRA}\u30a0-\u30ff{_HAN}]{{2,}})"
+)
+_WEIGHTS = {"date": AMOUNT, "amount": AMOUNT, "quoted": NAME, "kata": NAME, "denied": NAME, "han": NAME}
+_WEIGHTS |= {"day": DAY, "one": NOUN, "verb": VERB, "kana": VERB, "other": WORD}
+
+_COMMON = """
+    able actually amazing awesome best better big bye check cool course day definitely exactly feel feeling
+    find fine first fun go goes going gonna good great guess guys haha happen happened hear hello
+    help hey hi idea important interesting keep kind know last let lol long look looking looks lot lots
+    made make makes making mean need needs new next nice oh ok okay old one ones part people person
+    pretty put right said say says see seen seem seems sound sounds start started stuff super sure take
+    taking talk thank thanks think thinking thought time times today took totally try trying use used using
+    want wanted wants way well went will wish wonderful wow work working works yeah yep year years yup
+    certainly absolutely asking sharing like per another especially incredible following example
+    step overview provide ensure include including
+"""
+_VITAL = """
+    allergic allergy allergies asthma diabetes diabetic pregnant medication diagnosed surgery vegetarian vegan
+    deadline birthday anniversary married divorced died
+"""
+_SMALL = """
+    本当 今回 場合 自分 一緒 必要 可能 普通 全部 確認 大丈夫 結局 一応 多分 絶対 全然 実際 部分 状態
+    以上 以下 感じ 時間 最近 何か 最高 笑 私 僕 俺 君 事 物 時 方 人 何 誰 今 前 後 中 上 下 達
+"""
+_FILLING = """
+    これ それ あれ どれ ここ そこ どこ こと もの ため とき よう そう ほう ところ わけ はず みんな
+    まだ もう でも だから そして しかし ちょっと とても すごく やっぱり ほんと なんか ちなみに もっと ずっと
+    きっと たぶん ありがとう おめでとう すごい いいね いいな なるほど よかった そっか また まあ あと
+    うん ええ はい いいえ おお へえ わあ うわ えっ えー たしかに こんにちは おはよう こんばんは よろしく
+    ください です ます
+"""
+_DAYS = """
+    yesterday tomorrow tonight monday tuesday wednesday thursday friday saturday sunday weekend january
+    february march april june july august september october november december two three four five six seven
+    eight nine ten eleven twelve dozen hundred thousand half twice
+    今日 昨日 明日 今朝 今夜 昨夜 一昨日 明後日 今週 先週 来週 再来週 今月 先月 来月 今年 去年
+    昨年 来年 週末 月曜 火曜 水曜 木曜 金曜 土曜 日曜 おととい あさって きのう あした
+"""
+_SAID = dict.fromkeys((*_COMMON.split(), *_SMALL.split(), *_FILLING.split()), TALK)
+_SAID |= dict.fromkeys(_DAYS.split(), DAY) | dict.fromkeys(_VITAL.split(), NAME)
+_DENIES = frozenset(("not", "never", "no", "without", "cannot"))
+_GREETS = re.compile(r"\b(?:hey|hi|hello|thanks|thank you|wow|yeah|congrats|bye),? $", re.IGNORECASE)
+_PLAIN = re.compile("[a-z]+(?:[-'’][a-z]+)*")
+_OPENS = frozenset('\n.!?:;"“(「。！？•*>')  # after these a capital says nothing
+_ENDINGS = {
+    "か": ("った",),
+    "ん": ("でいた", "でいる", "だ", "で"),
+    "っ": ("た", "て"),
+    "し": ("い", "た", "て"),
+}
+
+
+class Telling:
+    """One word, as it is written; `weight` says how much is lost with it. Made for every word of every text,
+    so it is not a Value, which costs five times as much."""
+
+    __slots__ = ("end", "felt", "start", "text", "weight")
+
+    def __init__(self, text: str, start: int, weight: float, felt: bool = False) -> None:
+        self.text, self.start, self.end, self.weight, self.felt = text, start, start + len(text), weight, felt
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """Compiled when first asked for: a hook that only recalls does not pay for it."""
+    return re.compile(_PATTERN)
+
+
+def telling(text: str, feeling: float = 0.0) -> list[Telling]:
+    """The telling words in order. `feeling`, 0 to 1, is how much words of feeling weigh."""
+    found: list[Telling] = []
+    denial = None
+    for match in _pattern().finditer(text):
+        group = match.lastgroup or ""
+        if group == "latin":
+            denial = _take_latin(found, match, denial, feeling)
+        else:
+            word = _counted(match[0]) if group == "amount" else match[0]
+            found.append(Telling(word, match.start(), _SAID.get(word, _WEIGHTS[group])))
+    return _with_feelings(found, text, feeling) if feeling and not text.isascii() else found
+
+
+def _counted(amount: str) -> str:
+    """`29 and` is a number; `4 weeks` is a number with its unit."""
+    number, space, unit = amount.rpartition(" ")
+    return number if space and unit.casefold() in STOP_WORDS else amount
+
+
+def _take_latin(found: list[Telling], match: Match, denial: Match | None, feeling: float) -> Match | None:
+    """One word in Latin letters, with the name or the denial before it; a denial is given back."""
+    word, weight = _latin(match[0])
+    if weight <= 0:
+        return match if weight else None
+    start = match.start()
+    if weight == NAME and word.isalpha() and word[1:].islower():  # a name, or the first word of a sentence
+        if _GREETS.search(match.string, max(0, start - 8), start):
+            weight = TALK
+        elif _opens(match.string, start):
+            weight = _SAID.get(word.casefold(), WORD)
+        elif _continues(found, match.string, start):
+            found[-1] = Telling(match.string[found[-1].start : start + len(word)], found[-1].start, NAME)
+            return None
+    felt = bool(feeling) and TALK < weight < NAME and _is_strong(word.casefold())
+    if denial and weight <= WORD and match.string[denial.end() : start] == " ":
+        word, start = match.string[denial.start() : start + len(word)], denial.start()
+    found.append(Telling(word, start, weight + FEELING * feeling if felt else weight, felt))
+    return None
+
+
+def _is_strong(word: str) -> bool:
+    feeling = look_up(word)
+    return feeling is not None and abs(feeling.valence) >= FELT
+
+
+@lru_cache(1 << 14)  # speech repeats itself
+def _latin(word: str) -> tuple[str, float]:
+    """A written word without what only surrounds it, and its weight; 0 for stop words, less for a denial."""
+    word = re.sub("['’](?:s|re|ll|ve|d|m)$", "", word)
+    low = word.casefold()
+    if low in _DENIES or low.endswith(("n't", "n’t")):
+        return word, -1.0
+    if low in _SAID and not (_SAID[low] == TALK and word.istitle()):  # New York
+        return word, _SAID[low]
+    if len(word) < 2 or re.sub("['’]", "", low) in STOP_WORDS:
+        return word, 0.0
+    if _PLAIN.fullmatch(word):
+        return word, WORD if len(word) > 2 else TALK
+    return word, NAME
+
+
+def _opens(text: str, start: int) -> bool:
+    before = text[max(0, start - 3) : start].rstrip(" ")
+    return not before or before[-1] in _OPENS
+
+
+def _continues(found: list[Telling], text: str, start: int) -> bool:
+    """Does the name before end just here? `New York`, `Ana Ruiz`."""
+    last = found[-1] if found else None
+    if last is None or last.end != start - 1 or text[start - 1] != " ":
+        return False
+    return last.weight == NAME and len(last.text) < LONGEST_NAME and last.text.replace(" ", "").isalpha()
+
+
+def _with_feelings(found: list[Telling], text: str, feeling: float) -> list[Telling]:
+    """The Japanese words of feeling among the others; a word that is part of one goes into it."""
+    felt = [Telling(text[start:end], start, WORD + FEELING * feeling, True) for start, end in _felt(text)]
+    covered = {at for word in felt for at in range(word.start, word.end)}
+    kept = [word for word in found if word.start not in covered or word.weight > NAME]
+    return sorted((*kept, *felt), key=lambda word: word.start)
+
+
+def _felt(text: str) -> Iterator[tuple[int, int]]:
+    """Where the listed words of feeling stand, each with its ending: 嬉しか(った), 喜ん(で)."""
+    table, lengths = japanese_words()
+    end = 0
+    for at, char in enumerate(text):
+        for size in lengths.get(char, ()) if at >= end else ():
+            form = text[at : at + size]
+            if size > 1 and form in table and _is_feeling(*table[form], text[at - 1 : at]):
+                end = at + size
+                end += next(
+                    (len(more) for more in _ENDINGS.get(form[-1], ()) if text.startswith(more, end)), 0
+                )
+                yield at, end
+                break
+
+
+def _is_feeling(feeling: Feeling, mark: str, before: str) -> bool:
+    """Strong enough to be remembered, and not the end of another word."""
+    return abs(feeling.valence) >= FELT and not ("^" in mark and "ぁ" <= before <= "ん")
+
+
+# --- the words that stand out ----------------------------------------------------------------------
+
+_COUNTED = "(?:[年日時分週]間?|[ヶか]月間?|[千万億]?円|[月秒千万億人回個本枚歳台件点度階匹杯冊泊名割倍%])"
+_COMPARED = 1000  # characters of a keyword in which others are looked for: a longer one is no word
+_DULL_LIST = """
+    自分 場合 今回 以上 以下 一緒 本当 必要 可能 普通 全部 最近 質問 回答 確認 大丈夫 結局 一応 多分 絶対
+    全然 実際 部分 状態 今日 昨日 明日 今朝 今夜 今年 去年 来年 今週 先週 来週 今月 先月 来月
+"""
+
+_DULL = frozenset(_DULL_LIST.split()) | _ASKING
+
+
+@cache
+def _candidate() -> re.Pattern[str]:
+    return re.compile(
+        f"(?P<amount>[0-9][0-9.,:]{{0,20}}{_COUNTED}(?:[0-9]{{1,9}}{_COUNTED})*)"
+        rf"|(?P<ascii>(?:[~.]?/)?[{_ROMAN}_][{_ROMAN}_./@:'’~+#-]*)"
+        f"|(?P<kana>[{_ALL_KATA}][{_ALL_KATA}ー]+(?:[・=][{_ALL_KATA}][{_ALL_KATA}ー]+)*)"
+        f"|(?P<han>[{_HAN}]{{2,6}})"
+        f"|(?P<one>[{_HAN}](?=[{_PARTICLES}もで]|\\W|$))"
+        f"|(?<![{_HAN}{_HIRA}])(?:(?P<kana_only>[{_HIRA}][{_HIRA}ー]+?)(?=[{_PARTICLES}]|\\W|$)"
+        f"|[{_HIRA}][{_HIRA}ー]*+)"  # no word ends in this run: it is not tried again from its middle
+    )
+
+
+def keywords(text: str, limit: int = 5) -> list[str]:
+    """Readable words, most salient first: names, terms and amounts, then what is said often and early."""
+    plain = normal_form("NFKC", text)
+    rank: dict[str, list[int]] = {}
+    shown: dict[str, str] = {}
+    for found in _candidate().finditer(plain):
+        for word, weight in _weighed(found, plain):
+            key = normalise(word)
+            seen = rank.setdefault(key, [0, 0, -len(rank)])
+            seen[:2] = max(seen[0], weight), seen[1] + 1
+            shown.setdefault(key, word)
+    best = sorted(rank, key=rank.__getitem__, reverse=True)
+    if best and rank[best[0]][0]:
+        best = [key for key in best if rank[key][0]]
+    return [shown[key] for key in _without_overlaps(best, limit)]
+
+
+def _without_overlaps(keys: Iterable[str], limit: int) -> list[str]:
+    kept: list[str] = []
+    for key in keys:
+        if len(kept) >= limit:
+            break
+        if not any(key in other[:_COMPARED] or other in key for other in kept):
+            kept.append(key)
+    return kept
+
+
+def _weighed(found: re.Match[str], plain: str) -> Iterator[tuple[str, int]]:
+    """The words of one candidate with their weight: 2 stands out by form, 1 is ordinary, 0 a last resort."""
+    word, group = found[0], found.lastgroup
+    if group != "ascii":
+        if group and word not in _DULL:
+            yield word, {"kana_only": 0, "one": 1}.get(group, 2)
+        return
+    word = re.sub("^[a-zA-Z]+://([^/]+).*", r"\1", word).rstrip("./:'’~+-") or word
+    path = word.count("/") > 1 or (re.search(r"^/|\.[A-Za-z0-9]{1,5}$", word) and "/" in word)
+    at_start = plain[max(0, found.start() - 3) : found.start()].rstrip(" ")[-1:] in '\n.!?:;"“(「。！？•*#>-'
+    for piece in [word] if path else re.split("[/:]", word):
+        piece = re.sub("['’]s$", "", piece)
+        if (weight := weight_of(piece, at_start)) is not None:
+            yield piece, weight
+
+
+def weight_of(word: str, at_start: bool) -> int | None:
+    """How far a written word stands out: 2 as a name or identifier, 1 as a plain word, None not at all."""
+    if len(word) < 2 or re.sub("['’]", "", word.casefold()) in STOP_WORDS or re.fullmatch("[0-9.,:_]+", word):
+        return None
+    if re.fullmatch("[a-z]+(?:[-'’][a-z]+)*", word):
+        return 1 if len(word) > 2 else None
+    return 1 if at_start and word.isalpha() and word[1:].islower() else 2

@@ -1,0 +1,202 @@
+"""Passages: how long a text is, where it is cut, whether it says anything, and whether two say the same.
+
+A page is found by its best passage, and a reader is shown that passage and not the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, _PICTURE, normalise
+
+SIZE = 800  # characters: about what a small embedder reads at its best
+# About one token each, by the rule of thumb; four characters of anything else make one. Two ranges: a finer
+# set takes a hook 3 ms to compile.
+_WIDE = "[\u3000-\u9fff\uac00-\uffef]"
+
+
+def about_tokens(text: str) -> int:
+    """About how many tokens a model would read, a little too many rather than too few."""
+    wide = 0 if text.isascii() else len(re.findall(_WIDE, text))
+    return wide + (len(text) - wide + 3) // 4
+
+
+def pieces(text: str, size: int = SIZE) -> list[str]:
+    """`text` in pieces of at most `size` characters, cut at paragraphs, else at sentences, else at words.
+    A text that is only a little too long stays whole."""
+    if len(text) <= size * 1.3:
+        return [text]
+    out: list[str] = []
+    room = ""
+    for part in _parts(text, size):
+        if room and len(room) + len(part) > size:
+            out.append(room)
+            room = ""
+        room += part
+    return [piece.strip() for piece in (*out, room) if piece.strip()]
+
+
+def _parts(text: str, size: int) -> Iterator[str]:
+    for paragraph in re.split(r"(?<=\n)", text):
+        at = 0
+        while len(paragraph) - at > size:
+            cut = at + _last_end(paragraph[at : at + size])
+            yield paragraph[at:cut]
+            at = cut
+        yield paragraph[at:]
+
+
+def _last_end(room: str) -> int:
+    """Where to cut: the last sentence end, or else the last space, in the second half of the room."""
+    window = room[len(room) // 2 :]
+    for end in (r"[。！？]|[.!?]\s", r"[、,;；\s]"):
+        found = list(re.finditer(end, window))
+        if found:
+            return len(room) // 2 + found[-1].end()
+    return len(room)
+
+
+# --- sentences -------------------------------------------------------------------------------------
+
+
+@cache
+def _sentence_end() -> re.Pattern[str]:
+    # Possessive, and a run of stops is tried from its first one only: hostile text costs linear time.
+    close = "[」』）】)\\]\"'”’]*+"
+    return re.compile(
+        f"[。｡．！？]+{close}(?!(?<=[」』])[とっはがをのにも])"  # 「行く。」と言った is one sentence
+        rf"|(?<![.!?])(?P<dot>[.!?]++){close}(?=\s|$|[{_HIRA}{_KATA}{_HAN}])|\n+"
+    )
+
+
+_ABBREVIATION = (
+    r"(?:^|[\s(])(?:[A-HJ-Za-z]|[0-9]{1,3}|(?:[A-Za-z]\.)+[A-Za-z]|Mrs?|Ms|Drs?|Prof|St|Jr|Sr|vs|cf|ca|approx|etc|Inc"
+    r"|Ltd|Co|Corp|No|Nos|Fig|Figs|Eq|Sec|Vol|pp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al)$"
+)
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences without surrounding space; numbers, versions, addresses and abbreviations stay whole."""
+    out, start = [], 0
+    for end in _sentence_end().finditer(text):
+        if end["dot"] == "." and _dot_inside(text, start, end.start(), end.end()):
+            continue
+        out.append(text[start : end.end()].strip())
+        start = end.end()
+    return [sentence for sentence in (*out, text[start:].strip()) if sentence]
+
+
+def _dot_inside(text: str, start: int, dot: int, end: int) -> bool:
+    """Is this full stop part of `Mr.`, `e.g.` or the `1.` of a list? At the end of the text it never is."""
+    found = re.search(_ABBREVIATION, text[max(start, dot - 12) : dot])
+    if not found or not text[end : end + 20].strip():
+        return False
+    word = found[0].strip("\n\t (")
+    if word.isdigit():
+        return not text[start:dot].strip().rstrip("0123456789")
+    return word != "No" or text[end : end + 2].strip().isdigit()
+
+
+# --- words that say nothing by themselves ---------------------------------------------------------
+# They keep a conversation going: "ok, go ahead", はい、続けて。 Nobody wants to be reminded of them, and they
+# remind of nothing.
+
+_SMALLTALK = """
+    thanks|thank you|thank|thx|ty|you|ok|okay|k|yes|yep|yeah|yup|no|nope|sure|hi|hello|hey|bye|good
+    great|nice|cool|perfect|awesome|excellent|fine|right|exactly|understood|got it|done|go ahead
+    go on|go|ahead|continue|proceed|next|please|so|much|very|morning|evening|night|well|and|then|it
+    do it|lgtm|ship it|sounds good|looks good|to me|wow|hmm|oh|ah|all|now|again|try
+    ありがとうございました|ありがとうございます|ありがとう|どうも|はい|うん|ええ|いいえ|いや
+    了解です|了解しました|了解|りょ|承知しました|承知|わかりました|分かりました|わかった|分かった
+    なるほど|いいね|いいです|いいよ|すごい|完璧|オーケー|おけ|お願いします|お願い
+    よろしくお願いします|よろしく|続けてください|続けて|続き|次|進めてください|進めて|どうぞ
+    すみません|ごめん|おはようございます|おはよう|こんにちは|こんばんは|おやすみ|お疲れ様です
+    お疲れさま|お疲れ様|お疲れ|助かりました|助かる|です|ます|ね|よ|な|じゃあ|では|それで|大丈夫です
+    大丈夫|そう|ですね|やって|やってください|して|もう一度|を|で
+"""
+
+_LONGEST_SMALLTALK = 60  # characters: whoever says more says something
+
+
+@cache
+def _listed() -> list[str]:
+    """Longest first; a pattern of so many words would cost a hook milliseconds to compile."""
+    words = [word.strip() for line in _SMALLTALK.split("\n") for word in line.split("|")]
+    return sorted(filter(None, words), key=len, reverse=True)
+
+
+def is_chatter(text: str) -> bool:
+    """Whether a text consists of such words alone."""
+    rest = text.strip().casefold()
+    if len(rest) > _LONGEST_SMALLTALK:
+        return False
+    while rest:
+        if not rest[0].isalnum():
+            rest = rest[1:]
+            continue
+        word = next((word for word in _listed() if _begins(rest, word)), None)
+        if word is None:
+            return False
+        rest = rest[len(word) :]
+    return True
+
+
+def _begins(text: str, word: str) -> bool:
+    """With this word, not with a longer one; Japanese has no ends of words to look for."""
+    after = text[len(word) : len(word) + 1]
+    return text.startswith(word) and not (word.isascii() and after.isascii() and after.isalnum())
+
+
+# --- what makes two texts the same ----------------------------------------------------------------
+# Nearly all their letters, and every number and every "not".
+
+SAME = 0.9  # resemblance from which two texts say the same thing
+_SHINGLE = 4  # characters
+
+
+def shingles(text: str) -> frozenset[str]:
+    """Overlapping pieces of the letters and digits, with numbers and negations weighted up.
+
+    A changed number or a "not" turns a long sentence into another statement while few letters change:
+    each adds marks for a sixteenth of the text's length, enough to bring the resemblance below 0.9.
+    """
+    plain = normalise(text)
+    bare = _letters(plain)
+    pieces = {bare[at : at + _SHINGLE] for at in range(max(1, len(bare) - _SHINGLE + 1))} if bare else {plain}
+    numbers = set(re.findall(r"[0-9]+(?:\.[0-9]+)?", bare))
+    copies = len(pieces) // 16 + 1 if len(bare) < 4000 and len(numbers) < 32 else 1
+    marks = [*numbers, f"not {_negations(plain, bare)}"]
+    return frozenset(pieces.union(f"{mark} #{copy}" for mark in marks for copy in range(copies)))
+
+
+def _letters(plain: str) -> str:
+    """Normalised text without punctuation and spaces, except where they part or sign numbers."""
+    plain = re.sub("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))", "", plain)
+    plain = re.sub(r"\b([cf])(\+\+|#)", lambda sign: sign[1] + ("pp" if sign[2] == "++" else "sharp"), plain)
+
+    def keep(gap: re.Match[str]) -> str:
+        after = plain[gap.end() : gap.end() + 1].isdigit()
+        if after and plain[gap.start() - 1 : gap.start()].isdigit():
+            return "." if gap[0] == "." else " "
+        return "-" if after and gap[0].endswith((" -", " −")) else ""
+
+    return re.sub(rf"(?:[^\w{_PICTURE}{_MARKS}$€£¥%°]|_)+", keep, plain)
+
+
+def _negations(plain: str, bare: str) -> int:
+    verbs = "do|does|did|is|are|was|were|ca|wo|could|should|would|has|have|had|must|need"
+    english = rf"\b(?:not|no|never|none|without|cannot|(?:{verbs})n['’]?t)\b"
+    return len(re.findall(english, plain)) + len(re.findall("な(?:い|く|かった)|ません|ずに", bare))
+
+
+def resemblance(a: frozenset[str], b: frozenset[str]) -> float:
+    """Jaccard index of two sets of shingles, 0 to 1."""
+    return 1.0 if a == b else len(a & b) / len(a | b)
+
+
+def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two texts say the same thing; they are given by their shingles."""
+    # Sets of very different size cannot be alike: most pairs are told apart without looking inside.
+    return len(one) * SAME <= len(other) <= len(one) / SAME and resemblance(one, other) >= SAME

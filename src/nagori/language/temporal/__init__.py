@@ -1,0 +1,234 @@
+"""When? The time a text speaks of, read from its words.
+
+    read_time("先週の金曜に話した店", now, zone)   ->  that Friday, from one local midnight to the next
+    read_time("the last time we met", now, zone)  ->  no window, but the most recent on the topic
+
+`calendar` knows the days, `japanese` and `english` the words for dates, `offsets` the distances, `vague` the
+words that name no date. Here the best of what they find is chosen: the certain one that says most exactly
+when. What stands in quotation marks is someone else's day, or a title, and is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
+from itertools import islice
+
+from nagori.core.model import utc
+from nagori.core.values import Value, replace
+from nagori.language.temporal import english, japanese, offsets, vague
+from nagori.language.temporal.calendar import DAY, EITHER, FUTURE, PAST, Asker, Rule, Span
+from nagori.language.tokenizer import normal_form
+
+LONGEST_READ = 2000  # characters; a time is told at the beginning of a text or nowhere
+MOST_READ = 20  # expressions of one family
+OLDEST = 1850  # nobody remembers further back: 2000年前の遺跡 is not a memory's time
+_FOLD = {code: code - 0x60 for code in range(0x30A1, 0x30F7)} | {code: code + 32 for code in range(65, 91)}
+_RULES = japanese.RULES + english.RULES + offsets.RULES + vague.RULES
+_QUOTED = '「[^「」]*」|『[^『』]*』|“[^“”]*”|"[^"]*"|`[^`]*`'
+
+
+class TimeWish(Value):
+    """The time a text asks for or speaks of: a half-open window in UTC; an edge may be missing."""
+
+    since: datetime | None
+    until: datetime | None
+    latest: bool  # the most recent on this topic
+    earliest: bool  # the first on this topic
+    phrase: str  # the words it was read from
+    certain: bool  # a date or a counted distance, not "recently" or "before"
+
+
+class _Found(Value):
+    start: int
+    end: int
+    span: Span  # its edges in UTC
+
+
+def read_time(text: str, now: datetime, zone: tzinfo) -> TimeWish | None:
+    """The time a question asks for, seen from `now` in the asker's `zone`; questions look back."""
+    return _read(text, utc(now, "now"), zone, PAST)
+
+
+def said_time(text: str, at: datetime, zone: tzinfo) -> TimeWish | None:
+    """The time a statement made at `at` speaks of; without a tense, a date is the nearest one."""
+    return _read(text, utc(at, "at"), zone, EITHER)
+
+
+def _read(text: str, moment: datetime, zone: tzinfo, lean: int) -> TimeWish | None:
+    plain = " ".join(normal_form("NFKC", text[:LONGEST_READ]).split())[:LONGEST_READ]
+    folded = plain.translate(_FOLD)
+    local = moment.astimezone(zone).replace(tzinfo=None)
+    matches = _matches(folded)
+    if not matches:  # as in most questions, which need no more
+        return None
+    asker = Asker(local, moment, _lean(folded, lean), plain)
+    times = [one for rule, match in matches if (one := _found(rule, match, asker, zone))]
+    found = _joined(_apart(_unquoted(times, folded)), folded, zone)
+    return _wish(found, plain) if found else None
+
+
+# ── looking back or ahead ────────────────────────────────────────────────────────────────────────────
+
+_AHEAD = (
+    r"予定|つもり|締め?切|〆切|これから|今度|までに"
+    r"|\b(?:will|won't|gonna|going to|upcoming|due|deadline|scheduled"
+    r"|planned|plans?|planning|shall|let's|remind me|by (?:\w+day|the end|next))\b|'ll\b"
+)
+_BACK = (
+    r"た(?:[。、!?っ のよねか]|$)|ました|でした|だった|っけ"
+    r"|\b(?:did|was|were|had|went|met|saw|said|told|ago)\b"
+)
+
+
+def _lean(folded: str, usual: int) -> int:
+    """Does the text speak of what was or of what will be? Only dates without a year need to know."""
+    if re.search(_BACK, folded, re.ASCII):
+        return PAST
+    return FUTURE if re.search(_AHEAD, folded, re.ASCII) else usual
+
+
+# ── finding ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)  # so that a Latin word ends where Japanese begins
+
+
+def _matches(folded: str) -> list[tuple[Rule, re.Match[str]]]:
+    """What the rules whose triggers occur have found."""
+    rules = [rule for rule in _RULES if any(trigger in folded for trigger in rule.triggers.split())]
+    return [(rule, match) for rule in rules for match in _matches_of(rule, folded)]
+
+
+def _matches_of(rule: Rule, folded: str) -> list[re.Match[str]]:
+    found = (match for match in _compiled(rule.pattern).finditer(folded) if match[0])
+    return list(islice(found, MOST_READ))
+
+
+def _found(rule: Rule, match: re.Match[str], asker: Asker, zone: tzinfo) -> _Found | None:
+    try:
+        span = rule.read(match, asker)
+        if span is None:
+            return None
+        span = replace(span, since=_instant(span.since, zone), until=_instant(span.until, zone))
+    except (ValueError, OverflowError):  # the 31st of June; before the year 1
+        return None
+    too_old = span.until and span.until.year < OLDEST
+    return None if too_old else _Found(match.start(), match.end(), span)
+
+
+def _instant(edge: datetime | None, zone: tzinfo) -> datetime | None:
+    """A local wall-clock time becomes the first instant that shows it."""
+    if edge is None:
+        return None
+    return (edge if edge.tzinfo else edge.replace(tzinfo=zone)).astimezone(UTC)
+
+
+def _unquoted(found: list[_Found], folded: str) -> list[_Found]:
+    """Only what stands outside quotation marks, unless the marks hold the whole text."""
+    quotes = [match.span() for match in re.finditer(_QUOTED, folded)]
+    quotes = [(start, end) for start, end in quotes if end - start < len(folded.strip(" 。.?!"))]
+    return [one for one in found if not any(start < one.start < end for start, end in quotes)]
+
+
+def _apart(found: list[_Found]) -> list[_Found]:
+    """Without overlaps, the longer first, then in the order of the text."""
+    kept: list[_Found] = []
+    for one in sorted(found, key=lambda one: (one.start - one.end, not one.span.certain, one.start)):
+        if all(one.end <= other.start or other.end <= one.start for other in kept):
+            kept.append(one)
+    return sorted(kept, key=lambda one: one.start)
+
+
+# ── from … to, since, before, around ─────────────────────────────────────────────────────────────────
+
+_TO = "(?:から| ?[~〜–-] ?| ?to | ?through | ?until | ?till | ?and )"
+_SUFFIXES = (  # Japanese says it behind, English in front
+    ("since", "(?:以降|以後|以来|から)"),
+    ("until", "(?:以前|まで(?!に))"),
+    ("before", "(?:よりも?前)"),
+    ("around", "(?:頃|ごろ|ころ|前後|あたり|辺り)"),
+)
+_PREFIXES = (
+    ("since", r"\bsince (?:the )?$"),
+    ("after", r"\bafter (?:the )?$"),
+    ("until", r"\b(?:until|till|up to) (?:the )?$"),
+    ("before", r"\b(?:before|prior to) (?:the )?$"),
+    ("around", r"\b(?:around|circa|roughly) (?:the )?$"),
+)
+
+
+def _joined(found: list[_Found], folded: str, zone: tzinfo) -> list[_Found]:
+    """Ranges made of two dates become one; then the words around say whether an edge is open."""
+    ranges: list[_Found] = []
+    for one in found:
+        if ranges and (both := _range(ranges[-1], one, folded)):
+            ranges[-1] = both
+        else:
+            ranges.append(one)
+    return _apart([_opened(one, folded, zone) for one in ranges])
+
+
+def _range(one: _Found, other: _Found, folded: str) -> _Found | None:
+    gap = folded[one.end : other.start]
+    if len(gap) > 9 or not _compiled(_TO).fullmatch(gap):
+        return None
+    if gap.strip() == "and" and not folded[: one.start].endswith("between "):
+        return None
+    since, until = one.span.since, other.span.until
+    if not since or not until or not other.span.since or other.span.since < since:
+        return None
+    until_word = re.match("まで(?!に)", folded[other.end :])
+    return _Found(one.start, other.end + (2 if until_word else 0), Span(since, until, one.span.certain))
+
+
+def _opened(one: _Found, folded: str, zone: tzinfo) -> _Found:
+    if one.span.since is None or one.span.until is None:
+        return one
+    for how, pattern in _SUFFIXES:
+        if match := _compiled(pattern).match(folded, one.end):
+            return _Found(one.start, match.end(), _open(one.span, how, zone))
+    before = folded[max(0, one.start - 16) : one.start]
+    for how, pattern in _PREFIXES:
+        if match := _compiled(pattern).search(before):
+            return _Found(one.start - len(match[0]), one.end, _open(one.span, how, zone))
+    return one
+
+
+def _open(span: Span, how: str, zone: tzinfo) -> Span:
+    assert span.since
+    assert span.until
+    if how == "around":  # moved on the local clock, so that midnights stay midnights
+        slack = max((span.until - span.since) // DAY // 2 * DAY, 3 * DAY)
+        begin, end = (edge.astimezone(zone).replace(tzinfo=None) for edge in (span.since, span.until))
+        return replace(span, since=_instant(begin - slack, zone), until=_instant(end + slack, zone))
+    if how in ("since", "after"):
+        return replace(span, since=span.since if how == "since" else span.until, until=None)
+    return replace(span, since=None, until=span.until if how == "until" else span.since)
+
+
+# ── choosing ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _wish(found: list[_Found], plain: str) -> TimeWish:
+    """The most exact one gives the window; first and last go with any window, "now" only without."""
+    best = min(found, key=_vagueness)
+    marks = [one for one in found if one is best or not (best.span.certain and _idle(one, plain))]
+    earliest = any(one.span.earliest for one in marks)
+    latest = any(one.span.latest for one in marks) and not earliest
+    phrase = plain[best.start : best.end].strip(" の")
+    return TimeWish(best.span.since, best.span.until, latest, earliest, phrase, best.span.certain)
+
+
+def _vagueness(one: _Found) -> tuple[bool, bool, timedelta, bool]:
+    span = one.span
+    length = span.until - span.since if span.since and span.until else timedelta.max
+    return not span.certain, not (span.since or span.until), length, not (span.latest or span.earliest)
+
+
+def _idle(one: _Found, plain: str) -> bool:
+    """Recently and now say nothing beside a date."""
+    return one.span.since is not None or plain[one.start : one.end].lower() in vague.NOW_WORDS

@@ -1,0 +1,108 @@
+"""One at a time: locks of files for as long as a write takes, leases in the store for work that lasts.
+
+A lock is the system's: it goes with the process that held it. A lease outlives a crash of its holder; one of
+a process on this machine that is dead is taken over at once, one of another machine when it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from nagori.errors import Conflict, JournalError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.core.storage import Space
+    from nagori.runtime import Parts
+
+SECONDS = 900.0  # of a lease; a holder renews long before
+_LIFE = os.urandom(4).hex()  # of this process: a number may be given again to another one
+
+
+# --- locks ----------------------------------------------------------------------------------------
+
+if sys.platform == "win32":  # pragma: no cover - Windows
+    import msvcrt
+
+    def try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def unlock(descriptor: int) -> None:
+        with suppress(OSError):
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+else:
+    import fcntl
+
+    def try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(descriptor: int) -> None:
+        """Give a lock up for every copy of the descriptor: one that a forked child has would keep it."""
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def wait_for_lock(descriptor: int, patience: float) -> None:
+    deadline, pause = time.monotonic() + patience, 0.0005
+    while not try_lock(descriptor):
+        if time.monotonic() > deadline:
+            raise JournalError(f"busy: another process has held the lock for {patience:.0f} seconds")
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.01)
+
+
+# --- leases ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def lease(parts: Parts, space: Space, work: str) -> Iterator[Callable[[], None]]:
+    """Conflict when somebody else is at the same `work` in this space. Gives a function that renews the
+    lease, to be called between the parts of long work; Conflict when it was lost."""
+    import socket  # a hook that only appends does not pay for it
+
+    holder = f"{socket.gethostname()}:{os.getpid()}:{_LIFE}:{os.urandom(4).hex()}"
+
+    def take() -> None:
+        now = time.time()
+        other = parts.store.lease(space, work, holder, now, now + SECONDS)
+        if other is not None and _is_dead(other):
+            parts.store.lease(space, work, other, now, 0)
+            other = parts.store.lease(space, work, holder, now, now + SECONDS)
+        if other is not None:
+            raise Conflict("another {work} is running", work=work)
+
+    take()
+    try:
+        yield take
+    finally:
+        parts.store.lease(space, work, holder, time.time(), 0)
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether a holder is a process of this machine that is no more."""
+    import socket
+
+    host, number, life, _ = (*holder.rsplit(":", 3), "", "", "")[:4]
+    if host != socket.gethostname() or not number.isdigit():
+        return False
+    if int(number) == os.getpid():
+        return life != _LIFE
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

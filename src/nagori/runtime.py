@@ -1,0 +1,85 @@
+"""What a workroom is given: the parts that `app.py` joined, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+from nagori.config import Config
+from nagori.core.values import Value
+from nagori.ledger import Ledger
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.core.storage import Space
+    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, VectorIndex
+    from nagori.spend import SpendBook
+
+Progress = Callable[[int, int], None]
+
+
+def no_model(name: str) -> Embedder | None:
+    """No embedder but the configured one is known."""
+    return None
+
+
+def no_progress(done: int, total: int) -> None:
+    """Nobody is watching."""
+
+
+class Parts(Value, frozen=False):
+    """Everything a service may use. Models are opened when first asked for: many verbs never do.
+
+    `embedder` is the one that is wished for; a space is searched with the one whose vectors it has
+    [ruling 39], which `embedder_for` finds by its name.
+    """
+
+    config: Config
+    clock: Clock
+    journal: Journal
+    store: Store
+    ledger: Ledger
+    open_embedder: Callable[[], Embedder | None]
+    data_dir: Path
+    tell: Observer
+    open_llm: Callable[[], LLM | None] = lambda: None
+    open_model: Callable[[str], Embedder | None] = no_model
+
+    @property
+    def vectors(self) -> VectorIndex:
+        return self.store.vectors
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        return self.open_embedder()
+
+    @cached_property
+    def llm(self) -> LLM | None:
+        """The language model, where one is configured. It is never asked inside a lock, nor for a prompt."""
+        return self.open_llm()
+
+    @cached_property
+    def spend(self) -> SpendBook:
+        from nagori.spend import SpendBook
+
+        return SpendBook(self.data_dir)
+
+    def embedder_for(self, space: Space) -> Embedder | None:
+        """Whose vectors the space is searched with, and new memories are given."""
+        return self.embedder_of(self.vectors.models(space).active)
+
+    def embedder_of(self, model: str | None) -> Embedder | None:
+        """The embedder called `model`; the configured one where that is nobody's name, or out of reach."""
+        wished = self.embedder
+        if model is None or (wished is not None and wished.model == model):
+            return wished
+        if model not in self._opened:
+            self._opened[model] = self.open_model(model)
+            if wished is not None and self._opened[model] is not None:
+                self.tell("embedder.differs", used=model, wished=wished.model)
+        return self._opened[model] or wished
+
+    @cached_property
+    def _opened(self) -> dict[str, Embedder | None]:
+        return {}

@@ -1,0 +1,56 @@
+"""How much is remembered: the user's own numbers, for those who ask what a model would cost him."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from statistics import fmean
+
+from nagori.core.model import Filter, Level, Memory, Scope, Text, days_between
+from nagori.core.pricing import Usage
+from nagori.language.passages import about_tokens
+from nagori.runtime import Parts
+
+WINDOW = timedelta(days=30)
+PAGE = 1000
+
+
+def usage(parts: Parts, scope: Scope) -> Usage | None:
+    """Memories a day and their mean sizes over the last 30 days; None when there is nothing to go by.
+
+    A memory that was forgotten since was formed all the same. Sizes that nobody has seen yet (no memory has
+    faded so far) are 001's, but never more than the memory itself.
+    """
+    parts.ledger.catch_up(scope.space)
+    now = parts.clock.now()
+    since = now - WINDOW
+    recent = list(_all(parts, scope, Filter(since=since, archived=True, forgotten=True)))
+    if not recent:
+        return None
+    before = parts.store.find(scope, Filter(until=since, archived=True, forgotten=True), limit=1)
+    days = WINDOW.days if before else max(1.0, days_between(recent[-1].created, now))
+    whole = [text.whole for text in _texts(recent, Level.FULL)] or [m.text.whole for m in recent]
+    full = fmean(map(len, whole))
+    usual = Usage()
+    return Usage(
+        per_day=len(recent) / days,
+        full=full,
+        summary=_mean(_texts(recent, Level.SUMMARY), min(usual.summary, full)),
+        trace=_mean(_texts(recent, Level.TRACE), min(usual.trace, full)),
+        tokens_a_character=sum(map(about_tokens, whole)) / max(1, sum(map(len, whole))),
+    )
+
+
+def _all(parts: Parts, scope: Scope, filter: Filter) -> Iterator[Memory]:
+    last: Memory | None = None
+    while page := parts.store.find(scope, filter, limit=PAGE, older_than=last):
+        yield from page
+        last = page[-1]
+
+
+def _texts(memories: Sequence[Memory], level: Level) -> list[Text]:
+    return [memory.texts[level] for memory in memories if level in memory.texts]
+
+
+def _mean(texts: Sequence[Text], otherwise: float) -> float:
+    return fmean(len(text.whole) for text in texts) if texts else otherwise

@@ -1,0 +1,204 @@
+"""Edit, judge, forget, undo: every memory can be corrected, let go and brought back.
+
+Nothing here destroys: an edit keeps the old words in the journal, forgetting hides, and undo tells the
+story again without the part that was undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nagori.core.decay import coefficient_for, judged
+from nagori.core.events import Event, fold
+from nagori.core.model import Filter, Memory, Scope, Text
+from nagori.core.serialize import emotion_record, to_record
+from nagori.core.values import replace
+from nagori.errors import Conflict, InvalidInput, NotFound
+from nagori.language.keywords import keywords
+from nagori.ledger import look
+from nagori.runtime import Parts
+from nagori.services.remember import Edit, embed, ensure_room, safe_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+UNDOABLE = frozenset(
+    {"edited", "protected", "unprotected", "forgotten", "superseded", "imported", "formed"}
+    | {"judged", "faded", "archived", "revived", "restored"}
+)
+
+
+def edit(parts: Parts, scope: Scope, id: str, changes: Edit, version: int | None = None) -> Memory:
+    """Correct a memory. It is found by its new words at once. With the `version` that was seen, Conflict if
+    somebody has changed it since."""
+    memory = see(parts, scope, id)
+    if version is not None and version != memory.version:
+        raise _changed_meanwhile(memory.id)
+    data = _edited(parts, memory, changes)
+    if not data:
+        raise InvalidInput("edit", "nothing to change")
+    return change_seen(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
+
+
+def feedback(parts: Parts, scope: Scope, id: str, good: bool) -> Memory:
+    """The user found a memory useful, or not: it gets stronger or weaker, once a day at most [L11].
+
+    A second word on the same day changes nothing, so that no eager button can bury or gild a memory; `undo`
+    takes the first one back.
+    """
+    memory = see(parts, scope, id)
+    emotion, coefficient = judged(memory, good, parts.config.retention)
+    if emotion == memory.emotion or _judged_today(parts, scope, memory):
+        return memory
+    data = {
+        "emotion": emotion_record(emotion),
+        "coefficient": coefficient,
+        "feedback": "up" if good else "down",
+    }
+    return change_seen(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
+
+
+def _judged_today(parts: Parts, scope: Scope, memory: Memory) -> bool:
+    zone = parts.clock.zone
+    today = parts.clock.now().astimezone(zone).date()
+    story = tell(parts, scope, memory.id)
+    taken_back = {event.data["seq"] for event in story if event.type == "undone"}
+    judgements = (e for e in story if "feedback" in e.data and e.seq not in taken_back)
+    return any(event.at.astimezone(zone).date() == today for event in judgements)
+
+
+def forget(parts: Parts, scope: Scope, id: str) -> Memory:
+    """Hide a memory from every recall. `undo` brings it back."""
+    memory = see(parts, scope, id)
+    if memory.forgotten:
+        return memory
+    return change_seen(parts, scope, memory, Event("forgotten", parts.clock.now(), {}, memory.id))
+
+
+def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
+    """Take back the last change of a memory; the memory as it is now, and what was undone."""
+    memory, now = see(parts, scope, id), parts.clock.now()
+    story = tell(parts, scope, memory.id)
+    taken_back = {event.data["seq"] for event in story if event.type == "undone"}
+    standing = [e for e in story if e.type in UNDOABLE and e.seq not in taken_back]
+    if not standing:
+        raise InvalidInput("undo", "nothing to undo")
+    last = standing[-1]
+    if last.type in ("formed", "imported"):
+        return forget(parts, scope, memory.id), last.type
+    told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
+    before = fold(told_again, {}).memories.get(memory.id)
+    if before is None or not before.text.whole:
+        raise InvalidInput("undo", "what it was before can no longer be read")
+    if last.type == "judged":  # whoever takes a judgement back does not want the next one
+        before = replace(before, judged_by="user")
+    event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
+    return change_seen(parts, scope, memory, event), last.type
+
+
+def change_seen(parts: Parts, scope: Scope, seen: Memory, event: Event) -> Memory:
+    """Make one change to a memory as it was seen; Conflict if somebody was faster. The vector of the new
+    words is computed before, so that row, words and vector change together."""
+    after = fold([event], {seen.id: seen}).memories[seen.id]
+    vectors = embed(parts, scope, [after]) if after.digest != seen.digest else {}
+
+    def decide() -> list[Event]:
+        known = look(parts.store, scope.space, [seen.id]).get(seen.id)
+        if known is None or known.version != seen.version:
+            raise _changed_meanwhile(seen.id)
+        return [event]
+
+    parts.ledger.write(scope.space, decide, vectors)
+    return see(parts, scope, seen.id)
+
+
+def _changed_meanwhile(id: str) -> Conflict:
+    return Conflict("{id} was changed by somebody else meanwhile; look again", id=id)
+
+
+def see(parts: Parts, scope: Scope, id: str) -> Memory:
+    """The memory `id`, if this scope may see it; a unique beginning of an id will do."""
+    if not isinstance(id, str) or not id.strip():
+        raise InvalidInput("id", "not an id")
+    found = parts.store.get(scope, [id])
+    if not found and len(id) >= 6:
+        matches = parts.store.find(scope, Filter(archived=True, forgotten=True, prefix=id), limit=2)
+        found = matches if len(matches) == 1 else []
+    if not found:
+        raise NotFound(id)
+    return found[0]
+
+
+def tell(parts: Parts, scope: Scope, id: str) -> list[Event]:
+    """Everything that ever happened to a memory, oldest first, read from the journal."""
+    entries = parts.store.history(scope.space, id)
+    events = (parts.journal.event(scope.space, entry.seq) for entry in entries)
+    return [event for event in events if event is not None]
+
+
+def _edited(parts: Parts, memory: Memory, changes: Edit) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    old = memory.texts[
+        min(memory.texts)
+    ]  # the fullest words there are: an edit must not make a trace of them
+    text = Text(
+        old.trigger if changes.trigger is None else safe_text(parts, changes.trigger, "trigger"),
+        old.content if changes.content is None else safe_text(parts, changes.content, "content"),
+    )
+    if text != old:
+        if not text.whole:
+            raise InvalidInput("content", "nothing would be left; use forget")
+        data["text"] = {"trigger": text.trigger, "content": text.content}
+        data["keywords"] = keywords(text.whole)
+    for name in ("kind", "category", "privacy"):
+        value = getattr(changes, name)
+        if value is not None and value != getattr(memory, name):
+            data[name] = str(value)
+    if changes.emotion is not None and changes.emotion != memory.emotion:
+        data["emotion"] = emotion_record(changes.emotion)
+    if {"kind", "category", "emotion"} & set(data):
+        data["coefficient"] = coefficient_for(
+            changes.category or memory.category,
+            (changes.emotion or memory.emotion).intensity,
+            changes.kind or memory.kind,
+            parts.config.retention,
+        )
+    return data
+
+
+# --- protecting -----------------------------------------------------------------------------------
+# What a person asked never to forget [E19]. There is room for fifty, so that it means something; when it is
+# full, a person chooses which one to let go.
+
+
+def protect(parts: Parts, scope: Scope, id: str, release: Sequence[str] = ()) -> Memory:
+    """Protect `id`; `release` are protected memories to let go in the same step."""
+
+    def decide() -> list[Event]:
+        now = parts.clock.now()
+        released = [m for m in parts.store.get(scope, release) if m.protected]
+        events = [Event("unprotected", now, {}, m.id) for m in released]
+        [memory] = parts.store.get(scope, [id]) or _missing(id)
+        if not memory.protected:
+            ensure_room(parts, scope, 1 - len(released))
+            events.append(Event("protected", now, {}, id))
+        return events
+
+    parts.ledger.write(scope.space, decide)
+    return parts.store.get(scope, [id])[0]
+
+
+def unprotect(parts: Parts, scope: Scope, id: str) -> Memory:
+    """Let `id` fade like any other memory."""
+
+    def decide() -> list[Event]:
+        [memory] = parts.store.get(scope, [id]) or _missing(id)
+        return [Event("unprotected", parts.clock.now(), {}, id)] if memory.protected else []
+
+    parts.ledger.write(scope.space, decide)
+    return parts.store.get(scope, [id])[0]
+
+
+def _missing(id: str) -> list[Memory]:
+    raise NotFound(id)

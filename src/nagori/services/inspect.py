@@ -1,0 +1,205 @@
+"""Why, status and measures: a memory explains itself, and the store tells how it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+
+from nagori.core import decay
+from nagori.core.cycle import life_row
+from nagori.core.events import Event, fold
+from nagori.core.forecast import Change, Population, Tally, nights_ahead, place_of
+from nagori.core.levels import Tier, entered_at, tier_of
+from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
+from nagori.core.storage import Counts, Measures
+from nagori.core.values import Value, batched, replace
+from nagori.core.visibility import passes, sees
+from nagori.errors import InvalidInput
+from nagori.runtime import Parts
+from nagori.services.cycle import rules_of
+from nagori.services.edit import see, tell
+from nagori.services.recall import Question, recall
+
+FOLD_AT_ONCE = 1000  # events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Explanation(Value):
+    """Why a memory is as strong as it is, what happened to it, and what will."""
+
+    memory: Memory
+    retention: float
+    days: float
+    tier: Tier
+    forecast: list[tuple[Level, datetime]]
+    history: list[Event]
+    relations: list[Relation]
+    recollection: Recollection | None = None
+
+
+class Status(Value):
+    """How the house is."""
+
+    data_dir: Path
+    counts: Counts
+    store_bytes: int
+    journal_bytes: int
+    events: int
+    last_event: datetime | None
+    embedder: str | None
+    law: str
+    llm: str | None = None  # the model that helps, if any
+    unjudged: int = 0  # waiting for it
+    spent: float = 0.0  # dollars, today
+    trouble: str = ""  # the model's last, while it lasts
+
+
+def why(parts: Parts, scope: Scope, id: str, query: str | None = None) -> Explanation:
+    """Everything there is to say about one memory; with `query`, also how it ranks for it."""
+    parts.ledger.catch_up(scope.space)
+    memory, now = see(parts, scope, id), parts.clock.now()
+    config = parts.config
+    recollection = None
+    if query is not None:
+        answers = recall(parts, scope, Question(query, k=50, mark=False))
+        recollection = next((r for r in answers if r.memory.id == memory.id), None)
+    days = decay.memory_days(memory, now)
+    return Explanation(
+        memory=memory,
+        retention=decay.retention(memory, now, config.retention, config.weekly),
+        days=days,
+        tier=tier_of(days, config.tiers),
+        forecast=decay.forecast(memory, now, entered_at(config.levels), config.retention, config.weekly),
+        history=tell(parts, scope, memory.id),
+        relations=parts.store.relations(scope, [memory.id]),
+        recollection=recollection,
+    )
+
+
+def as_of(parts: Parts, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:
+    """The memories as they were at a past moment, newest first: the journal, read up to there."""
+    then = utc(moment, "as_of")
+    parts.ledger.catch_up(scope.space)
+    known: dict[str, Memory] = {}
+    # Not "until the first later one": a clock that ran ahead for an hour must not hide what came after it.
+    past = (event for event in parts.journal.read(scope.space) if event.at <= then)
+    for bundle in batched(past, FOLD_AT_ONCE):
+        outcome = fold(bundle, known)
+        known |= outcome.memories
+        for id in outcome.erased:
+            known.pop(id, None)
+    seen = [memory for memory in known.values() if sees(scope, memory) and passes(filter, memory)]
+    shown = _as_visible_today(parts, scope, seen)
+    return sorted(shown, key=lambda memory: (memory.created, memory.id), reverse=True)
+
+
+def _as_visible_today(parts: Parts, scope: Scope, memories: list[Memory]) -> Iterator[Memory]:
+    """Those that the scope may see as they are today: what was made private or deleted since stays so in the
+    past, and where words were purged since, those that are left stand for them."""
+    for bundle in batched(memories, FOLD_AT_ONCE):
+        today = {memory.id: memory for memory in parts.store.get(scope, [memory.id for memory in bundle])}
+        for memory in bundle:
+            if memory.id in today:
+                left = today[memory.id].text
+                texts = {level: text if text.whole else left for level, text in memory.texts.items()}
+                yield memory if texts == memory.texts else replace(memory, texts=texts)
+
+
+def status(parts: Parts, scope: Scope) -> Status:
+    """Counts, sizes and the last thing that happened."""
+    parts.ledger.catch_up(scope.space)
+    embedder = parts.embedder_for(scope.space)
+    newest = parts.store.history(scope.space, limit=1)
+    return Status(
+        data_dir=parts.data_dir,
+        counts=parts.store.count(scope, embedder.model if embedder else None),
+        store_bytes=sum(path.stat().st_size for path in parts.data_dir.glob("nagori.db*")),
+        journal_bytes=parts.journal.size(scope.space),
+        events=parts.journal.last_seq(scope.space),
+        last_event=newest[0].at if newest else None,
+        embedder=embedder.model if embedder else None,
+        law=parts.config.retention.law,
+        **_model(parts, scope),
+    )
+
+
+def _model(parts: Parts, scope: Scope) -> dict[str, Any]:
+    """What there is to say of the language model; nothing where none is configured."""
+    if parts.llm is None:
+        return {}
+    from nagori.services.llm.appraise import estimate
+    from nagori.services.llm.health import Patience
+
+    today = parts.clock.now().date()
+    return {
+        "llm": parts.llm.model,
+        "unjudged": estimate(parts, scope.space).memories if parts.config.llm.judge else 0,
+        "spent": sum(asked.usd for asked in parts.spend.asked(today)),
+        "trouble": Patience.of(parts, scope.space).trouble,
+    }
+
+
+def measure(parts: Parts, scope: Scope) -> Measures:
+    """The counts that take a look at every memory: for a monitor, not for a status bar."""
+    parts.ledger.catch_up(scope.space)
+    return parts.store.measure(scope, parts.clock.now(), parts.config.tiers)
+
+
+# --- how many stood where -------------------------------------------------------------------------
+# Day by day: what was, from the journal; what will be, from the plan.
+
+
+def populations(parts: Parts, scope: Scope, past: int | None = None, ahead: int = 0) -> list[Population]:
+    """The last `past` days (None: all there were), today, and `ahead` days if nothing is recalled.
+
+    The journal is read once, however many days there are. Nights belong to everybody in a space, so all its
+    memories live on in the forecast; those that the scope sees are counted.
+    """
+    for name, n in (("past", past or 0), ("ahead", ahead)):
+        if n < 0:
+            raise InvalidInput(name, "{n} is not at least 0", n=n)
+    today = parts.clock.now().astimezone(parts.clock.zone).date()
+    known: dict[str, Memory] = {}
+    lived = Tally(today)
+    lived.take(_told_days(parts, scope, known))
+    first = lived.first if past is None else today - timedelta(days=past)
+    days = [Population(day, counts) for day, counts in lived.days(first)]
+    return [*days, *_forecast(parts, scope, known, today, ahead)]
+
+
+def _told_days(parts: Parts, scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
+    """Where memories stood after each day's events; `known` ends as they are now."""
+    for day, some in groupby(
+        parts.journal.read(scope.space), lambda event: event.at.astimezone(parts.clock.zone).date()
+    ):
+        for bundle in batched(some, FOLD_AT_ONCE):
+            yield from _changes(day, bundle, scope, known)
+
+
+def _changes(day: date, events: Iterable[Event], scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
+    outcome = fold(events, known)
+    known |= outcome.memories
+    for id, memory in outcome.memories.items():
+        yield day, id, place_of(memory) if sees(scope, memory) else None
+    for id in outcome.erased:
+        if known.pop(id, None) is not None:
+            yield day, id, None
+
+
+def _forecast(
+    parts: Parts, scope: Scope, known: dict[str, Memory], today: date, nights: int
+) -> Iterator[Population]:
+    seen = {id for id, memory in known.items() if sees(scope, memory)}
+    rows = [life_row(memory) for memory in known.values() if not memory.forgotten]
+    tally = Tally(today + timedelta(days=nights))
+    tally.take((today, id, place_of(known[id])) for id in seen)
+    for number, moves in enumerate(nights_ahead(rows, rules_of(parts), parts.clock.now(), nights), 1):
+        day = today + timedelta(days=number)
+        tally.take((day, id, place) for id, place in moves if id in seen)
+    for day, counts in tally.days(today + timedelta(days=1)):
+        yield Population(day, counts, forecast=True)

@@ -1,0 +1,276 @@
+"""Judge: a language model's second look at what rules have judged when it was formed [E3, E4, L11].
+
+What was said is kept at once, judged by rules. Whatever no model has looked at yet is the queue: it stands in
+the store, so nothing can be lost from it, and an answer that never comes costs nothing but the better
+judgement. Many turns go into one question. An answer that cannot be used is asked for again in halves, so
+that one strange turn does not spoil its neighbours; a turn that stays strange keeps the rules' judgement,
+and its log says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from nagori.core.events import Event
+from nagori.core.llm import Question
+from nagori.core.model import Filter, Memory, Scope
+from nagori.core.storage import Space
+from nagori.core.values import Value, fresh
+from nagori.errors import ModelError, Unusable
+from nagori.language.passages import about_tokens
+from nagori.ledger import look
+from nagori.locks import lease
+from nagori.runtime import Parts, Progress, no_progress
+from nagori.services.llm.batches import Later, Returned
+from nagori.services.llm.client import TIMED_OUT, ask, ask_tokens, cost_of, price_for, question_of
+from nagori.services.llm.findings import LONGEST, SCHEMA, events, longest, placed, told
+from nagori.services.llm.health import Patience
+from nagori.services.upgrade import adopt_notes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+STAGE = "judge"
+LOOKED_AT = 500  # memories taken from the queue at a time
+MOST_WAITING = 10_000  # counted
+READ = 5000  # tokens of one question
+CONTEXT = 3  # turns before, to understand the first by
+PASSAGE_TOKENS = 20  # what frames a passage in the question
+ILL = 5  # answers in a row that cannot be used: it is the model, not the turns
+ATTEMPTS = 3
+
+
+class Judged(Value, frozen=False):
+    """What came of a round."""
+
+    judged: int = 0
+    by_rules: list[str] = fresh(list)  # given up: the rules' judgement stands
+    questions: int = 0
+    waiting: int = 0
+    trouble: str = ""
+
+
+def judge(
+    parts: Parts,
+    space: Space,
+    since: datetime | None = None,
+    progress: Progress = no_progress,
+    stop: Callable[[], bool] = lambda: False,
+) -> Judged:
+    """Let the model judge what waits, until nothing does, the model does not answer, or `stop` says so."""
+    round, llm = Judged(), parts.llm
+    if llm is None or not parts.config.llm.judge:
+        return round
+    since = since or _since(parts)
+    adopt_notes(parts, space)
+    with lease(parts, space, "judge"):
+        work = _Round(parts, space, llm.model, round)
+        if Later.wanted(parts):
+            work.by_post(since)
+        size = work.patience.size(parts.config.llm.batch)
+        while not Later.wanted(parts) and (batches := _batches(work.waiting(since), size)):
+            before: Sequence[Memory] = ()
+            for batch in batches:
+                work.try_batch(batch, _context(before, batch))
+                before = batch
+                progress(round.judged, 0)
+                if round.trouble or stop():
+                    break
+            if round.trouble or stop():
+                break
+        if round.judged and not round.trouble:
+            work.patience.in_time(parts.config.llm.batch)
+        round.waiting = len(_unappraised(parts, space, since, MOST_WAITING))
+        if round.questions or round.trouble:  # whoever was not asked is not known to be well
+            work.patience.note(round.trouble, parts.clock.now())
+        work.patience.save()
+    return round
+
+
+class Estimate(Value):
+    """What judging would ask for, at most."""
+
+    memories: int
+    questions: int
+    input_tokens: int
+    output_tokens: int
+    usd: float
+
+
+def estimate(parts: Parts, space: Space, since: datetime | None = None) -> Estimate:
+    """What `judge` would cost at most, if everything that waits were judged now."""
+    waiting = _unappraised(parts, space, since or _since(parts), MOST_WAITING)
+    batches = _batches(waiting, Patience.of(parts, space).size(parts.config.llm.batch))
+    price = price_for(parts.config.llm)
+    task = ask_tokens(STAGE, SCHEMA)
+    shown = [*waiting, *(memory for pair in pairwise(batches) for memory in _context(*pair))]
+    read = sum(about_tokens(memory.text.whole[:LONGEST]) + PASSAGE_TOKENS for memory in shown)
+    read = round((read + task * len(batches)) * price.tokens)
+    written = sum(map(longest, batches))
+    return Estimate(len(waiting), len(batches), read, written, cost_of(price, read, written))
+
+
+def _unappraised(parts: Parts, space: Space, since: datetime, limit: int) -> list[Memory]:
+    """What only rules have looked at, oldest first."""
+    owner = Scope(tenant=space[0], user=space[1])
+    wanted = Filter(since=since, unappraised=True)
+    return parts.store.find(owner, wanted, limit=limit, oldest_first=True)
+
+
+def _since(parts: Parts) -> datetime:
+    return parts.clock.now() - timedelta(days=parts.config.llm.judge_days)
+
+
+def _batches(memories: Sequence[Memory], most: int) -> list[list[Memory]]:
+    """Turns that go into one question: of one session, in their order."""
+    ordered = sorted(memories, key=lambda m: (m.source.session or "", m.source.turn or 0, m.created, m.id))
+    batches: list[list[Memory]] = []
+    size = 0
+    for memory in ordered:
+        length = about_tokens(memory.text.whole[:LONGEST])
+        last = batches[-1] if batches else []
+        fits = last and last[-1].source.session == memory.source.session and len(last) < most
+        if fits and size + length <= READ:
+            last.append(memory)
+            size += length
+        else:
+            batches.append([memory])
+            size = length
+    return batches
+
+
+def _context(before: Sequence[Memory], batch: Sequence[Memory]) -> Sequence[Memory]:
+    same = before and before[-1].source.session == batch[0].source.session
+    return before[-CONTEXT:] if same else ()
+
+
+class _Round:
+    """One round's work: what was set aside, how often the model failed in a row."""
+
+    def __init__(self, parts: Parts, space: Space, model: str, round: Judged) -> None:
+        self._parts, self._space, self._model, self._round = parts, space, model, round
+        self.patience = Patience.of(parts, space)
+        self._aside: set[str] = set()
+        self._in_a_row = 0
+
+    def waiting(self, since: datetime) -> list[Memory]:
+        found = _unappraised(self._parts, self._space, since, LOOKED_AT + len(self._aside))
+        return [memory for memory in found if memory.id not in self._aside]
+
+    def by_post(self, since: datetime) -> None:
+        """Take in what has come back, and hand over what waits, all at once."""
+        later = Later(self._parts, self._space, STAGE)
+        try:
+            for back in later.collect(SCHEMA):
+                self._take_back(back)
+            later.taken_in()
+            self._round.trouble = later.trouble
+            away = later.on_their_way()
+            batches = _batches(
+                [memory for memory in self.waiting(since) if memory.id not in away],
+                self._parts.config.llm.batch,
+            )
+            if batches:
+                sent = later.submit([(batch, 0, self._question(batch)) for batch in batches])
+                self._round.questions += sent
+        except ModelError as trouble:
+            self._round.trouble = str(trouble)
+
+    def _take_back(self, back: Returned) -> None:
+        if back.fault:
+            for memory in back.asked:
+                self._failed(memory, back.fault)
+            return
+        texts = [memory.text.whole if memory else "" for memory in back.shown]
+        findings = placed(back.answer["items"], texts, range(len(texts)))
+        self._write(back.shown, findings)
+        for place, left in enumerate(back.shown):
+            if left and place not in findings:
+                self._failed(left, f"{self._model}: left out")
+
+    def try_batch(self, batch: Sequence[Memory], context: Sequence[Memory] = ()) -> None:
+        """Ask about a batch; in halves if the answer cannot be used, until the model seems ill."""
+        if self._round.trouble:
+            return
+        try:
+            findings = self._ask(batch, context)
+        except Unusable as fault:
+            self._unusable(batch, fault)
+            return
+        except ModelError as trouble:
+            self._round.trouble = str(trouble)
+            self._round.questions -= "cap" in trouble.values  # it was not asked
+            if TIMED_OUT in trouble.values:
+                self.patience.too_slow(len(batch))
+            return
+        self._in_a_row = 0
+        self._write([*context, *batch], findings)
+        left = [memory for place, memory in enumerate(batch, len(context)) if place not in findings]
+        if len(left) == len(batch):
+            self._unusable(batch, Unusable("{model}: {why}", model=self._model, why="nothing was judged"))
+        else:
+            for memory in left:
+                self.try_batch([memory])
+
+    def _unusable(self, batch: Sequence[Memory], fault: Unusable) -> None:
+        self._in_a_row += 1
+        if self._in_a_row >= ILL:
+            self._round.trouble = str(fault)
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            self.try_batch(batch[:middle])
+            self.try_batch(batch[middle:])
+            return
+        self._failed(batch[0], str(fault))
+
+    def _failed(self, memory: Memory, why: str) -> None:
+        self._aside.add(memory.id)
+        self.patience.fail(STAGE, [memory.id])
+        if self.patience.count(STAGE, memory.id) >= ATTEMPTS:
+            self._give_up(memory, why)
+
+    def _give_up(self, memory: Memory, why: str) -> None:
+        event = Event(
+            "judged", self._parts.clock.now(), {"by": "rules", "reason": why}, memory.id, by="model"
+        )
+        self._parts.ledger.write(self._space, lambda: [event])
+        self.patience.done(STAGE, [memory.id])
+        self._round.by_rules.append(memory.id)
+
+    def _ask(self, batch: Sequence[Memory], context: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
+        """Findings by place."""
+        self._round.questions += 1
+        shown = told(batch, context)
+        asked = range(len(context), len(shown))
+        answer = ask(self._parts, STAGE, shown, SCHEMA, longest(batch), asked)
+        return placed(answer["items"], [str(each["text"]) for each in shown], asked)
+
+    def _question(self, batch: Sequence[Memory]) -> Question:
+        places = range(len(batch))
+        return question_of(self._parts, STAGE, told(batch, ()), SCHEMA, longest(batch), places)
+
+    def _write(self, shown: Sequence[Memory | None], findings: Mapping[int, Mapping[str, Any]]) -> None:
+        """All findings in one write; who changed meanwhile is judged another time."""
+        parts, space = self._parts, self._space
+        ids = [memory.id for place in findings if (memory := shown[place])]
+
+        def decide() -> list[Event]:
+            known = look(parts.store, space, [memory.id for memory in shown if memory])
+            same = [_unchanged(memory, known) for memory in shown]
+            taken: set[str] = set()
+            return [
+                event for each in findings.items() for event in events(parts, same, *each, self._model, taken)
+            ]
+
+        written = parts.ledger.write(space, decide).events
+        self._round.judged += sum(event.type == "judged" for event in written)
+        self._aside.update(set(ids) - {event.memory for event in written})
+        self.patience.done(STAGE, ids)
+
+
+def _unchanged(memory: Memory | None, known: Mapping[str, Memory]) -> Memory | None:
+    now = known.get(memory.id) if memory else None
+    return now if now and memory and now.version == memory.version else None

@@ -1,0 +1,178 @@
+"""Ask a language model: the one way to it, for every stage.
+
+    hold what it may cost → ask, outside any lock → settle what it did cost → read the answer as data
+
+Whoever asks has another way [ruling 37]. ModelError: no answer (the server, the key, the day's limit);
+Unusable: an answer that is not what was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+from nagori.config.sections import Llm
+from nagori.core.llm import Prompt, Question, Reply
+from nagori.core.pricing import Price, Tokens, price_of, prices
+from nagori.errors import ModelError, Unusable
+from nagori.language.faithfulness import exactly, fits
+from nagori.language.passages import about_tokens
+from nagori.language.redaction import clean
+from nagori.language.tokenizer import is_japanese
+from nagori.runtime import Parts
+from nagori.spend import Asked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Schema = Mapping[str, Any]
+
+TIMED_OUT = "seconds"  # the value by which an error says how long was waited
+# Refusals of this question, not of all: too long, or with something in it. In halves it may pass.
+ABOUT_THE_QUESTION = (400, 413, 422)
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()) -> Any:
+    """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`; `places` are
+    the items it should have. `most` is the longest answer in tokens."""
+    question = question_of(parts, stage, data, schema, most, places)
+    return answer_of(_paid(parts, stage, question), schema)
+
+
+def question_of(
+    parts: Parts, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()
+) -> Question:
+    """The question that a stage asks about `data`. No character of the data can close its frame."""
+    told = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+    count = len(data) if isinstance(data, list) else 1
+    shape = exactly(schema, places) if places else schema
+    return Question(Prompt(task(stage, told), told), shape, min(most, count * parts.config.llm.max_tokens))
+
+
+def answer_of(reply: Reply, schema: Schema) -> Any:
+    """A reply as data of the shape that was asked for; Unusable if it is not."""
+    value = _read(reply)
+    fault = fits(value, schema)
+    if fault:
+        raise Unusable("{model}: {why}", model=reply.model, why=fault)
+    return value
+
+
+def task(stage: str, data: str) -> str:
+    """The prompt of a stage, in the language of the data."""
+    return _prompt(stage, "ja" if is_japanese(data) else "en")
+
+
+@cache
+def _prompt(stage: str, language: str) -> str:
+    return files("nagori.services.llm").joinpath("prompts", f"{stage}.{language}.txt").read_text("utf-8")
+
+
+def ask_tokens(stage: str, schema: Schema | None) -> int:
+    """About how many tokens a question has before any data: the longer of its two languages."""
+    prompts = (_prompt(stage, language) for language in ("en", "ja"))
+    return max(map(about_tokens, prompts)) + about_tokens(json.dumps(schema))
+
+
+def price_for(config: Llm) -> Price:
+    """What the configured model costs. One that nobody knows is free on this machine, and elsewhere as dear
+    as the dearest we know: a limit that guesses low is none."""
+    known = price_of(config.model) or _assumed(config)
+    given = (config.price_in, config.price_out)
+    if max(given) < 0:
+        return known
+    into, out = (
+        own if own >= 0 else table for own, table in zip(given, (known.input, known.output), strict=True)
+    )
+    return Price(config.model, "llm", into, out, known.tokens)
+
+
+def _assumed(config: Llm) -> Price:
+    try:
+        host = urlsplit(config.base_url).hostname
+    except ValueError:
+        host = None
+    if host in _LOOPBACK:
+        return Price(config.model, "llm", 0.0, 0.0)
+    return max((price for price in prices() if price.does == "llm"), key=lambda price: price.output)
+
+
+def dearest(parts: Parts, stage: str, question: Question) -> tuple[int, float]:
+    """About how many tokens a question has, and the most it can cost."""
+    price = price_for(parts.config.llm)
+    read = round((about_tokens(question.prompt.data) + ask_tokens(stage, question.schema)) * price.tokens)
+    return read, cost_of(price, read, question.max_tokens)
+
+
+def _paid(parts: Parts, stage: str, question: Question) -> Reply:
+    llm, price = parts.llm, price_for(parts.config.llm)
+    assert llm is not None
+    asked, most = dearest(parts, stage, question)
+    hold = parts.spend.hold(now(parts), stage, llm.model, most, parts.config.llm.daily_cap_usd)
+    try:
+        reply = llm.complete(question.prompt, question.schema, question.max_tokens)
+    except ModelError as trouble:
+        _settle(parts, hold, _failed(parts, stage, trouble, price, asked, most))
+        parts.tell("model.failed", stage=stage, reason=str(trouble))
+        if trouble.values.get("status") in ABOUT_THE_QUESTION:
+            raise Unusable("{model}: {why}", model=llm.model, why=str(trouble)) from None
+        raise
+    read, written = tokens_of(reply, asked)
+    _settle(parts, hold, Asked(now(parts), stage, llm.model, cost_of(price, read, written), read, written))
+    return reply
+
+
+def tokens_of(reply: Reply, asked: int) -> tuple[int, int]:
+    """Tokens read and written as the server counts them, or else about so many."""
+    return reply.input_tokens or asked, reply.output_tokens or about_tokens(reply.text)
+
+
+def _settle(parts: Parts, hold: str, asked: Asked) -> None:
+    parts.spend.settle(asked.at, hold, asked)
+
+
+def now(parts: Parts) -> datetime:
+    """In UTC: a daily limit is one limit only if all processes agree on the day."""
+    return parts.clock.now()
+
+
+def _failed(parts: Parts, stage: str, trouble: ModelError, price: Price, asked: int, most: float) -> Asked:
+    """What a question without a usable answer is booked with: as much as the server says, nothing if it was
+    turned away, and else all that it may have cost. The count is never too low."""
+    read = written = 0
+    if isinstance(trouble, Unusable) and trouble.output_tokens:
+        read, written = trouble.input_tokens or asked, trouble.output_tokens
+        spent = cost_of(price, read, written)
+    else:
+        spent = 0.0 if trouble.turned_away else most
+    model = parts.config.llm.model
+    return Asked(now(parts), stage, model, spent, read, written, fault=trouble.template)
+
+
+def cost_of(price: Price, read: float, written: float) -> float:
+    """Dollars for tokens as the model itself counts them."""
+    return Price(price.model, "llm", price.input, price.output).of(Tokens(read, written))
+
+
+def _read(reply: Reply) -> Any:
+    """The answer's JSON value; a fence around it is forgiven, since many models draw one."""
+    text = reply.text.removeprefix("```json").removeprefix("```").removesuffix("```")
+    try:
+        return _fit(json.loads(text))
+    except (ValueError, RecursionError):
+        raise Unusable("{model}: {why}", model=reply.model, why="not JSON") from None
+
+
+def _fit(value: Any) -> Any:
+    """The same value with texts that can be stored and shown: half an emoji is valid JSON and no text."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_fit(each) for each in value]
+    return {name: _fit(each) for name, each in value.items()} if isinstance(value, dict) else value

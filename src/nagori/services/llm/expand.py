@@ -1,0 +1,28 @@
+"""Other words for a question, from a language model: only where `llm.expand` wants it, never for a prompt."""
+
+from __future__ import annotations
+
+from nagori.errors import ModelError
+from nagori.language.tokenizer import query_tokens
+from nagori.runtime import Parts
+from nagori.services.llm.client import ask
+
+_WORD = {"type": "string", "maxLength": 40}
+SCHEMA = {
+    "type": "object",
+    "properties": {"words": {"type": "array", "maxItems": 8, "items": _WORD}},
+    "required": ["words"],
+    "additionalProperties": False,
+}
+
+
+def other_words(parts: Parts, text: str) -> list[str]:
+    """Words that an answer may have and the question has not; none when the model does not answer."""
+    if parts.llm is None or not parts.config.llm.expand:
+        return []
+    try:
+        said = ask(parts, "expand", {"question": text}, SCHEMA, 200)["words"]
+    except ModelError:  # told and counted; the question's own words are enough
+        return []
+    known = set(query_tokens(text))
+    return [word for word in dict.fromkeys(query_tokens(" ".join(said))) if word not in known]

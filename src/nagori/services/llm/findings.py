@@ -1,0 +1,137 @@
+"""What a model is asked about a turn, and what its findings come to: events, nothing else [E3, E4, L11]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from nagori.core.decay import coefficient_for
+from nagori.core.events import Event
+from nagori.core.model import TAGS, Category, Emotion, Kind, Memory, RelationType, Trust, Valence
+from nagori.core.serialize import emotion_record
+from nagori.core.values import replace
+from nagori.language.faithfulness import belongs
+from nagori.language.tokenizer import tokens
+from nagori.runtime import Parts
+from nagori.services.formation import LASTING
+from nagori.services.linking import linking, superseding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LONGEST = 2000  # characters of a turn that are shown: a feeling is told by then
+ITEM_TOKENS, FRAME_TOKENS = 160, 200
+IMPORTANCE = 0.8  # what matters but was not felt lasts nearly as long as what was
+
+_PLACE = {"type": ["integer", "null"], "minimum": 0, "maximum": 200}
+_PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
+# In the order they are answered: the words first, so that a model looks at this passage and no other; what
+# it is and how it felt before any number.
+_ITEM: dict[str, Any] = {
+    "i": {"type": "integer", "minimum": 0, "maximum": 200},
+    "keywords": {"type": "array", "maxItems": 8, "items": {"type": "string", "maxLength": 60}},
+    "kind": {"type": "string", "enum": [str(each) for each in Kind if each is not Kind.SUMMARY]},
+    "category": {"type": "string", "enum": [str(each) for each in Category]},
+    "valence": {"type": "string", "enum": [str(each) for each in Valence]},
+    "tags": {"type": "array", "maxItems": 4, "items": {"type": "string", "enum": sorted(TAGS)}},
+    "intensity": _PERCENT,
+    "arousal": _PERCENT,
+    "importance": _PERCENT,
+    "corrects": _PLACE,
+    "continues": _PLACE,
+}
+_OBJECT = {"type": "object", "properties": _ITEM, "required": list(_ITEM), "additionalProperties": False}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"items": {"type": "array", "maxItems": 120, "items": _OBJECT}},
+    "required": ["items"],
+    "additionalProperties": False,
+}
+
+
+def told(batch: Sequence[Memory], context: Sequence[Memory]) -> list[dict[str, object]]:
+    """The passages of a question; those for context are not to be judged."""
+    return [_shown(place, memory, place >= len(context)) for place, memory in enumerate((*context, *batch))]
+
+
+def longest(batch: Sequence[Memory]) -> int:
+    """Tokens that an answer about so many may have."""
+    return FRAME_TOKENS + ITEM_TOKENS * len(batch)
+
+
+def placed(
+    items: Sequence[Mapping[str, Any]], texts: Sequence[str], asked: Sequence[int]
+) -> dict[int, Mapping[str, Any]]:
+    """Items by their place among `texts`. What was not asked for is passed over, and so is what is about
+    another passage than it says: it will be asked for alone, where it can be about nothing else."""
+    known = [frozenset(tokens(text)) for text in texts]
+    return {
+        item["i"]: item
+        for item in items
+        if item["i"] in asked and (len(asked) == 1 or belongs(" ".join(item["keywords"]), item["i"], known))
+    }
+
+
+def _shown(place: int, memory: Memory, judge: bool) -> dict[str, object]:
+    who = memory.source.speaker or str(memory.trust)
+    said = {"i": place, "who": who, "text": memory.text.whole[:LONGEST]}
+    return {**said, "judge": True} if judge else said
+
+
+def events(
+    parts: Parts,
+    shown: Sequence[Memory | None],
+    place: int,
+    found: Mapping[str, Any],
+    model: str,
+    taken: set[str],
+) -> Iterator[Event]:
+    """What a finding about the passage at `place` comes to. `taken` are those that another finding has taken
+    back already."""
+    memory, now = shown[place], parts.clock.now()
+    if memory is None or memory.judged_by:
+        return
+    yield Event("judged", now, {**_judgement(parts, memory, found), "by": model}, memory.id, by="model")
+    old = _earlier(shown, place, found["corrects"])
+    if old and old.id not in taken and _can_correct(memory, old):
+        taken.add(old.id)
+        yield from superseding(memory, old, now, by="model")
+        return
+    told = _earlier(shown, place, found["continues"])
+    # The turn before is its neighbour in the session anyway.
+    if told and (memory.source.turn or 0) - (told.source.turn or 0) > 1:
+        yield linking(memory, told, RelationType.CONTINUES, now, by="model")
+
+
+def _judgement(parts: Parts, memory: Memory, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a finding, in our own terms. Nothing it says can protect, hide or weaken beyond them."""
+    kind, category = Kind(found["kind"]), Category(found["category"])
+    strength = max(float(found["intensity"]), IMPORTANCE * found["importance"])
+    if kind is Kind.FACT:
+        strength = max(strength, LASTING)
+    emotion = Emotion(strength, Valence(found["valence"]), float(found["arousal"]), tuple(found["tags"]))
+    coefficient = coefficient_for(category, strength, kind, parts.config.retention)
+    if memory.recalls:  # what recalls have earned stays
+        coefficient = max(coefficient, memory.coefficient)
+    said = memory.searchable.casefold()
+    keywords = [word for word in found["keywords"] if word.strip() and word.casefold() in said]
+    return {
+        "emotion": emotion_record(emotion),
+        "kind": str(kind),
+        "category": str(category),
+        "coefficient": coefficient,
+        "keywords": list(dict.fromkeys([*memory.keywords, *keywords])),
+    }
+
+
+def _earlier(shown: Sequence[Memory | None], place: int, other: int | None) -> Memory | None:
+    return shown[other] if other is not None and other < place else None
+
+
+def _can_correct(new: Memory, old: Memory) -> bool:
+    """Only a user takes back a user's words, and only about a matter that both of them name. What somebody
+    protected is not for a model to touch."""
+    users = new.trust is Trust.USER and old.trust is Trust.USER
+    same = replace(new.source, turn=None, uri=None) == replace(old.source, turn=None, uri=None)
+    shared = set(tokens(new.text.content)) & set(tokens(old.text.content))
+    return users and same and bool(shared) and not (old.superseded_by or old.protected)

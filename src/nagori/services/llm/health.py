@@ -1,0 +1,94 @@
+"""How often a model failed on which memory, and what its last trouble was: a named value in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cached_property
+
+from nagori.core.events import Event
+from nagori.core.storage import Space
+from nagori.core.values import Value, fresh
+from nagori.errors import StoreError
+from nagori.runtime import Parts
+
+KEY = "model_health"
+MOST = 50_000  # memories remembered as waiting
+
+
+class Patience(Value, frozen=False):
+    """`failed` counts by stage and memory; `trouble` is the last one, in words."""
+
+    parts: Parts
+    space: Space
+    failed: dict[str, int] = fresh(dict)
+    trouble: str = ""
+    since: str = ""
+    most: int = 0  # memories in one question that a slow model answered in time; 0: no trouble with that
+
+    @classmethod
+    def of(cls, parts: Parts, space: Space) -> Patience:
+        try:
+            known = parts.store.state(space, KEY)
+            failed = {str(name): int(count) for name, count in known["failed"].items()}
+            said = (failed, str(known["trouble"]), str(known["since"]), int(known.get("most", 0)))
+            return cls(parts, space, *said)
+        except (StoreError, ValueError, KeyError, TypeError, AttributeError):
+            return cls(parts, space)
+
+    @cached_property
+    def _touched(self) -> set[str]:
+        return set()
+
+    _noted = False
+
+    def count(self, stage: str, id: str) -> int:
+        return self.failed.get(f"{stage}:{id}", 0)
+
+    def fail(self, stage: str, ids: Iterable[str]) -> None:
+        for id in ids:
+            self.failed[f"{stage}:{id}"] = self.count(stage, id) + 1
+            self._touched.add(f"{stage}:{id}")
+
+    def done(self, stage: str, ids: Iterable[str]) -> None:
+        for id in ids:
+            self.failed.pop(f"{stage}:{id}", None)
+            self._touched.add(f"{stage}:{id}")
+
+    def note(self, trouble: str, now: datetime) -> None:
+        """A trouble with the model itself; empty: it answers again."""
+        self._noted = True
+        if trouble != self.trouble:
+            self.trouble, self.since = trouble, now.isoformat() if trouble else ""
+
+    def size(self, wished: int) -> int:
+        """How many memories to ask about at once."""
+        return min(wished, self.most) if self.most else wished
+
+    def too_slow(self, asked: int) -> None:
+        """So many took too long: half of them the next time."""
+        self.most = max(1, asked // 2)
+
+    def in_time(self, wished: int) -> None:
+        """All went well: twice as many the next time, up to what is wished."""
+        self.most = 0 if 2 * self.most >= wished else 2 * self.most
+
+    def save(self) -> None:
+        """Write it down. Judging and the night may do so at once: each changes only what it has touched."""
+        self.parts.ledger.write(self.space, self._decide)
+
+    def _decide(self) -> list[Event]:
+        now = Patience.of(self.parts, self.space)
+        failed = {name: count for name, count in now.failed.items() if name not in self._touched}
+        failed |= {name: self.failed[name] for name in sorted(self._touched) if name in self.failed}
+        last = self if self._noted else now
+        while len(failed) > MOST:
+            del failed[next(iter(failed))]
+        value: dict[str, object] | None
+        value = {"failed": failed, "trouble": last.trouble, "since": last.since, "most": self.most}
+        if not any(value.values()):
+            value = None
+        if value == self.parts.store.state(self.space, KEY):
+            return []
+        at = self.parts.clock.now()
+        return [Event("state_changed", at, {"key": KEY, "value": value}, by="model")]

@@ -1,0 +1,315 @@
+"""Shorten: the words of what fades, written by a language model where there is one [E6, ruling 9].
+
+What comes back is compared with what it was made from (`language.faithfulness`): a summary in another
+language, with a name or a number of its own, or longer than its source is none. What could not be shortened
+waits for the next night; after some nights the rules shorten it: a model that is gone for good holds up
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nagori.core.llm import Question
+from nagori.core.model import Level, Memory, Text
+from nagori.core.storage import Space
+from nagori.core.values import Value, fresh
+from nagori.errors import ModelError, Unusable
+from nagori.language.faithfulness import belongs, strays
+from nagori.language.passages import about_tokens
+from nagori.language.tokenizer import is_japanese, tokens
+from nagori.runtime import Parts
+from nagori.services.llm.batches import Later
+from nagori.services.llm.client import ask, question_of
+from nagori.services.llm.health import Patience
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+STAGES = {Level.SUMMARY: "summary", Level.TRACE: "trace"}
+WORTH_IT = 75  # tokens: the rules leave a shorter text as it is, or nearly so
+TERSE = 25  # a trigger so short may stay
+LONGEST = 8000  # characters of one memory that are shown
+READ = 6000  # tokens of one question
+MOST = 8  # memories in one
+SHORTER = 0.5  # of its source: a summary has at most so much; asked for is a quarter
+ILL = 3
+
+_HALVES = {
+    "summary": ({"type": "string", "maxLength": 300}, {"type": "string", "maxLength": 700}),
+    "trace": (
+        {"type": "array", "maxItems": 6, "items": {"type": "string", "maxLength": 40}},
+        {"type": "array", "maxItems": 14, "items": {"type": "string", "maxLength": 40}},
+    ),
+}
+
+
+class Shortened(Value, frozen=False):
+    """`texts` by memory; `waiting`: why there is none yet; `rules`: waited so long that the rules do it."""
+
+    texts: dict[str, Text] = fresh(dict)
+    waiting: dict[str, str] = fresh(dict)
+    rules: set[str] = fresh(set)
+
+
+class Shortener:
+    """The model's words for one night. Once it is ill it is not asked again before the next."""
+
+    def __init__(self, parts: Parts, space: Space) -> None:
+        self._parts = parts
+        self.patience = Patience.of(parts, space)
+        self.trouble = ""
+        self._in_a_row = 0
+        self._asked = False
+        self._later = {s: Later(parts, space, s) for s in STAGES.values()} if Later.wanted(parts) else {}
+        self._to_post: dict[str, list[Memory]] = {stage: [] for stage in self._later}
+        self._posted: dict[tuple[str, str], Mapping[str, Any] | None] = {}
+        self._fetch_post()
+
+    @property
+    def by_post(self) -> bool:
+        """Whether answers come another day."""
+        return bool(self._later)
+
+    def shorten(self, wanted: Sequence[tuple[Memory, Level]]) -> Shortened:
+        """Words for these memories at these levels. Only those whom a model can help are asked about."""
+        done = Shortened()
+        for level, stage in STAGES.items():
+            memories = [
+                memory
+                for memory, to in wanted
+                if to is level and about_tokens(_fullest(memory).whole) > WORTH_IT
+            ]
+            if stage in self._later:
+                self._by_post(stage, memories, done)
+                continue
+            for batch in _batches(memories):
+                self._try(stage, batch, done)
+        for id in list(done.waiting):
+            if any(
+                self.patience.count(stage, id) > self._parts.config.llm.patience for stage in STAGES.values()
+            ):
+                del done.waiting[id]
+                done.rules.add(id)
+        return done
+
+    def save(self) -> None:
+        """The night is over: what came by post is taken in, and what has to go by post goes now."""
+        for later in self._later.values():
+            later.taken_in()
+        for stage, memories in self._to_post.items():
+            asked = [(batch, 0, self._question(stage, batch)) for batch in _batches(memories)]
+            if asked and not self.trouble:
+                try:
+                    self._later[stage].submit(asked)
+                    self._asked = True
+                except ModelError as trouble:
+                    self.trouble = str(trouble)
+            if self.trouble:
+                self.patience.fail(stage, [memory.id for memory in memories])
+        if self._asked or self.trouble:  # whoever was not asked is not known to be well
+            self.patience.note(self.trouble, self._parts.clock.now())
+        self.patience.save()
+
+    def _try(self, stage: str, batch: Sequence[Memory], done: Shortened) -> None:
+        if self.trouble:
+            self._leave(stage, batch, self.trouble, done)
+            return
+        try:
+            answer = self._ask(stage, batch)
+        except Unusable as fault:
+            self._in_a_row += 1
+            if self._in_a_row >= ILL:
+                self.trouble = str(fault)
+            if len(batch) == 1:
+                self._leave(stage, batch, str(fault), done)
+                return
+            middle = len(batch) // 2
+            self._try(stage, batch[:middle], done)
+            self._try(stage, batch[middle:], done)
+            return
+        except ModelError as trouble:
+            self.trouble = str(trouble)
+            self._leave(stage, batch, self.trouble, done)
+            return
+        self._in_a_row = 0
+        for place, memory in enumerate(batch):
+            self._take(stage, memory, answer.get(place), done)
+
+    def _ask(self, stage: str, batch: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
+        self._asked = True
+        places = range(len(batch))
+        answer = ask(self._parts, stage, _told(batch), _schema(stage), _longest(batch), places)
+        return _placed(answer["items"], batch)
+
+    def _question(self, stage: str, batch: Sequence[Memory]) -> Question:
+        places = range(len(batch))
+        return question_of(self._parts, stage, _told(batch), _schema(stage), _longest(batch), places)
+
+    # --- by post: what is asked tonight is answered before another night
+
+    def _fetch_post(self) -> None:
+        try:
+            for stage, later in self._later.items():
+                for back in later.collect(_schema(stage)):
+                    items = _placed(back.answer["items"], back.shown) if not back.fault else {}
+                    for place, memory in enumerate(back.shown):
+                        if memory:
+                            self._posted[stage, memory.id] = items.get(place)
+                self.trouble = self.trouble or later.trouble
+        except ModelError as trouble:
+            self.trouble = str(trouble)
+
+    def _by_post(self, stage: str, memories: Sequence[Memory], done: Shortened) -> None:
+        away = self._later[stage].on_their_way()
+        for memory in memories:
+            if (stage, memory.id) in self._posted:
+                self._take(stage, memory, self._posted.pop((stage, memory.id)), done)
+            elif self.trouble:
+                self._leave(stage, [memory], self.trouble, done)
+            else:
+                done.waiting[memory.id] = "asked, answer within a day"
+                if memory.id not in away:
+                    self._to_post[stage].append(memory)
+
+    def _take(self, stage: str, memory: Memory, item: Mapping[str, Any] | None, done: Shortened) -> None:
+        fault, text = "left out", None
+        if item is not None:
+            make = _summary if stage == "summary" else _trace
+            fault, text = make(item, _fullest(memory))
+        if text is None:
+            self._leave(stage, [memory], f"{self._parts.config.llm.model}: {fault}", done)
+        else:
+            done.texts[memory.id] = text
+            self.patience.done(stage, [memory.id])
+
+    def _leave(self, stage: str, batch: Sequence[Memory], why: str, done: Shortened) -> None:
+        self.patience.fail(stage, [memory.id for memory in batch])
+        done.waiting |= {memory.id: why for memory in batch}
+
+
+def _told(batch: Sequence[Memory]) -> list[dict[str, object]]:
+    texts = [_fullest(memory) for memory in batch]
+    return [
+        {"i": place, "trigger": text.trigger[:LONGEST], "content": text.content[:LONGEST]}
+        for place, text in enumerate(texts)
+    ]
+
+
+def _longest(batch: Sequence[Memory]) -> int:
+    """Tokens that an answer may have: half of what is read is more than any summary needs."""
+    read = sum(about_tokens(_fullest(memory).whole[:LONGEST]) for memory in batch)
+    return 200 + 40 * len(batch) + read // 2
+
+
+def _batches(memories: Sequence[Memory]) -> list[list[Memory]]:
+    """What goes into one question: all of one language, for the task is told in it."""
+    batches: list[list[Memory]] = []
+    size = 0
+    for memory in sorted(memories, key=_is_japanese):
+        length = about_tokens(_fullest(memory).whole[:LONGEST])
+        last = batches[-1] if batches else []
+        same = last and _is_japanese(last[0]) == _is_japanese(memory)
+        if same and len(last) < MOST and size + length <= READ:
+            last.append(memory)
+            size += length
+        else:
+            batches.append([memory])
+            size = length
+    return batches
+
+
+def _is_japanese(memory: Memory) -> bool:
+    return is_japanese(_fullest(memory).whole)
+
+
+def _fullest(memory: Memory) -> Text:
+    return memory.texts[min(memory.texts)]
+
+
+def _schema(stage: str) -> dict[str, Any]:
+    """The content first: a model that copies would otherwise pour it into an empty trigger."""
+    trigger, content = _HALVES[stage]
+    fields = {"i": {"type": "integer", "minimum": 0, "maximum": MOST}, "content": content, "trigger": trigger}
+    item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    items = {"type": "array", "maxItems": MOST, "items": item}
+    top = {"type": "object", "properties": {"items": items}, "required": ["items"]}
+    return {**top, "additionalProperties": False}
+
+
+def _placed(
+    items: Sequence[Mapping[str, Any]], batch: Sequence[Memory | None]
+) -> dict[int, Mapping[str, Any]]:
+    """Items by the number of their text; what is about another one is passed over."""
+    known = [frozenset(tokens(_fullest(memory).whole) if memory else ()) for memory in batch]
+    return {item["i"]: item for item in items if _is_about(item, known)}
+
+
+def _is_about(item: Mapping[str, Any], texts: Sequence[frozenset[str]]) -> bool:
+    """Whether an item can be about the text whose number it bears."""
+    halves = (item["trigger"], item["content"])
+    words = " ".join(half if isinstance(half, str) else " ".join(half) for half in halves)
+    return item["i"] < len(texts) and belongs(words, item["i"], texts)
+
+
+def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
+    """A summary that can stand for its source, or why not. A trigger that strays falls back to none of its
+    own: the content carries the memory."""
+    trigger, content = " ".join(item["trigger"].split()), " ".join(item["content"].split())
+    fault = strays(content, source.whole)
+    if fault or len(content) > SHORTER * len(source.content):
+        return fault or "hardly shorter", None
+    if source.trigger and (not trigger or strays(trigger, source.trigger)):
+        trigger = source.trigger if about_tokens(source.trigger) <= TERSE else ""
+    return "", Text(trigger if source.trigger else "", content)
+
+
+def _trace(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
+    """Only keywords that stand in the source are taken."""
+    trigger, content = (_standing(item[half], source.whole) for half in ("trigger", "content"))
+    if not content:
+        return "no keyword stands in the text", None
+    return "", Text(" ".join(trigger) if source.trigger else "", " ".join(content))
+
+
+def _standing(words: Sequence[str], text: str) -> list[str]:
+    known = text.casefold()
+    plain = (" ".join(word.split()) for word in words)
+    return list(dict.fromkeys(word for word in plain if word and word.casefold() in known))
+
+
+# --- retelling ------------------------------------------------------------------------------------
+# Many texts in a few words of a model: of a session, or of what is left out of a conversation.
+
+RETOLD_READ, RETOLD_LONGEST = 8000, 4000  # tokens that a model is shown, characters of one text
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"summary": {"type": "string", "maxLength": 4000}},
+    "required": ["summary"],
+    "additionalProperties": False,
+}
+
+
+def retold(parts: Parts, stage: str, texts: Sequence[str], tokens: int) -> str:
+    """These texts in a model's words, within `tokens`; empty when it strays from them, or where there is
+    nothing to shorten. ModelError when it does not answer."""
+    shown = _shown(texts)
+    if sum(map(about_tokens, shown)) <= tokens:
+        return ""
+    told = ask(parts, stage, {"texts": shown, "tokens": tokens}, SCHEMA, 100 + 2 * tokens)["summary"]
+    plain = " ".join(told.split())
+    return "" if about_tokens(plain) > tokens or strays(plain, "\n".join(shown)) else plain
+
+
+def _shown(texts: Sequence[str]) -> list[str]:
+    """What a model is shown: of too much, the end, where things were settled."""
+    shown: list[str] = []
+    room = RETOLD_READ
+    for text in reversed(texts):
+        room -= about_tokens(text)
+        if room < 0 and shown:
+            break
+        shown.append(text[:RETOLD_LONGEST])
+    return shown[::-1]

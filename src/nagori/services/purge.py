@@ -1,0 +1,55 @@
+"""After words were purged or a memory was deleted, they leave the journal and the store's free pages, too.
+
+The fold notes which memories wait for it. A night does a bounded part; what is left waits for the next. A
+kill anywhere leaves them waiting: redacting twice changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nagori.core.erasure import without_words
+from nagori.core.events import TO_REDACT, Event
+from nagori.core.model import Level, Memory
+from nagori.core.storage import Space
+from nagori.ledger import look
+from nagori.runtime import Parts
+
+AT_ONCE = 500  # memories of one night
+COMPACT_STEPS = 2_000  # of the store's index in one night
+
+
+def redact_purged(parts: Parts, space: Space) -> int:
+    """Redact what waits for it; how many memories."""
+    ids = (parts.store.state(space, TO_REDACT) or [])[:AT_ONCE]
+    if not ids:
+        return 0
+    turns = _turns_of(parts, space, ids)
+    seqs = {entry.seq for id in ids for entry in parts.store.history(space, id)} | set(turns)
+    kept = look(parts.store, space, ids)
+
+    def replacement(event: Event) -> Event:
+        return without_words(event, keep_trace=event.memory in kept)
+
+    parts.ledger.redact(space, sorted(seqs), replacement)
+    event = Event("redacted", parts.clock.now(), {"memories": ids, "turns": turns}, by="cycle")
+    parts.ledger.write(space, lambda: [event])
+    parts.tell("journal.redacted", space=space, memories=len(ids), turns=len(turns))
+    return len(ids)
+
+
+def _turns_of(parts: Parts, space: Space, ids: Sequence[str]) -> list[int]:
+    """The turns these memories were formed from, of which no memory keeps its full words."""
+    origins = parts.store.origins(space, ids)
+    memories = look(parts.store, space, sorted({id for id, _ in origins}))
+    needed = {turn for id, turn in origins if id in memories and _is_whole(memories[id])}
+    return sorted({turn for _, turn in origins} - needed)
+
+
+def _is_whole(memory: Memory) -> bool:
+    return Level.FULL in memory.texts
+
+
+def compact(parts: Parts) -> bool:
+    """Leave no byte of deleted words in the store's files, in bounded time; whether it is done."""
+    shrink = getattr(parts.store, "compact", None)
+    return True if shrink is None else bool(shrink(COMPACT_STEPS))

@@ -1,0 +1,217 @@
+"""Export and import: memories leave and come back as plain text.
+
+JSONL is complete: a memory with its levels, its counters and its past strength, one a line, then the
+relations, in an order that depends on nothing but the memories, so two equal stores export equal bytes.
+Markdown is for reading and for notes written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from nagori.core.events import Event
+from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust, check_memory
+from nagori.core.serialize import from_record, relation_of, relation_record, to_record
+from nagori.core.values import Value, batched, fresh, replace
+from nagori.errors import InvalidInput
+from nagori.ledger import look
+from nagori.runtime import Parts, Progress, no_progress
+from nagori.services.remember import AT_ONCE, Draft, compose, embed, ensure_room, remember_many, safe_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+HEADER = {"nagori": "export", "version": 1}
+EVERYTHING = Filter(archived=True, forgotten=True)
+PAGE = 1000
+
+
+class Imported(Value, frozen=False):
+    """What an import did. `faults` names the lines that could not be taken."""
+
+    added: int = 0
+    known: int = 0
+    relations: int = 0
+    faults: list[str] = fresh(list)
+
+
+def memories(parts: Parts, scope: Scope, filter: Filter = EVERYTHING) -> Iterator[Memory]:
+    """Every memory of the scope, oldest first."""
+    parts.ledger.catch_up(scope.space)
+    pages: list[list[str]] = []
+    last = None
+    while page := parts.store.find(scope, filter, limit=PAGE, older_than=last):
+        pages.append([memory.id for memory in page])
+        last = page[-1]
+    for ids in reversed(pages):
+        yield from reversed(parts.store.get(scope, ids))
+
+
+def to_jsonl(parts: Parts, scope: Scope) -> Iterator[str]:
+    """The lines of a complete export."""
+    yield _line(HEADER)
+    ids = []
+    for memory in memories(parts, scope):
+        ids.append(memory.id)
+        yield _line({"memory": to_record(memory)})
+    seen = set()
+    for start in range(0, len(ids), PAGE):
+        for relation in parts.store.relations(scope, ids[start : start + PAGE]):
+            if relation not in seen:
+                seen.add(relation)
+                yield _line({"relation": relation_record(relation)})
+
+
+def to_markdown(parts: Parts, scope: Scope) -> Iterator[str]:
+    """The lines of a page for people: one section a day, one bullet a memory."""
+    yield "# nagori"
+    day = None
+    for memory in memories(parts, scope, Filter()):
+        local = memory.created.astimezone(parts.clock.zone)
+        if local.date() != day:
+            day = local.date()
+            yield from ("", f"## {day.isoformat()}", "")
+        text = memory.text
+        said = " → ".join(half.replace("\n", " ") for half in (text.trigger, text.content) if half)
+        yield f"- {said} <!-- {memory.id} {memory.kind} -->"
+
+
+def from_jsonl(
+    parts: Parts, scope: Scope, lines: Iterable[str], progress: Progress = no_progress
+) -> Imported:
+    """Take an export in. Memories that are here already stay as they are; bad lines are named, and the
+    good ones are taken all the same."""
+    report, links = Imported(), []
+    for bundle in batched(enumerate(lines, 1), AT_ONCE):
+        newcomers: list[Memory] = []
+        for number, line in bundle:
+            try:
+                item = _item(line)
+                if "memory" in item:
+                    memory = _safe(parts, from_record(item["memory"]))
+                    check_memory(memory)
+                    newcomers.append(memory)
+                elif "relation" in item:
+                    links.append(relation_of(str(item["relation"].get("source")), item["relation"]))
+            except InvalidInput as fault:
+                report.faults.append(f"line {number}: {fault}")
+        _take_in(parts, scope, newcomers, report)
+        progress(bundle[-1][0], 0)
+    _link(parts, scope, links, report)
+    return report
+
+
+def from_markdown(parts: Parts, scope: Scope, lines: Iterable[str]) -> Imported:
+    """Every bullet becomes a memory; so does every paragraph. Headings are left out."""
+    drafts = [Draft(content=text, trust=Trust.IMPORT) for _, text in notes(lines)]
+    kept = remember_many(parts, scope, drafts) if drafts else []
+    fresh = sum(1 for memory in kept if memory.mentions == 1)
+    return Imported(added=fresh, known=len(kept) - fresh)
+
+
+def from_drafts(
+    parts: Parts, scope: Scope, drafts: Iterable[Draft], progress: Progress = no_progress
+) -> Imported:
+    """Take in what another program remembered. Unlike being told again, being imported again says nothing
+    new: what is known stays as it is, and is not counted as mentioned."""
+    report, done = Imported(), 0
+    for bundle in batched(drafts, AT_ONCE):
+        newcomers: list[Memory] = []
+        for draft in bundle:
+            try:
+                newcomers.append(compose(parts, scope, draft))
+            except InvalidInput as fault:
+                report.faults.append(f"{draft.source.uri or 'draft'}: {fault}")
+        _take_in(parts, scope, newcomers, report)
+        done += len(bundle)
+        progress(done, 0)
+    return report
+
+
+def notes(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The notes of a page in Markdown, each bullet and each paragraph, with the heading above it."""
+    paragraph: list[str] = []
+    heading = ""
+    for raw in chain(lines, [""]):
+        line = _without_comments(raw).rstrip()
+        bullet = re.match(r"\s*(?:[-*+]|\d+[.)])\s+(.+)", line)
+        if bullet or not line or line.startswith("#"):
+            if paragraph:
+                yield heading, " ".join(paragraph)
+            paragraph = [bullet[1]] if bullet else []
+            heading = line.lstrip("#").strip() if line.startswith("#") else heading
+        else:
+            paragraph.append(line.strip())
+
+
+def _without_comments(line: str) -> str:
+    """Without `<!-- … -->`; one that is not closed on its line is text."""
+    out, at = [], 0
+    while (begin := line.find("<!--", at)) >= 0 and (end := line.find("-->", begin + 4)) >= 0:
+        out.append(line[at:begin])
+        at = end + 3
+    return "".join((*out, line[at:]))
+
+
+def _take_in(parts: Parts, scope: Scope, newcomers: list[Memory], report: Imported) -> None:
+    vectors = embed(parts, scope, newcomers)
+
+    def decide() -> list[Event]:
+        known = look(parts.store, scope.space, [m.id for m in newcomers])
+        fresh = {m.id: m for m in newcomers if m.id not in known}
+        ensure_room(parts, scope, sum(m.protected for m in fresh.values()))
+        now = parts.clock.now()
+        return [Event("imported", now, {"memory": to_record(m)}, m.id, by="import") for m in fresh.values()]
+
+    added = len(parts.ledger.write(scope.space, decide, vectors).events)
+    report.added += added
+    report.known += len(newcomers) - added
+
+
+def _link(parts: Parts, scope: Scope, links: list[Any], report: Imported) -> None:
+    def decide() -> list[Event]:
+        now = parts.clock.now()
+        known = {m.id for m in parts.store.get(scope, [end for r in links for end in (r.source, r.target)])}
+        whole = [r for r in links if {r.source, r.target} <= known]
+        return [
+            Event("linked", now, {"target": r.target, "type": str(r.type)}, r.source, by="import")
+            for r in whole
+        ]
+
+    if links:
+        report.relations = len(parts.ledger.write(scope.space, decide).events)
+
+
+def _safe(parts: Parts, memory: Memory) -> Memory:
+    """Nobody vouches for what an import says: it is cleaned like anything else."""
+    texts = {
+        Level(level): Text(safe_text(parts, t.trigger, "trigger"), safe_text(parts, t.content, "content"))
+        for level, t in memory.texts.items()
+    }
+    if not any(text.whole for text in texts.values()):
+        raise InvalidInput("memory.texts", "empty")
+    return replace(memory, texts=texts)
+
+
+def _item(line: str) -> dict[str, Any]:
+    try:
+        item = json.loads(line) if line.strip() else {}
+    except (ValueError, RecursionError) as fault:
+        raise InvalidInput("line", "not JSON: {reason}", reason=fault) from None
+    if not isinstance(item, dict):
+        raise InvalidInput("line", "not an object")
+    if item and not {"memory", "relation", "nagori"} & set(item):
+        raise InvalidInput("line", "neither a memory nor a relation")
+    if item.get("nagori") == "export" and item.get("version", 0) > HEADER["version"]:
+        raise InvalidInput(
+            "line", "export version {version} is newer than this nagori", version=item["version"]
+        )
+    return item
+
+
+def _line(item: dict[str, Any]) -> str:
+    return json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,73 @@
+"""What leaves a window is not lost: its words are written down as they were, then become memories [C8].
+
+First the journal (a recorded turn, the raw words), then the memories, which a recall in the same
+conversation finds at once. A crash in between is healed by the worker, which forms whatever is pending. The
+same message is recorded once, however often it is told: its id is made from where it stands and what it says.
+
+Somebody waits for the view, so vectors are made for a few memories at a time; when a long past leaves at
+once, its memories are found by their words first, and the following calls (or the cycle) give them vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from nagori.core.events import Event
+from nagori.core.model import Memory, Scope
+from nagori.core.values import fields_of
+from nagori.core.window.messages import Message
+from nagori.errors import StoreError
+from nagori.language.redaction import clean, without_memories
+from nagori.runtime import Parts, no_model
+from nagori.services.ingest import WINDOW, ingest
+from nagori.services.record import turn_event
+from nagori.services.remember import scrubbed
+from nagori.services.vectors import catch_up_on_vectors
+
+QUICK = ("local", "none")  # nobody who waits for a view waits for a network
+AT_ONCE = 24  # memories that are given vectors in one call: a second or so of a small machine
+LONGEST_NAME = 256
+LONGEST = 200_000  # characters of one message: nobody says more, programs do
+
+
+def leave(parts: Parts, scope: Scope, session: str, leaving: Mapping[int, Message]) -> list[Memory]:
+    """Record the messages at these places of a session, and form memories of them."""
+    events = [_event(parts, scope, session, at, message) for at, message in sorted(leaving.items())]
+    said = [event for event in events if event is not None]
+    quick = parts.config.embedding.provider in QUICK
+    try:
+        formed = ingest(parts if quick and len(said) <= AT_ONCE else _by_words(parts), scope, said)
+        if quick and said:
+            catch_up_on_vectors(parts, scope, AT_ONCE - len(said))
+    except StoreError as trouble:  # what was recorded is formed by the worker, when the store is well
+        parts.tell("store.behind", space=scope.space, reason=str(trouble))
+        return []
+    return formed
+
+
+def _by_words(parts: Parts) -> Parts:
+    """The same parts without a model that makes vectors."""
+    known = dict(zip(fields_of(parts), parts, strict=True))
+    return Parts(**known | {"open_embedder": lambda: None, "open_model": no_model})
+
+
+def _event(parts: Parts, scope: Scope, session: str, at: int, message: Message) -> Event | None:
+    text = scrubbed(parts, without_memories(message.text[:LONGEST]))
+    role = clean(message.role)
+    name = sha256("\x1f".join((session, str(at), role, text)).encode()).hexdigest()[:20]
+    return turn_event(
+        scope,
+        parts.config.privacy,
+        text=text,
+        role=role,
+        at=message.at or parts.clock.now(),
+        session=session,
+        by=WINDOW,
+        host=WINDOW,
+        speaker=clean(message.speaker)[:LONGEST_NAME] if message.speaker else None,
+        ref=f"turn_{name}",
+        turn=f"turn_{name}",
+        index=at,
+        uri=f"{WINDOW}:{session}#{at}",
+    )

@@ -1,0 +1,97 @@
+"""OpenAI's Responses items, as the Agents SDK keeps them in its sessions.
+
+    {"type": "function_call", "call_id": "call_1", "name": …, "arguments": …}
+    {"type": "function_call_output", "call_id": "call_1", "output": "12 °C"}
+
+A `reasoning` item must be followed by what came of it, so both are one unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nagori.core.values import replace
+from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, Message
+from nagori.services.window.formats import Count
+from nagori.services.window.formats.content import OVERHEAD, as_json, moment, shortened, weigh
+
+ALTERNATES = False
+_CONTENT = ("content", "output")
+
+
+def read(originals: Sequence[Any], count: Count, start: int = 0) -> list[Message]:
+    """Items from `start` on. Whatever a model gives out after a thought belongs to it."""
+    thought = _thought_before(originals, start)
+    messages = []
+    for original in originals[start:]:
+        message = _message(original, count)
+        if original.get("type") == "reasoning":
+            thought = _name(original)
+            message = replace(message, calls=(*message.calls, thought))
+        elif message.role != ASSISTANT:
+            thought = None
+        elif thought:
+            message = replace(message, answers=(*message.answers, thought))
+        messages.append(message)
+    return messages
+
+
+def _thought_before(originals: Sequence[Any], start: int) -> str | None:
+    """The thought that item `start` may belong to."""
+    for original in reversed(originals[:start]):
+        if original.get("type") == "reasoning":
+            return _name(original)
+        if _role(original) != ASSISTANT:
+            break
+    return None
+
+
+def _name(original: Mapping[str, Any]) -> str:
+    return f"thought:{original.get('id')}"
+
+
+def _role(original: Mapping[str, Any]) -> str:
+    kind = str(original.get("type") or "message")
+    if kind.endswith("_output"):
+        return TOOL
+    if kind != "message" and "role" not in original:
+        return ASSISTANT
+    role = str(original.get("role", ""))
+    return SYSTEM if role == "developer" else role
+
+
+def _message(original: Mapping[str, Any], count: Count) -> Message:
+    kind = str(original.get("type") or "message")
+    place = _place(original)
+    weight = weigh(original.get(place), count)
+    others = {name: value for name, value in original.items() if name not in (place, "role") and value}
+    fixed = OVERHEAD + weight.fixed + (count(as_json(others)) if others else 0)
+    called = original.get("call_id")
+    return Message(
+        role=_role(original),
+        text="\n".join(weight.texts),
+        tokens=fixed + weight.text + weight.media,
+        fixed=fixed,
+        calls=(str(called),) if called and kind.endswith("_call") else (),
+        answers=(str(called),) if called and kind.endswith("_output") else (),
+        failed=original.get("status") == "failed",
+        at=moment(original.get("timestamp") or original.get("created_at")),
+    )
+
+
+def _place(original: Mapping[str, Any]) -> str:
+    """Where the words are; nowhere in a thought, which is not ours to cut."""
+    if original.get("type") == "reasoning":
+        return ""
+    return next((name for name in _CONTENT if name in original), "content")
+
+
+def cut(original: Any, tokens: int, count: Count) -> Any:
+    place = _place(original)
+    fixed = _message(original, count).fixed - weigh(original.get(place), count).fixed
+    return {**original, place: shortened(original.get(place), tokens - fixed, count)}
+
+
+def say(role: str, text: str) -> Any:
+    return {"role": role, "content": text}

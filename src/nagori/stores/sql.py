@@ -1,0 +1,519 @@
+"""What every SQL engine shares: values as rows and back, and the scope and the filter as conditions.
+
+Statements bind by `?`; how a bound list is written is in the `Dialect`. An engine for PostgreSQL has one of
+its own (`Dialect("{} = ANY(?)", list)`), turns `?` into its own sign where it executes, and uses the rest as
+it is.
+
+Reading trusts the values that were checked when they were written, because a night reads tens of thousands;
+rows that cannot be what was written are told as StoreDamaged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
+
+from nagori.core.events import RecordedTurn
+from nagori.core.model import (
+    ALIVE,
+    Category,
+    Emotion,
+    Filter,
+    Kind,
+    Level,
+    Memory,
+    Privacy,
+    Relation,
+    RelationType,
+    Scope,
+    Source,
+    Text,
+    Trust,
+    TurnFilter,
+    Valence,
+    micros,
+    moment,
+)
+from nagori.core.storage import LogEntry, Space
+from nagori.core.values import Value, made
+from nagori.errors import InvalidInput, StoreDamaged
+from nagori.language.tokenizer import asks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Condition = tuple[str, tuple[Any, ...]]
+    _Parts = tuple[int, dict[Level, Text]]
+
+KEY_BITS = 40  # a space holds up to 2^40 memories; see 0001_memories.sql
+ADVICE = "`nagori rebuild` makes it anew from the journal"
+
+
+# --- engines --------------------------------------------------------------------------------------
+
+
+class Dialect(Value):
+    """Where SQL engines differ."""
+
+    among: str  # a column is one of a bound list
+    pack: Callable[[Sequence[Any]], Any]  # the list, to be bound
+
+
+def _pack(values: Sequence[Any]) -> str:
+    return json.dumps(values)
+
+
+SQLITE = Dialect("{} IN (SELECT value FROM json_each(?))", _pack)
+
+
+def ask(db: Any, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    """Every row of a question."""
+    rows: list[Any] = db.execute(sql, tuple(values)).fetchall()
+    return rows
+
+
+# --- rows that are damaged ------------------------------------------------------------------------
+
+_TEXT, _WHOLE, _NUMBER = frozenset({str}), frozenset({int}), frozenset({float})
+_NONE = type(None)
+_TEXT_OR_NONE, _WHOLE_OR_NONE = _TEXT | {_NONE}, _WHOLE | {_NONE}
+
+
+@contextmanager
+def decoding() -> Iterator[None]:
+    """Whatever goes wrong while rows become values is damage."""
+    try:
+        yield
+    except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, InvalidInput) as fault:
+        reason = f"{type(fault).__name__}: {fault}"
+        raise StoreDamaged(f"the store has a row that cannot be read ({reason}); {ADVICE}") from fault
+
+
+class RowTypes:
+    """What each column of a row holds: SQLite itself keeps anything anywhere."""
+
+    def __init__(self, *columns: frozenset[type]) -> None:
+        self._columns = columns
+        self._sound: set[tuple[type, ...]] = set()  # rows of few shapes come by the thousand
+
+    def check(self, rows: Iterable[Sequence[Any]]) -> None:
+        """StoreDamaged unless every column holds what is kept there."""
+        for shape in {tuple(map(type, row)) for row in rows} - self._sound:
+            for number, (kind, allowed) in enumerate(zip(shape, self._columns, strict=True)):
+                if kind not in allowed:
+                    reason = f"column {number} holds a {kind.__name__}"
+                    raise StoreDamaged(f"the store has a row that cannot be read ({reason}); {ADVICE}")
+            self._sound.add(shape)
+
+
+# --- a memory as a row ----------------------------------------------------------------------------
+
+_TIMES = (
+    "created",
+    "anchor",
+    "recalled_at",
+    "strengthened_at",
+    "archived_at",
+    "keep_until",
+    "revival_at",
+    "forgotten_at",
+)
+_PLAIN = (
+    "id",
+    "version",
+    "coefficient",
+    "recalls",
+    "mentions",
+    "superseded_by",
+    "judged_by",
+    "project",
+    "agent",
+    "role",
+)
+_COLUMNS = (*_TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy")
+_SOURCE = ("session", "turn", "speaker", "trust")
+_STORED = ("key", "space", *_COLUMNS, *_SOURCE, "tokens", "chars", "asks", "digest", "rest")
+# As they are, then what is looked up or parsed and shows by itself if it is damaged.
+_AS_THEY_ARE = (*_PLAIN, "intensity", "protected", "session", "turn", "speaker")
+_READ = (*_AS_THEY_ARE, "key", "level", *_TIMES, "kind", "category", "privacy", "trust", "rest")
+_KEY = _READ.index("key")
+_MEMORY_TYPES = RowTypes(
+    *(_TEXT, _WHOLE, _NUMBER, _WHOLE, _WHOLE, *[_TEXT_OR_NONE] * 5),
+    *(_NUMBER, _WHOLE, _TEXT_OR_NONE, _WHOLE_OR_NONE, _TEXT_OR_NONE),
+)
+_PART_TYPES = RowTypes(_WHOLE, _WHOLE, _TEXT, _TEXT)
+INSERT = f"INSERT INTO memory ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
+SELECT = f"SELECT {', '.join(f'm.{column}' for column in _READ)} FROM memory m"
+SKETCH = "m.key, m.id, m.session, m.turn, m.speaker, m.tokens, m.chars, m.asks, m.trust, m.created"
+SKETCH_TYPES = RowTypes(
+    *(_WHOLE, _TEXT, _TEXT_OR_NONE, _WHOLE_OR_NONE, _TEXT_OR_NONE),
+    *(_WHOLE, _WHOLE, _WHOLE, _TEXT, _WHOLE),
+)
+LIFE_TYPES = RowTypes(
+    *(_TEXT, _WHOLE, _WHOLE, _WHOLE, _WHOLE, _NUMBER, _NUMBER, _WHOLE, _WHOLE),
+    *([_WHOLE_OR_NONE] * 5),
+    _WHOLE,
+)
+
+
+def values_of(memory: Memory, tokens: int) -> tuple[Any, ...]:
+    """The columns of a memory whose text has so many tokens."""
+    source = memory.source
+    return (
+        *(micros(getattr(memory, name)) for name in _TIMES),
+        *(getattr(memory, name) for name in _PLAIN),
+        str(memory.kind),
+        str(memory.category) if memory.category else None,
+        int(memory.level),
+        memory.emotion.intensity,
+        memory.protected,
+        str(memory.privacy),
+        *(source.session, source.turn, source.speaker, str(memory.trust)),
+        *_word_columns(memory, tokens),
+        _rest(memory),
+    )
+
+
+def _word_columns(memory: Memory, tokens: int) -> tuple[int, int, bool, bytes]:
+    text = memory.searchable
+    return tokens, len(text), asks(text), memory.digest
+
+
+def _rest(memory: Memory) -> str:
+    emotion = memory.emotion
+    rest = {
+        "keywords": memory.keywords,
+        "valence": emotion.valence,
+        "arousal": emotion.arousal,
+        "tags": emotion.tags,
+        "uri": memory.source.uri,
+        "archive_reason": memory.archive_reason,
+    }
+    return json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
+
+
+# --- what changed ---------------------------------------------------------------------------------
+
+_MAKERS: dict[str, Callable[[Memory], Any]] = {
+    **{name: lambda memory, name=name: micros(getattr(memory, name)) for name in _TIMES},  # type: ignore[misc]
+    **{name: lambda memory, name=name: getattr(memory, name) for name in _PLAIN},  # type: ignore[misc]
+    "kind": lambda memory: str(memory.kind),
+    "category": lambda memory: str(memory.category) if memory.category else None,
+    "level": lambda memory: int(memory.level),
+    "intensity": lambda memory: memory.emotion.intensity,
+    "protected": lambda memory: memory.protected,
+    "privacy": lambda memory: str(memory.privacy),
+    "session": lambda memory: memory.source.session,
+    "turn": lambda memory: memory.source.turn,
+    "speaker": lambda memory: memory.source.speaker,
+    "trust": lambda memory: str(memory.trust),
+    "rest": _rest,
+}
+_FIELDS: dict[str, tuple[str, ...]] = {  # of a memory, in which columns; the others are columns themselves
+    "texts": (),
+    "emotion": ("intensity", "rest"),
+    "source": ("session", "turn", "speaker", "rest"),
+    "keywords": ("rest",),
+    "archive_reason": ("rest",),
+}
+
+
+def differing_fields(old: Memory, memory: Memory) -> frozenset[str]:
+    """The fields in which they differ."""
+    before = vars(old)
+    return frozenset(
+        [name for name, value in vars(memory).items() if value is not before[name] and value != before[name]]
+    )
+
+
+@cache
+def columns_of(fields: frozenset[str], words: bool) -> tuple[str, ...]:
+    """The columns of these fields, and of the words if they changed. No others are written: a column that
+    stands in an index costs a place there, changed or not."""
+    columns = {column for field in fields for column in _FIELDS.get(field, (field,))}
+    return (*sorted(columns), *(("tokens", "chars", "asks", "digest") if words else ()))
+
+
+def update(columns: tuple[str, ...]) -> str:
+    """The statement that sets `columns` of a memory."""
+    return f"UPDATE memory SET {', '.join(f'{column} = ?' for column in columns)} WHERE key = ?"
+
+
+def values_at(columns: tuple[str, ...], memory: Memory, tokens: int | None) -> tuple[Any, ...]:
+    """What stands in `columns` of a memory; `tokens` if its words are among them."""
+    plain = columns if tokens is None else columns[:-4]
+    values = tuple(_MAKERS[column](memory) for column in plain)
+    return values if tokens is None else (*values, *_word_columns(memory, tokens))
+
+
+# --- a row as a memory ----------------------------------------------------------------------------
+
+_KINDS, _LEVELS = {str(kind): kind for kind in Kind}, {int(level): level for level in Level}
+_CATEGORIES: dict[str | None, Category | None] = {str(category): category for category in Category}
+_CATEGORIES[None] = None
+_LAST_WORDS = int(Level.TRACE)  # an archived memory shows those of its trace
+_TRUSTS, _PRIVACIES = {str(trust): trust for trust in Trust}, {str(privacy): privacy for privacy in Privacy}
+
+
+def load(db: Any, sql: str, values: Sequence[Any], dialect: Dialect = SQLITE) -> list[tuple[int, Memory]]:
+    """Keys and memories of a question that begins with SELECT."""
+    rows = ask(db, sql, values)
+    _MEMORY_TYPES.check([row[:_KEY] for row in rows])
+    texts = _texts_of(db, [row[_KEY] for row in rows], dialect)
+    with decoding():
+        return [(row[_KEY], _memory(row, texts)) for row in rows]
+
+
+def load_by_id(
+    db: Any, number: int | None, ids: Iterable[str], dialect: Dialect = SQLITE
+) -> list[tuple[int, Memory]]:
+    """Keys and memories of a space, whoever may see them."""
+    sql = f"{SELECT} WHERE m.space = ? AND {dialect.among.format('m.id')}"
+    return load(db, sql, (number, dialect.pack(list(ids))), dialect)
+
+
+def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
+    *plain, intensity, protected, session, turn, speaker = row[:_KEY]
+    key, level, *times, kind, category, privacy, trust, rest = row[_KEY:]
+    keywords, valence, arousal, tags, uri, reason = _parse_rest(rest)
+    fullest, parts = texts[key]
+    if fullest > level or fullest > _LAST_WORDS:
+        raise ValueError(f"{plain[0]} has no text")
+    fields = {
+        **dict(zip(_PLAIN, plain)),  # noqa: B905 - a night reads tens of thousands
+        **dict(zip(_TIMES, [None if time is None else moment(time) for time in times])),  # noqa: B905
+        "texts": parts,
+        "kind": _KINDS[kind],
+        "category": _CATEGORIES[category],
+        "level": _LEVELS[level],
+        "emotion": made(
+            Emotion, {"intensity": intensity, "valence": valence, "arousal": arousal, "tags": tags}
+        ),
+        "keywords": keywords,
+        "trust": _TRUSTS[trust],
+        "privacy": _PRIVACIES[privacy],
+        "source": made(Source, {"session": session, "turn": turn, "speaker": speaker, "uri": uri}),
+        "protected": bool(protected),
+        "archive_reason": reason,
+    }
+    return made(Memory, fields)
+
+
+@lru_cache(1024)  # most memories have no keywords of their own, no tag and no address: one of few
+def _parse_rest(text: str) -> tuple[Any, ...]:
+    rest = json.loads(text)
+    felt = (Valence(rest["valence"]), float(rest["arousal"]), tuple(map(_as_text, rest["tags"])))
+    return tuple(map(_as_text, rest["keywords"])), *felt, rest["uri"], rest["archive_reason"]
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{value!r} is not a text")
+
+
+def _texts_of(db: Any, keys: Sequence[int], dialect: Dialect) -> dict[int, _Parts]:
+    """What is left of memories, and the level of the fullest."""
+    texts: dict[int, _Parts] = {}
+    one = len(keys) == 1  # the common case when writing; no list to unpack
+    if keys:
+        among = "key = ?" if one else dialect.among.format("key")
+        sql = f"SELECT key, level, trigger, content FROM text WHERE {among} ORDER BY key, level"
+        rows = ask(db, sql, (keys[0] if one else dialect.pack(keys),))
+        _PART_TYPES.check(rows)
+        with decoding():
+            for key, level, trigger, content in rows:
+                if key in texts:
+                    texts[key][1][_LEVELS[level]] = Text(trigger, content)
+                else:
+                    texts[key] = (level, {_LEVELS[level]: Text(trigger, content)})
+    return texts
+
+
+# --- turns, relations and the log -----------------------------------------------------------------
+
+_OF_A_TURN = (
+    *("id", "seq", "at", "session", "role", "text", "idx", "speaker", "project", "agent", "agent_role"),
+    *("host", "ref", "transcript", "uri", "processed"),  # in the order of RecordedTurn's fields
+)
+_TURN_TYPES = RowTypes(
+    *(_TEXT, _WHOLE, _WHOLE, _TEXT, _TEXT, _TEXT, _WHOLE),
+    *([_TEXT_OR_NONE] * 8),
+    _WHOLE,
+)
+# One without an index of its own gets the next one of its session; one that is known is left alone.
+_NEXT_PLACE = "SELECT max(idx) + 1 FROM turn WHERE space = ? AND session = ?"
+INSERT_TURN = f"""
+    INSERT INTO turn (space, {", ".join(name for name in _OF_A_TURN if name != "idx")}, idx)
+    VALUES ({", ".join("?" * len(_OF_A_TURN))}, coalesce(?, ({_NEXT_PLACE}), 0)) ON CONFLICT DO NOTHING"""
+SELECT_TURN = f"SELECT {', '.join(_OF_A_TURN)} FROM turn"
+SELECT_LOG = "SELECT seq, at, type, memory FROM log"
+_LOG_TYPES = RowTypes(_WHOLE, _WHOLE, _TEXT, _TEXT)
+
+
+def turn_values(number: int, turn: RecordedTurn) -> tuple[Any, ...]:
+    """What INSERT_TURN binds."""
+    id, seq, at, session, role, text, index, *rest = turn
+    return (number, id, seq, micros(at), session, role, text, *rest, index, number, session)
+
+
+def turns_of(rows: Sequence[Any]) -> list[RecordedTurn]:
+    """The turns of a question that begins with SELECT_TURN."""
+    _TURN_TYPES.check(rows)
+    with decoding():
+        return [
+            RecordedTurn(*(id, seq, moment(at), *rest, bool(processed)))
+            for id, seq, at, *rest, processed in rows
+        ]
+
+
+def which_turns(number: int | None, filter: TurnFilter, dialect: Dialect = SQLITE) -> Condition:
+    """The turns that are meant, as SQL."""
+    parts, values = ["space = ?", "seq > ?"], [number, filter.after]
+    if filter.session is not None:
+        parts.append("session = ?")
+        values.append(filter.session)  # type: ignore[arg-type]
+    if filter.seqs is not None:
+        parts.append(dialect.among.format("seq"))
+        values.append(dialect.pack(filter.seqs))
+    if filter.ids is not None:
+        parts.append(dialect.among.format("id"))
+        values.append(dialect.pack(filter.ids))
+    if filter.pending:
+        parts.append("NOT processed")
+    return " AND ".join(parts), tuple(values)
+
+
+def log_entries(rows: Sequence[Any]) -> list[LogEntry]:
+    """The entries of a question that begins with SELECT_LOG and is ordered by number, then memory."""
+    _LOG_TYPES.check(rows)
+    entries: dict[int, tuple[int, str, list[str]]] = {}
+    for seq, at, type, memory in rows:
+        entries.setdefault(seq, (at, type, []))[2].append(memory)
+    with decoding():
+        return [LogEntry(seq, moment(at), type, tuple(ids)) for seq, (at, type, ids) in entries.items()]
+
+
+def relations_of(rows: Sequence[Any]) -> list[Relation]:
+    """The relations of source, target and type."""
+    with decoding():
+        return [Relation(source, target, RelationType(type)) for source, target, type in rows]
+
+
+# --- which memories are meant ---------------------------------------------------------------------
+
+
+def find_space(db: Any, space: Space) -> int | None:
+    """The number of a space. It is looked up by name every time: a number that outlived its file would show
+    one user the memories of another."""
+    rows = ask(db, 'SELECT id FROM space WHERE tenant = ? AND "user" = ?', space)
+    return rows[0][0] if rows else None
+
+
+def keys(number: int | None) -> tuple[int, int]:
+    """The range of keys of a space; an unknown space has an empty one."""
+    if number is None:
+        return (1, 0)
+    return (number << KEY_BITS, ((number + 1) << KEY_BITS) - 1)
+
+
+class Model(Value):
+    """A vector model and its tables. Their names are made of the number alone."""
+
+    id: int
+    name: str
+    dimension: int
+    center: bytes | None
+
+    @property
+    def vectors(self) -> str:
+        return f"vector_{self.id:d}"
+
+    @property
+    def bits(self) -> str:
+        return f"bits_{self.id:d}"
+
+
+def find_model(db: Any, name: str) -> Model | None:
+    rows = ask(db, "SELECT id, name, dimension, center FROM model WHERE name = ?", (name,))
+    return Model(*rows[0]) if rows else None
+
+
+def all_models(db: Any) -> list[Model]:
+    return [Model(*row) for row in ask(db, "SELECT id, name, dimension, center FROM model")]
+
+
+def without_vector(model: Model | None) -> str:
+    """SQL: the memory m has no vector of its present text."""
+    if model is None:
+        return "1 = 1"
+    return f"NOT EXISTS (SELECT 1 FROM {model.vectors} v WHERE v.key = m.key AND v.digest = m.digest)"
+
+
+class Selection(Value):
+    """Which memories of a space are meant: what `core.visibility` says in Python, as SQL."""
+
+    number: int | None
+    scope: Scope
+    filter: Filter = ALIVE
+    unembedded: str = ""  # what `filter.unembedded` comes to: see `without_vector`
+    dialect: Dialect = SQLITE
+
+    def visible(self, table: str = "m") -> Condition:
+        """What `sees` says, without the space."""
+        scope = self.scope
+        parts: list[str] = []
+        values: list[Any] = []
+        if scope.project is not None:
+            parts.append(f"({table}.project IS NULL OR {table}.project = ?)")
+            values.append(scope.project)
+        if scope.agent is not None or scope.role is not None:
+            parts.append(
+                f"({table}.privacy = 'public' OR {table}.agent = ?"
+                f" OR ({table}.privacy = 'agent-only' AND {table}.role = ?))"
+            )
+            values += [scope.agent, scope.role]
+        return " AND ".join(parts), tuple(values)
+
+    def seen(self) -> Condition:
+        """What the scope may see of the table m, whatever the filter says."""
+        visible, values = self.visible()
+        return " AND ".join(filter_out_empty("m.space = ?", visible)), (self.number, *values)
+
+    def meant(self) -> Condition:
+        """What is meant of the table m."""
+        seen, values = self.seen()
+        narrow, more = self.narrowed()
+        archived = "" if self.filter.archived else "m.level <> 4"
+        forgotten = "" if self.filter.forgotten else "m.forgotten_at IS NULL"
+        return " AND ".join(filter_out_empty(seen, archived, forgotten, narrow)), (*values, *more)
+
+    def narrowed(self) -> Condition:
+        """What `passes` says of the table m, but for archived and forgotten memories."""
+        filter, dialect = self.filter, self.dialect
+        lists = (("kind", filter.kinds), ("level", filter.levels), ("category", filter.categories))
+        parts = [dialect.among.format(f"m.{column}") for column, wanted in lists if wanted is not None]
+        values: list[Any] = [dialect.pack(sorted(wanted)) for _, wanted in lists if wanted is not None]
+        for condition, value in (
+            ("m.created >= ?", micros(filter.since)),
+            ("m.created < ?", micros(filter.until)),
+            ("m.session = ?", filter.session),
+            ("m.id >= ?", filter.prefix),
+            ("m.id < ?", None if filter.prefix is None else filter.prefix + "\U0010ffff"),
+        ):
+            if value is not None:
+                parts.append(condition)
+                values.append(value)
+        if filter.protected is not None:  # in the words of its index, which a bound value would not meet
+            parts.append("m.protected" if filter.protected else "NOT m.protected")
+        if filter.unappraised:
+            parts.append("m.judged_by IS NULL AND m.turn IS NOT NULL AND m.level = 1")
+            parts.append("m.superseded_by IS NULL")
+        return " AND ".join(filter_out_empty(*parts, self.unembedded)), tuple(values)
+
+
+def filter_out_empty(*conditions: str) -> list[str]:
+    return [condition for condition in conditions if condition]

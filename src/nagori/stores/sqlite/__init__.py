@@ -1,0 +1,718 @@
+"""The default store: one SQLite file, many processes.
+
+WAL with `BEGIN IMMEDIATE` for every write: readers never wait, writers take turns. `synchronous` is NORMAL
+because the journal, not this file, is what acknowledges: a power cut may take the last commits away, and the
+next open applies them again. Deleted text is overwritten (`secure_delete`).
+
+How things are found is in `search.py`, how they are written in `writes.py`, what the cycle asks in
+`lifecycle.py`, and rows and conditions are in `stores/sql.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from math import inf
+from pathlib import Path
+
+import apsw
+
+from nagori.core.events import RecordedTurn
+from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope, TurnFilter, check_vector, micros
+from nagori.core.relevance import Evidence, Query
+from nagori.core.storage import NOTHING_APPLIED, Applied, Batch, Counts, LogEntry, Models, Space, Vector
+from nagori.core.values import Value
+from nagori.errors import Conflict, SchemaTooNew, StoreDamaged, StoreError
+from nagori.paths import open_private, private_dir
+from nagori.stores import sql as sql
+from nagori.stores.sql import ADVICE, SELECT, Selection, ask, find_model, find_space
+from nagori.stores.sqlite import search as search
+from nagori.stores.sqlite import writes as writing
+from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from nagori.core.cycle import CycleRows, LifeRow, Rules
+    from nagori.core.levels import Tiers
+    from nagori.core.model import Level
+    from nagori.core.storage import Measures
+
+BUSY_MS = 30_000
+PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
+MOST_CONNECTIONS, MOST_IDLE = 64, 8
+MERGE_PAGES = 256  # of the word index in one step: a few milliseconds
+CHECKPOINT_MS = 1_000  # how long a reader is waited for
+NO_LIMIT = -1
+WAIT_FOR_PLACE = 0.01  # seconds until it is looked whether a connection was given back
+TROUBLES = (apsw.Error, OSError, OverflowError, UnicodeError)
+# What SQLite says of tables that are not as they were made.
+SIGNS_OF_DAMAGE = ("no such table", "no such column", "malformed", "Vector dimension", "Error reading")
+
+
+class SqliteStore:
+    """One file, opened at the first question."""
+
+    name = "sqlite"
+    capabilities = frozenset({"durable", "files"})
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pool = _Pool(path)
+        self._vectors = SqliteVectors(self)
+
+    @property
+    def vectors(self) -> SqliteVectors:
+        return self._vectors
+
+    def close(self) -> None:
+        """Close every connection; one that is in use, when its work is done."""
+        self._pool.close()
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def applied(self, space: Space) -> Applied:
+        with self.reading() as db:
+            rows = ask(db, "SELECT seq, mark, journal FROM space WHERE tenant = ? AND user = ?", space)
+        return Applied(*rows[0]) if rows else NOTHING_APPLIED
+
+    def commit(self, space: Space, batch: Batch) -> None:
+        with self.writing() as db:
+            number, seq, first = writing.open_space(db, space)
+            if seq != batch.before:
+                raise Conflict(f"expected to stand at event {batch.before}, but the store is at {seq}")
+            known = _known(db, number, frozenset([memory.id for memory in batch.memories]))
+            writing.apply(db, number, first, known, batch)
+
+    @contextmanager
+    def rebuilding(self, space: Space) -> Iterator[None]:
+        # What the caller does inside fails in its own words.
+        with self._pool.operation("BEGIN IMMEDIATE", write=True, translate=False) as db:
+            with store_errors(self.path):
+                number, *_ = writing.open_space(db, space)
+                writing.empty_space(db, number)
+            yield
+            with store_errors(self.path):
+                writing.refill_space(db, number)
+
+    def lease(self, space: Space, work: str, holder: str, now: float, until: float) -> str | None:
+        with self.writing() as db:
+            return writing.take_lease(db, space, work, holder, now, until)
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
+        with self.reading() as db:
+            number = find_space(db, scope.space)
+            if scope.project is None and scope.agent is None and scope.role is None:
+                known = _known(db, number, frozenset(ids))
+                return [known[id][1] for id in ids if id in known]
+            seen, values = Selection(number, scope).seen()
+            rows = f"{SELECT} WHERE {seen} AND {sql.SQLITE.among.format('m.id')}"
+            by_id = {m.id: m for _, m in sql.load(db, rows, (*values, json.dumps(list(ids))))}
+        return [by_id[id] for id in ids if id in by_id]
+
+    def find(
+        self,
+        scope: Scope,
+        filter: Filter = ALIVE,
+        *,
+        limit: int = 100,
+        older_than: Memory | None = None,
+        oldest_first: bool = False,
+    ) -> list[Memory]:
+        beyond, order = (">", "ASC") if oldest_first else ("<", "DESC")
+        with self.reading() as db:
+            where, values = self.selection(db, scope, filter).meant()
+            if older_than is not None:
+                where += f" AND (m.created, m.id) {beyond} (?, ?)"
+                values = (*values, micros(older_than.created), older_than.id)
+            # Few of many by an index of their own: SQLite would rather walk all memories in order.
+            few = filter.session or filter.protected or filter.prefix
+            by = "+m.created" if few else "m.created"
+            rows = f"{SELECT} WHERE {where} ORDER BY {by} {order}, m.id {order} LIMIT ?"
+            return [memory for _, memory in sql.load(db, rows, (*values, limit))]
+
+    def candidates(self, scope: Scope, query: Query) -> Evidence:
+        with self.reading() as db:
+            model = find_model(db, query.model) if query.model else None
+            if query.vector is not None:
+                check_vector(query.vector, model.dimension if model else None)
+            return search.candidates(db, self.selection(db, scope, query.filter), query, model)
+
+    def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
+        with self.reading() as db:
+            rows = """
+                SELECT source, target, type FROM relation WHERE space = ?1
+                    AND (source IN (SELECT value FROM json_each(?2))
+                         OR target IN (SELECT value FROM json_each(?2)))
+                ORDER BY source, target, type"""
+            values = (find_space(db, scope.space), json.dumps(list(ids)))
+            relations = sql.relations_of(ask(db, rows, values))
+            every = sorted({end for relation in relations for end in (relation.source, relation.target)})
+            ends = {memory.id for memory in self.get(scope, every)}
+        return [relation for relation in relations if {relation.source, relation.target} <= ends]
+
+    def history(self, space: Space, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
+        which = "" if id is None else " AND memory = ?"
+        newest = f"SELECT DISTINCT seq FROM log WHERE space = ?{which} ORDER BY seq DESC LIMIT ?"
+        rows = f"{sql.SELECT_LOG} WHERE space = ? AND seq IN ({newest}) ORDER BY seq, memory"
+        with self.reading() as db:
+            number = find_space(db, space)
+            mine = (number,) if id is None else (number, id)
+            entries = sql.log_entries(ask(db, rows, (number, *mine, _limit(limit))))
+        return entries[::-1] if id is None else entries
+
+    def turns(self, space: Space, filter: TurnFilter) -> list[RecordedTurn]:
+        with self.reading() as db:
+            where, values = sql.which_turns(find_space(db, space), filter)
+            order = "ASC" if filter.last is None else "DESC"
+            rows = f"{sql.SELECT_TURN} WHERE {where} ORDER BY seq {order} LIMIT ?"
+            limit = filter.first if filter.last is None else filter.last
+            turns = sql.turns_of(ask(db, rows, (*values, _limit(limit))))
+            return turns if filter.last is None else turns[::-1]
+
+    def origins(self, space: Space, ids: Sequence[str]) -> list[tuple[str, int]]:
+        rows = """
+            SELECT memory, turn FROM origin WHERE space = ?1 AND memory IN (
+                SELECT memory FROM origin WHERE space = ?1 AND turn IN (
+                    SELECT turn FROM origin WHERE space = ?1
+                        AND memory IN (SELECT value FROM json_each(?2))))
+            ORDER BY memory, turn"""
+        with self.reading() as db:
+            return ask(db, rows, (find_space(db, space), json.dumps(list(ids))))
+
+    def state(self, space: Space, key: str) -> Any:
+        rows = """SELECT value FROM space JOIN state ON space.id = state.space
+                  WHERE tenant = ? AND user = ? AND key = ?"""
+        with self.reading() as db:
+            values = ask(db, rows, (*space, key))
+        with sql.decoding():
+            return json.loads(values[0][0]) if values else None
+
+    def spaces_due(self, key: str, before: str) -> list[Space]:
+        rows = """SELECT tenant, user FROM state JOIN space ON space.id = state.space
+                  WHERE key = ? AND plain IS NOT NULL AND plain < ? ORDER BY tenant, user"""
+        with self.reading() as db:
+            return ask(db, rows, (key, before))
+
+    # --- looking at a whole space ---------------------------------------------------------------
+
+    def cycle_rows(self, space: Space, rules: Rules, now: datetime) -> CycleRows:
+        from nagori.core.cycle import CycleRows
+        from nagori.stores.sqlite import lifecycle as cycle  # of the night: a recall need not load it
+
+        def weakest(level: Level, n: int) -> list[LifeRow]:
+            with self.reading() as db:
+                return cycle.weakest(db, find_space(db, space), level, n, rules, now)
+
+        with self.reading() as db:
+            number = find_space(db, space)
+            return CycleRows(cycle.census(db, number), cycle.due(db, number, rules, now), weakest)
+
+    def count(self, scope: Scope, model: str | None = None) -> Counts:
+        from nagori.stores.sqlite import lifecycle as cycle
+
+        with self.reading() as db:
+            missing = sql.without_vector(find_model(db, model)) if model else "0"
+            return cycle.count(db, Selection(find_space(db, scope.space), scope), missing)
+
+    def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
+        from nagori.stores.sqlite import lifecycle as cycle
+
+        with self.reading() as db:
+            return cycle.measure(db, Selection(find_space(db, scope.space), scope), now, tiers)
+
+    # --- upkeep ---------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        from nagori.stores.sqlite.check import faults
+
+        try:
+            # A connection of its own: one that others have written behind takes its memory for the truth.
+            db = open_connection(self.path, write=False)
+            try:
+                with store_errors(self.path):
+                    db.execute("BEGIN")
+                    return list(faults(db))
+            finally:
+                db.close()
+        except StoreDamaged as damage:
+            return [str(damage)]
+
+    def backup(self, path: Path) -> None:
+        with self._pool.operation("") as db:
+            os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+            target = apsw.Connection(str(path))
+            try:
+                with target.backup("main", db, "main") as copy:
+                    copy.step(NO_LIMIT)
+                # One plain file: nothing of the copy may hide in a side file.
+                target.pragma("journal_mode", "delete")
+            finally:
+                target.close()
+
+    @contextmanager
+    def replacing(self, stamp: str) -> Iterator[SqliteStore]:
+        from nagori.stores.sqlite import replace as replacing  # of a rebuild alone
+
+        draft = self.path.with_name(f"{self.path.name}.rebuild-{stamp}-{os.getpid()}")
+        replacing.remove(draft)
+        store = SqliteStore(draft)
+        try:
+            yield store
+            self._replace_by(store, stamp)
+        finally:
+            store.close()
+            replacing.remove(draft)
+
+    def _replace_by(self, store: SqliteStore, stamp: str) -> None:
+        """The other's content takes the place of ours. Of a damaged file only what is sound is taken over,
+        and it is put aside; one that is only busy or full is left as it is."""
+        from nagori.stores.sqlite import replace as replacing
+
+        source = open_connection(store.path, write=True)
+        try:
+            try:
+                with store_errors(self.path):
+                    replacing.take_over(source, self.path)
+                with self._pool.operation("", write=True) as target:
+                    replacing.copy_pages(source, target)
+            except (StoreDamaged, SchemaTooNew) as trouble:
+                if isinstance(trouble, SchemaTooNew):
+                    raise
+                self.quarantine(stamp)
+                store.close()
+                with store_errors(self.path):
+                    replacing.put_in_place(source, store.path, self.path)
+        finally:
+            source.close()
+        self.close()
+
+    def quarantine(self, stamp: str) -> Path | None:
+        self.close()
+        aside = None
+        with store_errors(self.path):
+            # Side files first: a new database must not find those of the old one.
+            for ending in ("-wal", "-shm", ""):
+                file = self.path.with_name(self.path.name + ending)
+                if file.exists():
+                    aside = file.rename(file.with_name(f"{self.path.name}.damaged-{stamp}{ending}"))
+        return aside
+
+    def compact(self, steps: int = 1_000) -> bool:
+        with self._pool.operation("", write=True) as db:
+            merged = writing.merge_words(db, steps, MERGE_PAGES)
+            db.set_busy_timeout(CHECKPOINT_MS)
+            try:
+                [(busy, *_)] = ask(db, "PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                db.set_busy_timeout(BUSY_MS)
+        return merged and not busy
+
+    # --- for itself and its vectors -------------------------------------------------------------
+
+    def reading(self) -> _Operation:
+        """One moment of the store: what is read inside belongs together."""
+        return self._pool.operation("BEGIN")
+
+    def writing(self) -> _Operation:
+        """All that is written inside, or nothing; part of a transaction that has begun already."""
+        return self._pool.operation("BEGIN IMMEDIATE", write=True)
+
+    def selection(self, db: Connection, scope: Scope, filter: Filter) -> Selection:
+        model = filter.unembedded
+        missing = "" if model is None else sql.without_vector(find_model(db, model))
+        return Selection(find_space(db, scope.space), scope, filter, missing)
+
+
+class SqliteVectors:
+    """The vectors of a SqliteStore."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    def put(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+        with self._store.writing() as db:
+            number = find_space(db, space)
+            return writing.put_vectors(db, number, vectors) if number else 0
+
+    def get(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        with self._store.reading() as db:
+            number, known = find_space(db, space), find_model(db, model)
+            if known is None or number is None:
+                return {}
+            one = f"SELECT digest, v FROM {known.vectors} WHERE digest = ? AND key BETWEEN ? AND ? LIMIT 1"
+            return dict(row for digest in digests for row in ask(db, one, (digest, *sql.keys(number))))
+
+    def nearest(
+        self,
+        scope: Scope,
+        vectors: Sequence[bytes],
+        model: str,
+        k: int,
+        filter: Filter = ALIVE,
+        least: float = -inf,
+    ) -> list[list[Hit]]:
+        with self._store.reading() as db:
+            known = find_model(db, model)
+            for vector in vectors:
+                check_vector(vector, known.dimension if known else None)
+            if known is None:
+                return [[] for _ in vectors]
+            selection = self._store.selection(db, scope, filter)
+            return search.nearest(db, selection, vectors, known, k, least)
+
+    def models(self, space: Space) -> Models:
+        with self._store.reading() as db:
+            rows = ask(db, "SELECT id, model FROM space WHERE tenant = ? AND user = ?", space)
+            if not rows:
+                return Models()
+            [(number, active)] = rows
+            one = "SELECT count(*) FROM {} WHERE key BETWEEN ? AND ?"
+            counts = {
+                model.name: ask(db, one.format(model.vectors), sql.keys(number))[0][0]
+                for model in sql.all_models(db)
+            }
+        return Models(active, {name: count for name, count in counts.items() if count})
+
+    def activate(self, space: Space, model: str) -> bool:
+        with self._store.writing() as db:
+            number, *_ = writing.open_space(db, space)
+            return writing.activate_model(db, number, model)
+
+    def drop(self, space: Space, model: str, limit: int) -> int:
+        with self._store.writing() as db:
+            number, known = find_space(db, space), find_model(db, model)
+            return writing.drop_vectors(db, number, known, limit) if number and known else 0
+
+
+def _limit(limit: int | None) -> int:
+    return NO_LIMIT if limit is None else limit
+
+
+# --- what a writer read last ----------------------------------------------------------------------
+
+
+class _Seen(Value):
+    """Memories that were read, and when."""
+
+    stamp: tuple[int | None, int, int]
+    ids: frozenset[str]
+    known: dict[str, tuple[int, Memory]]
+
+
+def _known(db: Connection, number: int | None, wanted: frozenset[str]) -> Mapping[str, tuple[int, Memory]]:
+    """Keys and memories, at least of those wanted. A writer asks for the same ones when he computes, when he
+    decides and when he writes: they are read again only if somebody wrote in between."""
+    stamp = (number, db.pragma("data_version"), db.total_changes())  # others' commits, and our own
+    seen = db.seen
+    if seen is None or seen.stamp != stamp or not wanted <= seen.ids:
+        known = {memory.id: (key, memory) for key, memory in sql.load_by_id(db, number, wanted)}
+        db.seen = seen = _Seen(stamp, wanted, known)
+    return seen.known
+
+
+# --- connections ----------------------------------------------------------------------------------
+
+
+class Connection(apsw.Connection):
+    """One connection, and what is true of it alone: nothing that was learned outlives its file."""
+
+    seen: _Seen | None = None
+    file: tuple[int, int] | None = None
+    pid = 0
+    writable = True
+    generation = 0
+
+
+_LEFT_TO_PARENTS: list[Connection] = []  # SQLite forbids to use, and even to close, them after a fork
+
+
+class _Pool:
+    """Connections to one file, each used by one thread at a time and then given back: threads come and go,
+    and a process may have only so many files open. What a thread asks while it has one goes over the same."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._generation = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._idle: deque[Connection] = deque()  # its steps are atomic: no lock is needed
+        self._places = threading.Semaphore(MOST_CONNECTIONS)  # for those that are open
+        self._local = threading.local()
+
+    def operation(self, begin: str, *, write: bool = False, translate: bool = True) -> _Operation:
+        return _Operation(self, begin, write, translate)
+
+    def close(self) -> None:
+        self._generation += 1
+        while (db := self._pop()) is not None:
+            self._close(db)
+
+    def current(self) -> Connection | None:
+        """The one that this thread is using."""
+        if self._pid != os.getpid():
+            _LEFT_TO_PARENTS.extend(self._idle)
+            self._begin()
+        db: Connection | None = getattr(self._local, "current", None)
+        return db
+
+    def take(self, write: bool) -> Connection:
+        db = self._idle_connection()
+        while db is None:
+            if self._places.acquire(timeout=WAIT_FOR_PLACE):
+                db = self._open(write)
+            else:
+                db = self._idle_connection()
+        self._local.current = db
+        return db
+
+    def give_back(self, db: Connection) -> None:
+        if db.pid != self._pid or db.pid != os.getpid():
+            _LEFT_TO_PARENTS.append(db)
+            return
+        self._local.current = None
+        # One that can only read would not see what others write once they can.
+        sound = db.writable and not db.in_transaction and db.generation == self._generation
+        if sound and len(self._idle) < MOST_IDLE:
+            self._idle.append(db)
+        else:
+            self._close(db)
+
+    def _pop(self) -> Connection | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def _idle_connection(self) -> Connection | None:
+        """One to the file that is there now: it may have been exchanged or put aside by another process."""
+        file = _identity(self.path)
+        while (db := self._pop()) is not None:
+            if db.file == file and file is not None:
+                return db
+            self._close(db)
+        return None
+
+    def _open(self, write: bool) -> Connection:
+        try:
+            db = open_connection(self.path, write=write)
+        except BaseException:
+            self._places.release()
+            raise
+        db.pid, db.generation = self._pid, self._generation
+        return db
+
+    def _close(self, db: Connection) -> None:
+        try:
+            db.close()
+        finally:
+            self._places.release()
+
+
+class _Operation:
+    """A connection for one question or one change, in a transaction of its own unless one has begun already.
+    A class and not a generator: every question pays for it."""
+
+    __slots__ = ("_begin", "_begun", "_db", "_outermost", "_pool", "_translate", "_write")
+
+    def __init__(self, pool: _Pool, begin: str, write: bool, translate: bool) -> None:
+        self._pool, self._begin, self._write, self._translate = pool, begin, write, translate
+
+    def __enter__(self) -> Connection:
+        current = self._pool.current()
+        self._outermost = current is None
+        self._db = db = self._pool.take(self._write) if current is None else current
+        self._begun = bool(self._begin) and not db.in_transaction
+        if self._begun:
+            try:
+                db.execute(self._begin)
+            except BaseException as error:
+                self._leave()
+                if isinstance(error, TROUBLES):
+                    raise _store_error(self._pool.path, error) from error
+                raise
+        return db
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        translated: StoreError | None = None
+        try:
+            if self._begun and self._db.pid == os.getpid():
+                self._end(error)
+            if self._translate and isinstance(error, TROUBLES):
+                translated = self._translated(error)
+        finally:
+            self._leave()
+        if translated is not None:
+            raise translated from error
+
+    def _end(self, error: BaseException | None) -> None:
+        try:
+            if error is None:
+                self._db.execute("COMMIT")
+        except TROUBLES as trouble:
+            raise _store_error(self._pool.path, trouble) from trouble
+        finally:
+            if error is not None or self._db.in_transaction:
+                self._db.seen = None  # what was read inside may be gone with it
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+    def _translated(self, error: Exception) -> StoreError:
+        """A table that is missing is damage, unless a newer nagori has changed the tables under our hands."""
+        if isinstance(error, apsw.SQLError) and int(self._db.pragma("user_version")) > len(STEPS):
+            return SchemaTooNew("a newer nagori has changed the store meanwhile: upgrade this one")
+        return _store_error(self._pool.path, error)
+
+    def _leave(self) -> None:
+        if self._outermost:
+            self._pool.give_back(self._db)
+
+
+def open_connection(path: Path, *, write: bool) -> Connection:
+    """A connection to a store that is up to date. Where nothing can be written, one that only reads, unless
+    it is wanted to `write`."""
+    with store_errors(path):
+        try:
+            return _prepared(path, connect)
+        except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError, OSError) as trouble:
+            if write or not path.exists():
+                raise
+            return _read_only(path, trouble)
+
+
+def _read_only(path: Path, trouble: Exception) -> Connection:
+    """Beside the others if they have left their side files, otherwise as a file that nobody changes: only if
+    nothing waits in a write-ahead log, which would not be seen then."""
+    try:
+        return _prepared(path, lambda path: _connect_to_read(path, "mode=ro"))
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError):
+        log = path.with_name(path.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise trouble from None
+        return _prepared(path, lambda path: _connect_to_read(path, "mode=ro&immutable=1"))
+
+
+def _prepared(path: Path, connect: Callable[[Path], Connection]) -> Connection:
+    """A connection of which is known to which file it is; `connect` may be called again, because a file can
+    be made or exchanged while it is opened."""
+    while True:
+        before = _identity(path)
+        db = connect(path)
+        try:
+            if (db.pragma("application_id"), db.pragma("user_version")) != (APPLICATION_ID, len(STEPS)):
+                migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        db.file, db.writable = _identity(path), not db.readonly("main")
+        if before == db.file:
+            return db
+        db.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - for every question; a Path costs as much again
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def connect(path: Path) -> Connection:
+    """A connection set up the one way all of nagori uses."""
+    if not path.exists():
+        private_dir(path.parent)
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT))  # SQLite's side files take over its mode
+    connection = Connection(str(path))
+    try:
+        _set_up(connection)
+        _use_wal(connection)
+        for name, value in PRAGMAS.items():
+            connection.pragma(name, value)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_to_read(path: Path, how: str) -> Connection:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = Connection(f"{path.absolute().as_uri()}?{how}", flags=flags)
+    _set_up(connection)
+    return connection
+
+
+def _set_up(connection: Connection) -> None:
+    connection.set_busy_timeout(BUSY_MS)
+    connection.enable_load_extension(True)
+    connection.load_extension(_vector_extension())
+    connection.enable_load_extension(False)
+
+
+def _use_wal(connection: Connection) -> None:
+    """Turn the write-ahead log on. The first time needs the file alone, and SQLite does not wait for that
+    by itself: many who open a new store at once take turns here."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+        else:
+            return
+
+
+def _vector_extension() -> str:
+    """The path of sqlite-vec's library. Importing the package would import numpy for its type hints,
+    which costs four interpreter starts."""
+    spec = find_spec("sqlite_vec")
+    if spec is None or not spec.submodule_search_locations:
+        raise StoreError("the package sqlite-vec is not installed; pip install sqlite-vec")
+    return str(Path(next(iter(spec.submodule_search_locations))) / "vec0")
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def store_errors(path: Path) -> Iterator[None]:
+    """SQLite's and the disk's errors as ours, with what can be done about them."""
+    try:
+        yield
+    except TROUBLES as error:
+        raise _store_error(path, error) from error
+
+
+def _store_error(path: Path, error: Exception) -> StoreError:
+    if _is_damage(error):
+        return StoreDamaged(f"{path} is damaged ({error}); {ADVICE}")
+    if isinstance(error, apsw.BusyError):
+        return StoreError(f"{path} was busy for {BUSY_MS // 1000} seconds")
+    if isinstance(error, apsw.ReadOnlyError):
+        return StoreError(f"{path} can only be read here ({error})")
+    if isinstance(error, OverflowError | UnicodeError):
+        return StoreError(f"{path} cannot hold a value: {error}")
+    if isinstance(error, OSError):
+        return StoreError(f"{error.filename or path}: {error.strerror or error}")
+    return StoreError(f"{path}: {error}")
+
+
+def _is_damage(error: Exception) -> bool:
+    """Damage of the content, which is made anew; not of the disk, the rights or the question."""
+    if isinstance(error, apsw.SQLError):
+        return any(sign in str(error) for sign in SIGNS_OF_DAMAGE)
+    return isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError)

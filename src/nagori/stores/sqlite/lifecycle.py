@@ -1,0 +1,156 @@
+"""What SQLite knows about a whole space: what a cycle plans with, and what statistics say. A recall loads
+none of this, and no memory is loaded here.
+
+Strength is computed inside the query, from the same numbers as `core.decay` and to the same result, so that a
+night reads a few thousand rows of a million and not all of them. A space is a range of keys, walked in the
+order in which its rows lie: by an index of the space it would be a jump for every memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import apsw
+
+from nagori.core.cycle import DAY, Census, LifeRow, Rules
+from nagori.core.decay import DAYS_A_WEEK, FULL_SCALE
+from nagori.core.levels import Tier, Tiers
+from nagori.core.model import Level, micros
+from nagori.core.storage import Counts, Measures
+from nagori.stores.sql import LIFE_TYPES, Selection, ask, keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Values = tuple[Any, ...]
+
+_FULL = "EXISTS (SELECT 1 FROM text t WHERE t.key = m.key AND t.level = 1)"
+_ROW = (
+    "m.id, m.version, m.level, m.created, m.anchor, m.intensity, m.coefficient, m.recalls, m.protected,"
+    " m.recalled_at, m.strengthened_at, m.archived_at, m.keep_until, m.revival_at"
+)
+_ALIVE = "m.key BETWEEN :first AND :last AND m.forgotten_at IS NULL"
+# What `decay.memory_days` says: the archive stands still, and nothing is younger than new.
+_AGE = "max(0, coalesce(min(m.archived_at, ?1), ?1) - m.anchor)"
+_TIER = f"CASE WHEN {_AGE} < ?2 THEN '{Tier.HOT}' WHEN {_AGE} < ?3 THEN '{Tier.WARM}' ELSE '{Tier.COLD}' END"
+# What `Memory.text` says: the deepest text at or above the level, and never deeper than a trace.
+_SHOWN = """(SELECT length(t.trigger) + length(t.content) FROM text t
+             WHERE t.key = m.key AND t.level <= min(m.level, 3) ORDER BY t.level DESC LIMIT 1)"""
+
+
+# --- for a cycle ----------------------------------------------------------------------------------
+
+
+def census(db: apsw.Connection, number: int | None) -> Census:
+    counted = ", ".join(f"sum(m.level = {level:d} AND NOT m.protected)" for level in Level)
+    sql = f"SELECT sum(m.protected), {counted} FROM memory m WHERE {_ALIVE}"
+    rows: list[Any] = db.execute(sql, _span(number)).fetchall()
+    protected, *counts = rows[0]
+    return Census({level: n for level, n in zip(Level, counts, strict=True) if n}, protected or 0)
+
+
+def _span(number: int | None) -> dict[str, Any]:
+    return dict(zip(("first", "last"), keys(number), strict=True))
+
+
+def due(db: apsw.Connection, number: int | None, rules: Rules, now: datetime) -> list[LifeRow]:
+    """Every row for which a cycle may have something to do by itself."""
+    strength, values = _strength(rules, now)
+    levels, archive = rules.levels, rules.archive
+    retained = values["now"] - int(archive.retention_days * DAY)
+    values |= {
+        **_span(number),
+        "full": levels.level1_threshold,
+        "summary": levels.level2_threshold,
+        "trace": levels.level3_threshold,
+        "grace": values["now"] - int(archive.grace_days * DAY),
+        "over": retained if archive.auto_delete_enabled else -(2**62),
+    }
+    limit = "CASE m.level WHEN 1 THEN :full WHEN 2 THEN :summary ELSE :trace END"
+    sql = f"""
+        SELECT {_ROW}, m.level < 4 OR {_FULL} FROM memory m WHERE {_ALIVE} AND (
+            (m.level < 4 AND NOT m.protected AND {strength} <= {limit})
+            OR (m.recalled_at IS NOT NULL
+                AND (m.strengthened_at IS NULL OR m.recalled_at > m.strengthened_at) AND m.level < 4)
+            OR (m.level = 4 AND m.revival_at <= :now)
+            OR (m.level = 4 AND NOT m.protected AND m.revival_at IS NULL
+                AND (m.archived_at < :over OR (m.archived_at < :grace AND {_FULL}))))"""
+    return _life_rows(db.execute(sql, values).fetchall())
+
+
+def weakest(
+    db: apsw.Connection, number: int | None, level: Level, n: int, rules: Rules, now: datetime
+) -> list[LifeRow]:
+    """The n weakest of a level that are not protected."""
+    strength, values = _strength(rules, now)
+    sql = f"""
+        SELECT {_ROW}, 1 FROM memory m WHERE {_ALIVE} AND m.level = :level AND NOT m.protected
+        ORDER BY {strength}, m.created, m.recalls, m.id LIMIT :n"""
+    return _life_rows(db.execute(sql, values | _span(number) | {"level": int(level), "n": n}).fetchall())
+
+
+def _life_rows(rows: Sequence[Any]) -> list[LifeRow]:
+    LIFE_TYPES.check(rows)
+    return [LifeRow(*row) for row in rows]
+
+
+def _strength(rules: Rules, now: datetime) -> tuple[str, dict[str, Any]]:
+    """`core.decay.Curve.at` as SQL."""
+    values: dict[str, Any] = {"now": micros(now), "top": FULL_SCALE}
+    if rules.retention.law == "emotional":
+        start, rate, values["period"] = "m.intensity", "min(m.coefficient, 1.0)", float(DAY)
+    else:
+        weekly = rules.weekly
+        values |= {"birth": weekly.birth, "boost": weekly.boost, "rate": min(weekly.decay, 1.0)}
+        values["period"] = DAY * DAYS_A_WEEK
+        added = ":birth + :boost * m.recalls"
+        multiplied = ":birth * (1.0 + :boost * m.recalls)"
+        start = f":top * ({multiplied if weekly.boost_mode == 'multiplicative' else added})"
+        rate = ":rate"
+    return f"min(:top, {start} * pow({rate}, max(0, :now - m.anchor) / :period))", values
+
+
+# --- statistics -----------------------------------------------------------------------------------
+
+
+def count(db: apsw.Connection, selection: Selection, missing: str) -> Counts:
+    """How many there are; `missing` is SQL for: without a vector."""
+    seen, values = selection.seen()
+    sql = f"""
+        SELECT m.level, count(*), sum(m.protected), sum(m.superseded_by IS NOT NULL), sum({missing})
+        FROM memory m WHERE {seen} AND m.forgotten_at IS NULL GROUP BY m.level ORDER BY m.level"""
+    rows = ask(db, sql, values)
+    gone = f"SELECT count(*) FROM memory m WHERE {seen} AND m.forgotten_at IS NOT NULL"
+    [(forgotten,)] = ask(db, gone, values)
+    return Counts(
+        levels={level: n for level, n, *_ in rows},
+        protected=sum(row[2] for row in rows),
+        forgotten=forgotten,
+        superseded=sum(row[3] for row in rows),
+        unembedded=sum(row[4] for row in rows),
+    )
+
+
+def measure(db: apsw.Connection, selection: Selection, now: datetime, tiers: Tiers) -> Measures:
+    """Kinds, tiers and characters, in a few scans."""
+    where, values = selection.seen()
+    alive = f"{where} AND m.forgotten_at IS NULL"
+    edges = (micros(now), tiers.hot_days * DAY, tiers.warm_days * DAY)
+    sums = f"""
+        SELECT total({_SHOWN}), total(length(f.trigger) + length(f.content))
+        FROM memory m JOIN text f ON f.key = m.key AND f.level = 1 WHERE m.level > 1 AND {alive}"""
+    [(shown, whole)] = ask(db, sums, values)
+    return Measures(
+        kinds=_groups(db, "m.kind", alive, (), values),
+        tiers=_groups(db, _TIER, alive, edges, values),
+        shown=int(shown),
+        whole=int(whole),
+    )
+
+
+def _groups(db: apsw.Connection, by: str, where: str, first: Values, values: Values) -> Mapping[str, int]:
+    """How many of each; the values of `where` come after those of `by`."""
+    sql = f"SELECT {by}, count(*) FROM memory m WHERE {where} GROUP BY 1 ORDER BY 1"
+    return dict(ask(db, sql, (*first, *values)))

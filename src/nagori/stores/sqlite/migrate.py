@@ -1,0 +1,48 @@
+"""Schema steps, each in the transaction of its own record: a kill leaves a whole step done or not at all.
+
+`PRAGMA user_version` is that record. A store written by a newer nagori is refused untouched.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from nagori.errors import SchemaTooNew, StoreError
+
+APPLICATION_ID = 0x6E616772  # "nagr"
+STEPS = ("0001_memories.sql", "0002_judged.sql", "0003_model_in_use.sql", "0004_turns.sql")
+
+
+def migrate(connection: apsw.Connection, steps: tuple[str, ...] = STEPS) -> int:
+    """Bring the schema up to date; the number of steps taken."""
+    version = _version(connection)
+    if version > len(steps):
+        raise SchemaTooNew(
+            f"schema {version} was written by a newer nagori; this one knows up to {len(steps)}: upgrade it"
+        )
+    for number in range(version + 1, len(steps) + 1):
+        _step(connection, number, steps[number - 1])
+    return len(steps) - version
+
+
+def _version(connection: apsw.Connection) -> int:
+    owner = connection.pragma("application_id")
+    if owner not in (0, APPLICATION_ID):
+        raise StoreError("this SQLite file belongs to another program; nothing was touched")
+    return int(connection.pragma("user_version"))
+
+
+def _step(connection: apsw.Connection, number: int, name: str) -> None:
+    from importlib.resources import files  # rarely needed, and not cheap
+
+    sql = files("nagori.stores.sqlite").joinpath("migrations", name).read_text(encoding="utf-8")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if connection.pragma("user_version") < number:  # another process may have been faster
+            connection.execute(sql)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", number)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

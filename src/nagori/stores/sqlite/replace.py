@@ -1,0 +1,69 @@
+"""A store is made anew in a file of its own, beside the one in use, and takes its place in one transaction.
+
+Readers see the old content until then, writers wait for the copying of pages alone. What is not in the
+journal (vectors, the models in use, leases) is taken over from the old file as far as it can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from nagori.stores.sql import Model, ask, keys
+from nagori.stores.sqlite import writes as writing
+
+OLD_MODELS = "SELECT id, name, dimension, center FROM old.model ORDER BY id"
+BOTH = """SELECT s.id, o.id, o.model FROM main.space s
+          JOIN old.space o ON o.tenant = s.tenant AND o.user = s.user"""
+
+
+def take_over(db: apsw.Connection, old: Path) -> None:
+    """What only the old file knows."""
+    if not old.exists():
+        return
+    db.execute("ATTACH ? AS old", (str(old),))
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        _take_vectors(db)
+        db.execute("INSERT OR REPLACE INTO main.lease SELECT * FROM old.lease")
+        db.execute("COMMIT")
+    except apsw.Error:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    finally:
+        db.execute("DETACH old")
+
+
+def _take_vectors(db: apsw.Connection) -> None:
+    spaces = ask(db, BOTH)
+    for former in [Model(*row) for row in ask(db, OLD_MODELS)]:
+        model = writing.model_named(db, former.name, former.dimension)
+        for number, old_number, _ in spaces:
+            sql = f"""INSERT OR IGNORE INTO main.{model.vectors} (key, digest, v)
+                      SELECT m.key, m.digest, o.v FROM main.memory m
+                      JOIN old.{former.vectors} o ON o.digest = m.digest
+                      WHERE m.space = ? AND o.key BETWEEN ? AND ?"""
+            db.execute(sql, (number, *keys(old_number)))
+        writing.count_vectors(db, model)
+    for number, _, active in spaces:
+        db.execute("UPDATE main.space SET model = ? WHERE id = ?", (active, number))
+
+
+def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    """The whole content of one database into another, in one transaction, while others read it."""
+    with target.backup("main", source, "main") as copy:
+        copy.step(-1)
+
+
+def remove(path: Path) -> None:
+    """A file of ours with its side files."""
+    for ending in ("-wal", "-shm", "-journal", ""):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def put_in_place(db: apsw.Connection, draft: Path, path: Path) -> None:
+    """Where nothing usable is left of the old file, the new one becomes it."""
+    db.pragma("journal_mode", "delete")  # one plain file: nothing may hide in a side file
+    db.close()
+    draft.replace(path)

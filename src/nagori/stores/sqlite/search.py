@@ -1,0 +1,216 @@
+"""How SQLite finds memories by words and by meaning, and what it knows about a question.
+
+Words stand in an FTS5 index. Vectors are scanned exactly while there are few; once there are many (see
+`_writing.MANY`), one bit a dimension (is it above the model's average?) is compared first, and only a
+generous shortlist is measured exactly: at 100,000 vectors that is a tenth of the work, and the bits are small
+enough to stay in the cache.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
+from math import log
+
+import apsw
+
+from nagori.core.model import Hit
+from nagori.core.relevance import Evidence, Query, Sketch
+from nagori.stores.sql import (
+    SKETCH,
+    SKETCH_TYPES,
+    Model,
+    Selection,
+    ask,
+    filter_out_empty,
+    keys,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.stores.sql import Condition
+
+    Near = list[tuple[int, float]]  # keys and cosines
+
+SHORTLIST = 600  # holds 99.9 % of the true ten of 8,000 real vectors, 98.5 % of the true fifty
+COMMON = 500  # a word in more memories than this, and in a tenth of all, tells nothing apart
+SAMPLE = 200  # memories that stand for all when the usual cosine is asked for
+MOST_SKETCHES = 500  # memories that are looked at because of their words
+MOST_PLACES = 4_000  # of all words together; the rarest words come first
+FEW = 32  # vectors that are searched for one by one
+
+
+# --- by meaning -----------------------------------------------------------------------------------
+
+
+def nearest(
+    db: apsw.Connection,
+    selection: Selection,
+    vectors: Sequence[bytes],
+    model: Model,
+    k: int,
+    least: float,
+) -> list[list[Hit]]:
+    """For each vector the k nearest, best first."""
+    if len(vectors) >= FEW:
+        from nagori.stores.sqlite import bulk_nearest as together  # of the night
+
+        if together.pays(model):
+            return _hits(db, together.nearest_keys(db, selection, vectors, model, k, least))
+    near = [nearest_keys(db, selection, vector, model, k) for vector in vectors]
+    return _hits(db, [[(key, score) for key, score in each if score >= least] for each in near])
+
+
+def _hits(db: apsw.Connection, near: Sequence[Near]) -> list[list[Hit]]:
+    every = {key for each in near for key, _ in each}
+    sql = "SELECT m.key, m.id FROM json_each(?) CROSS JOIN memory m ON m.key = value"
+    ids = dict(ask(db, sql, (json.dumps(list(every)),)))
+    hits = [[Hit(ids[key], score) for key, score in each if key in ids] for each in near]
+    return [sorted(each, key=lambda hit: (-hit.score, hit.id)) for each in hits]
+
+
+def nearest_keys(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, k: int) -> Near:
+    """Keys and cosines of the k nearest: over everything, or over a shortlist when there is very much."""
+    if model.center is None:
+        return _scan(db, selection, vector, model, k)
+    shortlist = _shortlist(db, selection, vector, model, max(SHORTLIST, 2 * k))
+    return _measure(db, shortlist, vector, model, k)
+
+
+def _scan(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, k: int) -> Near:
+    where, values = selection.meant()
+    sql = f"""
+        SELECT m.key, 1 - vec_distance_cosine(v.v, ?) AS score
+        FROM {model.vectors} v CROSS JOIN memory m ON m.key = v.key
+        WHERE v.key BETWEEN ? AND ? AND {where} ORDER BY score DESC, m.id LIMIT ?"""
+    return ask(db, sql, (vector, *keys(selection.number), *values, k))
+
+
+def _shortlist(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, n: int) -> list[int]:
+    """Keys of the memories meant whose bits agree best."""
+    where, values = meant_by_bits(selection)
+    sql = f"""
+        SELECT b.key FROM {model.bits} b WHERE {where}
+        ORDER BY vec_distance_hamming(vec_bit(b.b), vec_quantize_binary(vec_sub(?, ?))), b.key LIMIT ?"""
+    return [key for (key,) in ask(db, sql, (*values, vector, model.center, n))]
+
+
+def meant_by_bits(selection: Selection) -> Condition:
+    """`Selection.meant` on the table b of bits: who may see a memory is written beside them."""
+    visible, values = selection.visible("b")
+    archived = "" if selection.filter.archived else "NOT b.archived"
+    forgotten = "" if selection.filter.forgotten else "NOT b.forgotten"
+    narrow, more = selection.narrowed()
+    if narrow:
+        narrow = f"b.key IN (SELECT m.key FROM memory m WHERE m.space = ? AND {narrow})"
+        more = (selection.number, *more)
+    parts = filter_out_empty("b.key BETWEEN ? AND ?", visible, archived, forgotten, narrow)
+    return " AND ".join(parts), (*keys(selection.number), *values, *more)
+
+
+def _measure(db: apsw.Connection, shortlist: Sequence[int], vector: bytes, model: Model, k: int) -> Near:
+    """Exact cosines of the shortlist. CROSS JOIN keeps SQLite from starting with the whole table."""
+    sql = f"""
+        SELECT v.key, 1 - vec_distance_cosine(v.v, ?) AS score
+        FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value
+        ORDER BY score DESC, v.key LIMIT ?"""
+    return ask(db, sql, (vector, json.dumps(shortlist), k))
+
+
+# --- everything about a question ------------------------------------------------------------------
+
+
+def candidates(db: apsw.Connection, selection: Selection, query: Query, model: Model | None) -> Evidence:
+    """Everything for `core.relevance`, in a handful of questions to the database."""
+    number, words = selection.number, query.words
+    last, total, mean = _size(db, number)
+    places, common = _places(db, number, words, total)
+    near: dict[int, float] = {}
+    usual = (0.0, 1.0)
+    if query.vector is not None and model is not None:
+        near = dict(nearest_keys(db, selection, query.vector, model, query.nearest))
+        usual = _usual(db, number, query.vector, model, last)
+    sketches = _sketches(db, selection, _most_telling(places, total) | near.keys())
+    return Evidence(
+        total=total,
+        asked=len({word for word in words if word}) - common,
+        mean_tokens=mean,
+        places={word: seen for word, where in places.items() if (seen := _by_id(where, sketches))},
+        cosines={sketches[key].id: cosine for key, cosine in near.items() if key in sketches},
+        usual=usual,
+        sketches={sketch.id: sketch for sketch in sketches.values()},
+    )
+
+
+def _size(db: apsw.Connection, number: int | None) -> tuple[int, int, float]:
+    """The number of the last memory, how many there are, and their mean length in tokens."""
+    rows = ask(db, "SELECT next - 1, next - 1 - erased, tokens FROM space WHERE id = ?", (number,))
+    last, total, tokens = rows[0] if rows else (0, 0, 0)
+    return last, total, tokens / total if total else 1.0
+
+
+def _places(
+    db: apsw.Connection, number: int | None, words: Sequence[str], total: int
+) -> tuple[dict[str, Counter[int]], int]:
+    """Which memories have which words, and how many words were left out: one that most memories have tells
+    nothing apart and costs most."""
+    common = max(COMMON, total // 10)
+    sql = "SELECT doc FROM word_places WHERE term = ? AND doc BETWEEN ? AND ? LIMIT ?"
+    docs_of = {}
+    for word in words:
+        if word:
+            docs_of[word] = [doc for (doc,) in ask(db, sql, (word, *keys(number), 2 * common))]
+    places: dict[str, Counter[int]] = {}
+    room, left_out = MOST_PLACES, 0
+    for word, docs in sorted(docs_of.items(), key=lambda item: len(item[1])):
+        room -= len(docs)
+        if not docs:
+            continue
+        if (len(docs) < 2 * common and room > 0) or not places:
+            places[word] = Counter(docs)
+        else:
+            left_out += 1
+    return places, left_out
+
+
+def _most_telling(places: Mapping[str, Mapping[int, int]], total: int) -> set[int]:
+    """The memories with the rarest of the words: a question of common words touches thousands."""
+    every = {key for where in places.values() for key in where}
+    if len(every) <= MOST_SKETCHES:
+        return every
+    rarity: dict[int, float] = dict.fromkeys(every, 0.0)
+    for where in places.values():
+        weight = log(1 + total / len(where))
+        for key in where:
+            rarity[key] += weight
+    return set(nlargest(MOST_SKETCHES, rarity, key=lambda key: (rarity[key], key)))
+
+
+def _usual(
+    db: apsw.Connection, number: int | None, vector: bytes, model: Model, last: int
+) -> tuple[float, float]:
+    """Mean and spread of the question's cosines over memories taken evenly from all."""
+    low, _ = keys(number)
+    step = max(1, last // SAMPLE)
+    spots = json.dumps([low + n for n in range(1, last + 1, step)])
+    sql = f"""
+        SELECT avg(c), avg(c * c) FROM (SELECT 1 - vec_distance_cosine(v.v, ?) AS c
+        FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value)"""
+    [(mean, square)] = ask(db, sql, (vector, spots))
+    if mean is None:
+        return (0.0, 1.0)
+    return (mean, max(square - mean * mean, 1e-12) ** 0.5)
+
+
+def _sketches(db: apsw.Connection, selection: Selection, spots: Iterable[int]) -> dict[int, Sketch]:
+    where, values = selection.meant()
+    sql = f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value WHERE {where}"
+    rows = ask(db, sql, (json.dumps(list(spots)), *values))
+    SKETCH_TYPES.check(rows)
+    return {key: Sketch(*rest) for key, *rest in rows}
+
+
+def _by_id(where: Mapping[int, int], sketches: Mapping[int, Sketch]) -> dict[str, int]:
+    return {sketches[key].id: times for key, times in where.items() if key in sketches}

@@ -1,0 +1,470 @@
+"""How SQLite changes its tables: rows, texts, words, vectors, relations, turns, state and the log, each in
+the commit of the others."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Mapping, Sequence
+
+import apsw
+
+from nagori.core.events import RecordedTurn
+from nagori.core.model import Memory, Relation, check_vector, micros
+from nagori.core.storage import Applied, Batch, LogEntry, Space, Vector
+from nagori.core.values import replace
+from nagori.language.tokenizer import index_words
+from nagori.stores.sql import (
+    INSERT,
+    INSERT_TURN,
+    SELECT,
+    Model,
+    all_models,
+    ask,
+    columns_of,
+    differing_fields,
+    find_model,
+    keys,
+    load,
+    load_by_id,
+    turn_values,
+    update,
+    values_at,
+    values_of,
+    without_vector,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Known = Mapping[str, tuple[int, Memory]]
+
+MANY = 4096  # vectors from which on a shortlist pays
+
+ADD_WORDS = "INSERT INTO words (rowid, tokens) VALUES (?, ?)"
+# A contentless index forgets a row only when told exactly what it was.
+FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)"
+SECURE_DELETE = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)"
+MERGE = "INSERT INTO words (words, rank) VALUES ('merge', ?)"
+PUT_TEXT = "INSERT OR REPLACE INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)"
+AMONG = "IN (SELECT value FROM json_each(?))"
+
+WORD_FIELDS = frozenset(("texts", "level", "source", "keywords"))  # what the words of a memory hang on
+# what is copied beside the bits of a vector
+COPIED_FIELDS = frozenset(("level", "forgotten_at", "project", "agent", "role", "privacy"))
+
+
+# --- a space --------------------------------------------------------------------------------------
+
+
+def open_space(db: apsw.Connection, space: Space) -> tuple[int, int, int]:
+    """Its number, the event it stands at and the number of its next memory; a new one is made."""
+    db.execute("INSERT OR IGNORE INTO space (tenant, user) VALUES (?, ?)", space)
+    [row] = ask(db, "SELECT id, seq, next FROM space WHERE tenant = ? AND user = ?", space)
+    return row[0], row[1], row[2]
+
+
+def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Batch) -> None:
+    """Everything a batch changes. `known` are those of its memories that are there already; new ones are
+    numbered from `first`."""
+    newborn = [memory for memory in batch.memories if memory.id not in known]
+    # By key, the new ones last: the word index writes a piece to disk whenever a key is out of order.
+    changes = sorted(
+        [(*known[m.id], m) for m in batch.memories if m.id in known], key=lambda change: change[0]
+    )
+    tokens = change_memories(db, changes) if changes else 0
+    tokens += add_memories(db, number, first, newborn) if newborn else 0
+    _put_links(db, number, batch.links)
+    _put_log(db, number, batch.log)
+    if batch.turns or batch.processed:
+        _put_turns(db, number, batch.turns, batch.processed)
+    if batch.origins:
+        _put_origins(db, number, batch.origins)
+    _put_state(db, number, batch.state)
+    put_vectors(db, number, batch.vectors)
+    erased, lost = _erase(db, number, batch.erased) if batch.erased else (0, 0)
+    if batch.redacted_turns:
+        seqs = json.dumps(list(batch.redacted_turns))
+        db.execute(f"DELETE FROM turn WHERE space = ? AND seq {AMONG}", (number, seqs))
+    _move_space(db, number, batch.after, (len(newborn), tokens - lost, erased))
+
+
+def _move_space(db: apsw.Connection, number: int, at: Applied, gained: tuple[int, int, int]) -> None:
+    sql = """UPDATE space SET seq = ?, mark = ?, journal = ?, next = next + ?, tokens = tokens + ?,
+             erased = erased + ? WHERE id = ?"""
+    db.execute(sql, (at.seq, at.mark, at.journal, *gained, number))
+
+
+def empty_space(db: apsw.Connection, number: int) -> None:
+    """Take every row of a space out of every table; its vectors are put aside by the text they are of."""
+    _forget_all_words(db, number)
+    span = keys(number)
+    for model in all_models(db):
+        _set_vectors_aside(db, model, number)
+        for table in (model.vectors, model.bits):
+            db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
+    db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", span)
+    for table in ("memory", "relation", "log", "turn", "origin", "state"):
+        db.execute(f"DELETE FROM {table} WHERE space = ?", (number,))
+    sql = "UPDATE space SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
+    db.execute(sql, (number,))
+
+
+def refill_space(db: apsw.Connection, number: int) -> None:
+    """Give texts that came back the vectors that were put aside."""
+    aside = ask(db, "SELECT name FROM temp.sqlite_schema WHERE name LIKE 'aside%' AND type = 'table'")
+    for model in all_models(db):
+        if (f"aside_{model.id:d}",) in aside:
+            _bring_vectors_back(db, model, number)
+
+
+# --- memories -------------------------------------------------------------------------------------
+
+
+def add_memories(db: apsw.Connection, number: int, first: int, memories: Sequence[Memory]) -> int:
+    """New memories with their texts and words; how many tokens they have."""
+    keyed = list(enumerate(memories, keys(number)[0] | first))
+    words = [index_words(memory) for memory in memories]
+    pairs = list(zip(keyed, words, strict=True))
+    db.executemany(INSERT, [(key, number, *values_of(memory, len(w))) for (key, memory), w in pairs])
+    parts = [
+        (key, int(level), text.trigger, text.content)
+        for key, memory in keyed
+        for level, text in memory.texts.items()
+    ]
+    db.executemany(PUT_TEXT, parts)
+    db.executemany(ADD_WORDS, [(key, " ".join(w)) for (key, _), w in pairs])
+    return sum(map(len, words))
+
+
+def change_memories(db: apsw.Connection, changes: Sequence[tuple[int, Memory, Memory]]) -> int:
+    """Memories that are known already (key, old, new), as they are from now on; how many tokens more."""
+    gained, sorted_changes = 0, _Changes()
+    for key, old, memory in changes:
+        gained += sorted_changes.add(key, old, memory)
+    sorted_changes.write(db)
+    if sorted_changes.moved:
+        for model in all_models(db):
+            _refresh_vectors(db, model, sorted_changes.moved)
+    return gained
+
+
+class _Changes:
+    """Changes of many memories, sorted by the statements that write them."""
+
+    def __init__(self) -> None:
+        self.updates: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        self.deleted_texts: list[tuple[int, int]] = []
+        self.texts: list[tuple[int, int, str, str]] = []
+        self.faded_words: list[tuple[int, str, str]] = []  # the old ones stand in the memory's other texts
+        self.edited_words: list[tuple[int, str, str]] = []
+        self.moved: list[int] = []  # whose vectors are concerned
+
+    def add(self, key: int, old: Memory, memory: Memory) -> int:
+        """How many tokens it gained."""
+        fields = differing_fields(old, memory)
+        reworded = not WORD_FIELDS.isdisjoint(fields) and _words_of(old) != _words_of(memory)
+        if "texts" in fields:
+            self._add_texts(key, old, memory)
+        if reworded or not COPIED_FIELDS.isdisjoint(fields):
+            self.moved.append(key)
+        tokens, gained = self._add_words(key, old, memory) if reworded else (None, 0)
+        columns = columns_of(fields, reworded)
+        if columns:
+            self.updates.setdefault(columns, []).append((*values_at(columns, memory, tokens), key))
+        return gained
+
+    def _add_words(self, key: int, old: Memory, memory: Memory) -> tuple[int, int]:
+        before, words = index_words(old), index_words(memory)
+        same = (old.keywords, old.source) == (memory.keywords, memory.source)
+        faded = same and old.text in memory.texts.values()
+        (self.faded_words if faded else self.edited_words).append((key, " ".join(before), " ".join(words)))
+        return len(words), len(words) - len(before)
+
+    def _add_texts(self, key: int, old: Memory, memory: Memory) -> None:
+        self.deleted_texts += [(key, int(level)) for level in old.texts.keys() - memory.texts.keys()]
+        for level, text in memory.texts.items():
+            if old.texts.get(level) != text:
+                self.texts.append((key, int(level), text.trigger, text.content))
+
+    def write(self, db: apsw.Connection) -> None:
+        for columns, values in self.updates.items():
+            db.executemany(update(columns), values)
+        if self.deleted_texts:
+            db.executemany("DELETE FROM text WHERE key = ? AND level = ?", self.deleted_texts)
+        if self.texts:
+            db.executemany(PUT_TEXT, self.texts)
+        if self.faded_words:
+            # Not overwritten in the index yet, for that is the most work of a night: the words still stand
+            # in full beside it. `compact` takes them out.
+            db.execute(SECURE_DELETE, (0,))
+            _replace_words(db, self.faded_words)
+            db.execute(SECURE_DELETE, (1,))
+        _replace_words(db, self.edited_words)
+
+
+def _words_of(memory: Memory) -> tuple[str, tuple[str, ...]]:
+    return memory.searchable, memory.keywords
+
+
+def _replace_words(db: apsw.Connection, words: Sequence[tuple[int, str, str]]) -> None:
+    for key, before, after in words:
+        db.execute(FORGET_WORDS, (key, before))
+        db.execute(ADD_WORDS, (key, after))
+
+
+def _forget_all_words(db: apsw.Connection, number: int) -> None:
+    others = ask(db, "SELECT 1 FROM memory WHERE space <> ? LIMIT 1", (number,))
+    if not others:
+        db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        return
+    for key, old in load(db, f"{SELECT} WHERE m.space = ?", (number,)):
+        db.execute(FORGET_WORDS, (key, " ".join(index_words(old))))
+
+
+def _erase(db: apsw.Connection, number: int, ids: Sequence[str]) -> tuple[int, int]:
+    """Everything of these memories goes but their log and origins, which hold no words and tell which events
+    are to be redacted; how many there were, and how many tokens they had."""
+    lost, gone = 0, load_by_id(db, number, ids)
+    for key, memory in gone:
+        words = index_words(memory)
+        lost += len(words)
+        db.execute(FORGET_WORDS, (key, " ".join(words)))
+    spots, names = json.dumps([key for key, _ in gone]), json.dumps(list(ids))
+    for model in all_models(db):
+        db.execute(f"DELETE FROM {model.bits} WHERE key {AMONG}", (spots,))
+        db.execute(f"DELETE FROM {model.vectors} WHERE key {AMONG}", (spots,))
+        db.execute("UPDATE model SET vectors = vectors - ? WHERE id = ?", (db.changes(), model.id))
+    for table in ("text", "memory"):
+        db.execute(f"DELETE FROM {table} WHERE key {AMONG}", (spots,))
+    for column in ("source", "target"):
+        db.execute(f"DELETE FROM relation WHERE space = ? AND {column} {AMONG}", (number, names))
+    return len(gone), lost
+
+
+# --- relations, log, turns and state --------------------------------------------------------------
+
+
+def _put_links(db: apsw.Connection, number: int, links: Mapping[Relation, bool]) -> None:
+    for relation, stands in links.items():
+        row = (number, relation.source, relation.target, str(relation.type))
+        if stands:
+            db.execute("INSERT OR IGNORE INTO relation VALUES (?, ?, ?, ?)", row)
+        else:
+            db.execute("DELETE FROM relation WHERE space = ? AND source = ? AND target = ? AND type = ?", row)
+
+
+def _put_log(db: apsw.Connection, number: int, log: Sequence[LogEntry]) -> None:
+    db.executemany(
+        "INSERT OR IGNORE INTO log (space, seq, at, type, memory) VALUES (?, ?, ?, ?, ?)",
+        [(number, entry.seq, micros(entry.at), entry.type, id) for entry in log for id in entry.memories],
+    )
+
+
+def _put_turns(
+    db: apsw.Connection,
+    number: int,
+    turns: Sequence[RecordedTurn],
+    processed: Sequence[tuple[int, int]],
+) -> None:
+    db.executemany(INSERT_TURN, [turn_values(number, turn) for turn in turns])
+    sql = "UPDATE turn SET processed = 1 WHERE space = ? AND seq BETWEEN ? AND ? AND NOT processed"
+    db.executemany(sql, [(number, first, last) for first, last in processed])
+
+
+def _put_origins(db: apsw.Connection, number: int, origins: Sequence[tuple[str, int]]) -> None:
+    sql = "INSERT OR IGNORE INTO origin (space, memory, turn) VALUES (?, ?, ?)"
+    db.executemany(sql, [(number, memory, turn) for memory, turn in origins])
+
+
+def _put_state(db: apsw.Connection, number: int, state: Mapping[str, object]) -> None:
+    for key, value in state.items():
+        if value is None:
+            db.execute("DELETE FROM state WHERE space = ? AND key = ?", (number, key))
+        else:
+            plain = value if isinstance(value, str) else None
+            row = (number, key, json.dumps(value, ensure_ascii=False), plain)
+            db.execute("INSERT OR REPLACE INTO state (space, key, value, plain) VALUES (?, ?, ?, ?)", row)
+
+
+def take_lease(
+    db: apsw.Connection, space: Space, work: str, holder: str, now: float, until: float
+) -> str | None:
+    """None if it is the holder's now; otherwise who has it."""
+    which = (*space, work)
+    sql = "SELECT holder FROM lease WHERE tenant = ? AND user = ? AND work = ? AND holder <> ? AND until > ?"
+    for (other,) in ask(db, sql, (*which, holder, now)):
+        return str(other)
+    if until > now:
+        db.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?)", (*which, holder, until))
+    else:
+        db.execute("DELETE FROM lease WHERE tenant = ? AND user = ? AND work = ?", which)
+    return None
+
+
+# --- vectors --------------------------------------------------------------------------------------
+
+
+def put_vectors(db: apsw.Connection, number: int, vectors: Mapping[str, Vector]) -> int:
+    """Keep those vectors that are of their memory's present text; how many."""
+    count = 0
+    for name in sorted({vector.model for vector in vectors.values()}):
+        mine = {id: vector for id, vector in vectors.items() if vector.model == name}
+        count += _put_vectors_of(db, number, _model_for(db, name, mine), mine)
+        if count:  # the first vectors of a space decide what it is searched with
+            db.execute("UPDATE space SET model = ? WHERE id = ? AND model IS NULL", (name, number))
+    return count
+
+
+def _model_for(db: apsw.Connection, name: str, vectors: Mapping[str, Vector]) -> Model:
+    """The model of these vectors, which are checked; it is made with the first of them."""
+    model = find_model(db, name)
+    dimension = model.dimension if model else None
+    for vector in vectors.values():
+        dimension = check_vector(vector.data, dimension)
+    return model or _new_model(db, name, dimension or 0)
+
+
+def model_named(db: apsw.Connection, name: str, dimension: int) -> Model:
+    return find_model(db, name) or _new_model(db, name, dimension)
+
+
+def count_vectors(db: apsw.Connection, model: Model) -> None:
+    """After vectors came from elsewhere: how many there are, and a shortlist if there are many."""
+    db.execute(f"UPDATE model SET vectors = (SELECT count(*) FROM {model.vectors}) WHERE id = ?", (model.id,))
+    _begin_bits(db, model)
+
+
+def _new_model(db: apsw.Connection, name: str, dimension: int) -> Model:
+    """Register a model and make its tables."""
+    db.execute("INSERT INTO model (name, dimension) VALUES (?, ?)", (name, dimension))
+    model = Model(db.last_insert_rowid(), name, dimension, None)
+    db.execute(
+        f"CREATE TABLE {model.vectors} (key INTEGER PRIMARY KEY, digest BLOB NOT NULL, v BLOB NOT NULL)"
+    )
+    db.execute(f"CREATE INDEX {model.vectors}_digest ON {model.vectors} (digest)")
+    db.execute(
+        f"CREATE TABLE {model.bits} (key INTEGER PRIMARY KEY, archived INTEGER NOT NULL,"
+        " forgotten INTEGER NOT NULL, project TEXT, agent TEXT, role TEXT, privacy TEXT NOT NULL,"
+        " b BLOB NOT NULL)"
+    )
+    return model
+
+
+def _put_vectors_of(db: apsw.Connection, number: int, model: Model, vectors: Mapping[str, Vector]) -> int:
+    sql = f"""
+        SELECT m.key, m.id, m.digest, v.key IS NULL FROM memory m LEFT JOIN {model.vectors} v ON v.key = m.key
+        WHERE m.space = ? AND m.id {AMONG}"""
+    rows = ask(db, sql, (number, json.dumps(list(vectors))))
+    fitting = [(key, id, new) for key, id, digest, new in rows if digest == vectors[id].digest]
+    db.executemany(
+        f"INSERT OR REPLACE INTO {model.vectors} (key, digest, v) VALUES (?, ?, ?)",
+        [(key, vectors[id].digest, vectors[id].data) for key, id, _ in fitting],
+    )
+    new = sum(new for *_, new in fitting)
+    db.execute("UPDATE model SET vectors = vectors + ? WHERE id = ?", (new, model.id))
+    if model.center is not None:
+        spots = json.dumps([key for key, *_ in fitting])
+        _put_bits(db, model, f"m.key {AMONG}", (spots,))
+    else:
+        _begin_bits(db, model)
+    return len(fitting)
+
+
+def _refresh_vectors(db: apsw.Connection, model: Model, changed: Sequence[int]) -> None:
+    """After memories changed: a vector of other words goes; who may see it is copied to the bits."""
+    these = (json.dumps(list(changed)),)
+    now = f"(SELECT m.digest FROM memory m WHERE m.key = {model.vectors}.key)"
+    db.execute(f"DELETE FROM {model.vectors} WHERE key {AMONG} AND digest <> {now}", these)
+    db.execute("UPDATE model SET vectors = vectors - ? WHERE id = ?", (db.changes(), model.id))
+    if model.center is not None:
+        _put_bits(db, model, f"m.key {AMONG}", these)
+        db.execute(
+            f"DELETE FROM {model.bits} WHERE key {AMONG} AND key NOT IN (SELECT key FROM {model.vectors})",
+            these,
+        )
+
+
+def _begin_bits(db: apsw.Connection, model: Model) -> None:
+    """Make the shortlist table once there are many vectors."""
+    [(count,)] = ask(db, "SELECT vectors FROM model WHERE id = ?", (model.id,))
+    if count >= MANY and model.dimension % 8 == 0:  # bits come in whole bytes
+        center = _center(db, model)
+        db.execute("UPDATE model SET center = ? WHERE id = ?", (center, model.id))
+        _put_bits(db, replace(model, center=center), "1", ())
+
+
+def _center(db: apsw.Connection, model: Model) -> bytes:
+    """The average of a sample. Without it the bits of models whose vectors all point one way say little."""
+    sample = ask(db, f"SELECT v FROM {model.vectors} ORDER BY digest LIMIT 512")
+    columns = zip(*(array("f", data) for (data,) in sample), strict=True)
+    return array("f", (sum(column) / len(sample) for column in columns)).tobytes()
+
+
+def _put_bits(db: apsw.Connection, model: Model, where: str, values: tuple[Any, ...]) -> None:
+    sql = f"""
+        INSERT OR REPLACE INTO {model.bits} (key, archived, forgotten, project, agent, role, privacy, b)
+        SELECT m.key, m.level = 4, m.forgotten_at IS NOT NULL, m.project, m.agent, m.role, m.privacy,
+               vec_quantize_binary(vec_sub(v.v, ?))
+        FROM memory m JOIN {model.vectors} v ON v.key = m.key WHERE {where}"""
+    db.execute(sql, (model.center, *values))
+
+
+def _set_vectors_aside(db: apsw.Connection, model: Model, number: int) -> None:
+    """Keep a space's vectors by the text they are of, while its rows are made anew."""
+    vectors = f"SELECT digest, v FROM {model.vectors} WHERE key BETWEEN ? AND ?"
+    db.execute(f"CREATE TEMP TABLE aside_{model.id:d} AS {vectors}", keys(number))
+    db.execute(f"CREATE INDEX temp.aside_{model.id:d}_digest ON aside_{model.id:d} (digest)")
+
+
+def _bring_vectors_back(db: apsw.Connection, model: Model, number: int) -> None:
+    db.execute(
+        f"INSERT OR IGNORE INTO {model.vectors} (key, digest, v) SELECT m.key, m.digest, k.v "
+        f"FROM memory m JOIN temp.aside_{model.id:d} k ON k.digest = m.digest WHERE m.space = ?",
+        (number,),
+    )
+    db.execute(f"DROP TABLE temp.aside_{model.id:d}")
+    db.execute(f"UPDATE model SET vectors = (SELECT count(*) FROM {model.vectors}) WHERE id = ?", (model.id,))
+    if model.center is not None:
+        _put_bits(db, model, "m.space = ?", (number,))
+
+
+def activate_model(db: apsw.Connection, number: int, name: str) -> bool:
+    """Search with a model from now on, if every memory has its vector."""
+    where = without_vector(find_model(db, name))
+    if ask(db, f"SELECT 1 FROM memory m WHERE m.space = ? AND {where} LIMIT 1", (number,)):
+        return False
+    db.execute("UPDATE space SET model = ? WHERE id = ?", (name, number))
+    return True
+
+
+def drop_vectors(db: apsw.Connection, number: int, model: Model, limit: int) -> int:
+    """Take away at most `limit` vectors of a model, unless the space is searched with it."""
+    [(active,)] = ask(db, "SELECT model FROM space WHERE id = ?", (number,))
+    if active == model.name:
+        return 0
+    some = f"SELECT key FROM {model.vectors} WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"
+    chosen = ask(db, f"SELECT min(key), max(key), count(*) FROM ({some})", (*keys(number), limit))
+    low, high, count = chosen[0]
+    if count:
+        db.execute(f"DELETE FROM {model.vectors} WHERE key BETWEEN ? AND ?", (low, high))
+        db.execute(f"DELETE FROM {model.bits} WHERE key BETWEEN ? AND ?", (low, high))
+        db.execute("UPDATE model SET vectors = vectors - ? WHERE id = ?", (count, model.id))
+    return int(count)
+
+
+# --- upkeep ---------------------------------------------------------------------------------------
+
+
+def merge_words(db: apsw.Connection, steps: int, pages: int) -> bool:
+    """Merge all pieces of the word index into one, so that deleted words are written nowhere any more, a few
+    pages at a time; whether it is done. The first step puts all pieces together, the others go on with that
+    even if new pieces come (the FTS5 documentation under 'merge'). A step that changes less than two rows
+    found nothing to do."""
+    for step in range(steps):
+        before = db.total_changes()
+        db.execute(MERGE, (-pages if step == 0 else pages,))
+        if db.total_changes() - before < 2:
+            return True
+    return False

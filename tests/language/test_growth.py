@@ -1,0 +1,113 @@
+"""Hostile text costs linear time. Each case is a million characters of what once took quadratic time, or
+looks as if it might: whoever makes it quadratic again waits for minutes, and the suite's own limit says so.
+Nothing is timed here; `python -m bench.growth` measures every routine on many more texts."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from nagori.core.model import Emotion, Text
+from nagori.language import compression, faithfulness, keywords, lexicon, redaction, tokenizer
+from nagori.language.appraisal import appraise
+from nagori.language.lexicon import english, japanese
+from nagori.language.passages import pieces, sentences, shingles
+from nagori.language.temporal import read_time
+from nagori.language.tokenizer import MOST_MARKS, normal_form
+
+SIZE = 1_000_000
+NOW = datetime(2026, 4, 1, tzinfo=UTC)
+
+
+def run_of(unit: str, tail: str = "") -> str:
+    return unit * (SIZE // len(unit)) + tail
+
+
+@pytest.mark.parametrize("unit", [" ", "\n", "[", "[ ", "] "])
+def test_a_question_is_known_by_its_end(unit: str) -> None:
+    assert not tokenizer.asks(run_of(unit, "x"))
+    assert tokenizer.asks(run_of(unit, "] Really? [sic] "))
+
+
+@pytest.mark.parametrize("unit", ["「", "“", '"', "'", "「」"])
+def test_quotations_are_left_out_in_one_pass(unit: str) -> None:
+    assert len(lexicon.own_words(run_of(unit))) >= SIZE // 3
+
+
+def test_the_wish_among_many_questions_is_found_in_one_pass() -> None:
+    asked = "remember this, " * 10_000
+    assert not lexicon.wants_kept(f"{asked}?")
+    assert lexicon.wants_kept(f"{asked}? Remember this.")
+    assert not lexicon.wants_kept(f"She said{SIZE * ' '}\nremember this.")
+
+
+def test_words_that_begin_a_pattern_are_not_tried_again_and_again() -> None:
+    said = "been just " * 40_000
+    assert lexicon.speaks_of(said) is None
+    assert lexicon.corrects(f"{said}moved to Kyoto")
+
+
+@pytest.mark.parametrize("unit", [".", "?!", "。"])
+def test_sentences_end_once(unit: str) -> None:
+    assert sentences(run_of(unit, "x"))
+
+
+@pytest.mark.parametrize("unit", ["あー", "10%", "a/"])
+def test_keywords_are_looked_for_once(unit: str) -> None:
+    keywords.keywords(run_of(unit, "x"))
+
+
+@pytest.mark.parametrize("unit", ["\u0301\u0316", "ﾞ\u0316"])
+def test_marks_on_one_letter_are_put_in_order_in_linear_time(unit: str) -> None:
+    assert len(tokenizer.normalise(run_of(unit))) <= MOST_MARKS
+
+
+def test_thirty_marks_on_a_letter_are_kept() -> None:
+    marked = "e" + MOST_MARKS * "\u0316"
+    assert normal_form("NFC", marked) == marked
+    assert normal_form("NFC", marked + "\u0316") == marked
+    assert normal_form("NFC", f"{marked}\u0316 {marked}") == f"{marked} {marked}"
+    assert normal_form("NFC", "。" * 40) == "。" * 40
+
+
+def test_a_long_text_is_cut_in_one_pass() -> None:
+    assert len(pieces(run_of("先週の"))) == 1 + (SIZE - 1) // 800
+
+
+def test_a_keyword_is_not_looked_for_in_a_page_of_letters() -> None:
+    words = " ".join(f"w{n}" for n in range(20_000))
+    assert keywords.keywords(f"{words.replace(' ', '')} {words}")
+
+
+@pytest.mark.parametrize("read", [english.read, japanese.read, appraise, shingles], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("unit", ["but good if ", "嬉しいができない"])
+def test_feelings_are_weighed_in_one_pass(read: Callable[[str], object], unit: str) -> None:
+    read(unit * (100_000 // len(unit)))
+
+
+def test_a_name_in_a_summary_is_looked_for_once() -> None:
+    source = "".join(f"User. {n} " for n in range(20_000))
+    assert faithfulness.strays(source[:-20], source) is None
+    assert faithfulness.strays("User. " * 20_000, source) is None
+
+
+def test_a_summary_full_of_parts_of_numbers_is_not_believed() -> None:
+    source = "Counted: " + " ".join(f"9{n}9" for n in range(1000)) + "."
+    assert faithfulness.strays("Counted: 5, 6.", source) is None
+    assert faithfulness.strays("Counted: " + ", ".join(str(n) for n in range(1000)), source) == "invents"
+
+
+@pytest.mark.parametrize("unit", ["key_", "sk-", "<private ", "<memories>\n- ["])
+def test_secrets_are_looked_for_in_one_pass(unit: str) -> None:
+    redaction.scrub(f"password={run_of(unit, '!x')}")
+
+
+@pytest.mark.parametrize("unit", ["1.", "New York "])
+def test_what_is_left_of_a_memory_is_found_in_one_pass(unit: str) -> None:
+    said = unit * (200_000 // len(unit))
+    assert keywords.telling(said, 0.7)
+    assert len(compression.summarised(Text("", said), Emotion()).content) <= len(said)
+
+
+def test_a_time_is_told_at_the_beginning_or_nowhere() -> None:
+    assert read_time(run_of("last week "), NOW, UTC) is not None
