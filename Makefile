@@ -45,6 +45,7 @@ e2e-venv: $(READY)
 	$(BIN)/python -m tests.e2e.install
 
 docs: $(READY)
+	$(BIN)/python -m docs.async_verbs
 	$(BIN)/python -m docs.generate
 
 bench: $(READY)

@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Any
 
 import nagori
+from docs import async_verbs
 from nagori import config, errors
 from nagori.core import levels
 
@@ -26,6 +27,7 @@ NOTE = "<!-- Written by `python -m docs.generate`. Change the code, not this pag
 WIDTH = 80
 # Requirement and decision numbers help those who read the source, and nobody else.
 TAGS = re.compile(r" ?\[(?:rulings? [^\]]*|[A-Z]\d+[^\]]*)\]")
+LATER = "The other verbs are those of `Nagori`, with the same arguments and answers; `await` them.\n"
 NUMBERS = (
     "Numbers such as 001 name a [design document](../why/README.md#the-design-documents) that a "
     "formula or a setting comes from.\n"
@@ -158,6 +160,9 @@ def api() -> str:
         thing = getattr(nagori, name)
         if isinstance(thing, type):
             out += _class_section(name, thing)
+        elif isinstance(thing, FunctionType):
+            out += [f"## {name}\n", f"```text\n{_signature(thing)}\n```\n", f"{_doc(thing)}\n"]
+    out += ["# Short names in signatures\n", "```text\n" + "\n".join(_aliases()) + "\n```\n"]
     out += [
         "# What verbs take and answer\n",
         "These have no name of their own in `nagori`; verbs make them.\n",
@@ -165,6 +170,16 @@ def api() -> str:
     for kind in _answers():
         out += _class_section(kind.__name__, kind)
     return _page(out)
+
+
+def _aliases() -> Iterator[str]:
+    """What the signatures above shorten, as the source has it."""
+    for name in ("core/model.py", "core/arguments.py", "app.py"):
+        tree = ast.parse((async_verbs.SOURCE / name).read_text(encoding="utf-8"))
+        hidden = [node for node in tree.body if isinstance(node, ast.If)]
+        for node in (inner for block in hidden for inner in block.body):
+            if isinstance(node, ast.Assign) and "TypeVar" not in ast.unparse(node):
+                yield ast.unparse(node)
 
 
 TAKEN = ("Question", "Edit")
@@ -201,6 +216,8 @@ def _class_section(name: str, kind: type) -> Iterator[str]:
         yield f"### {name}.{verb}\n"
         yield f"```text\n{_signature(method)}\n```\n"
         yield f"{_doc(method)}\n"
+    if kind is nagori.AsyncNagori:
+        yield LATER
     properties = [key for key, value in vars(kind).items() if isinstance(value, property)]
     told = [(key, _doc(getattr(kind, key))) for key in properties if not key.startswith("_")]
     if told:
@@ -212,6 +229,8 @@ def _class_section(name: str, kind: type) -> Iterator[str]:
 def _public_methods(kind: type) -> Iterator[tuple[str, FunctionType]]:
     for name, value in vars(kind).items():
         function = getattr(value, "__func__", value)
+        if kind is nagori.AsyncNagori and name not in async_verbs.OTHERS:
+            continue  # its signature is that of the sync verb
         if not name.startswith("_") and isinstance(function, FunctionType):
             yield name, function
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from nagori.aio import AsyncNagori as AsyncNagori
     from nagori.app import Nagori as Nagori
     from nagori.config import Config as Config
+    from nagori.config import load_config as load_config
     from nagori.core.model import Category as Category
     from nagori.core.model import Emotion as Emotion
     from nagori.core.model import Filter as Filter
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from nagori.core.model import Trust as Trust
     from nagori.core.model import Turn as Turn
     from nagori.core.model import Valence as Valence
+    from nagori.core.window import Window as Window
+    from nagori.errors import NagoriError as NagoriError
     from nagori.services.remember import Draft as Draft
 
 __version__ = "0.1.0"
@@ -31,6 +32,9 @@ _HOMES = {
     "AsyncNagori": "nagori.aio",
     "Nagori": "nagori.app",
     "Config": "nagori.config",
+    "load_config": "nagori.config",
+    "NagoriError": "nagori.errors",
+    "Window": "nagori.core.window",
     "Draft": "nagori.services.remember",
     **dict.fromkeys(
         ("Category", "Emotion", "Filter", "Kind", "Level", "Memory", "Privacy", "Recollection"),
@@ -41,9 +45,15 @@ _HOMES = {
 __all__ = [*_HOMES, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        from importlib import import_module
+def __dir__() -> list[str]:
+    return __all__
 
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'nagori' has no attribute {name!r}")
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name in _HOMES:
+            from importlib import import_module
+
+            return getattr(import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'nagori' has no attribute {name!r}")

@@ -1,109 +1,627 @@
-"""The same verbs for async callers: each runs in a worker thread, none is written a second time."""
+"""The same verbs for async callers: each runs in a worker thread, none is written a second time.
+
+    async with AsyncNagori.open("folder") as memory:
+        await memory.remember("The staging server moved to port 8443.")
+
+What stands below the line is written by `python -m docs.async_verbs` from `app.py`, so that completion and
+type checkers see every verb. Who cancels a verb is free at once; what its thread has begun comes to its end.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial, wraps
-from typing import Any, Self
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-from nagori.app import Nagori
-from nagori.core.model import Memory, Recollection, Scope
+from nagori.app import AUTO, SAME, Nagori, never_stop
+from nagori.config import Config
+from nagori.core.model import (
+    ALIVE,
+    Category,
+    Filter,
+    Kind,
+    Memory,
+    Privacy,
+    Recollection,
+    Scope,
+    Source,
+    Trust,
+    Turn,
+)
+from nagori.core.values import no_observer
+from nagori.errors import MemoryClosed
+from nagori.runtime import Progress, no_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nagori.app import Count, ExportFormat, MessageFormat, Preset, Provider, Ranking, Strategy, Texts
+    from nagori.core.arguments import Metadata
+    from nagori.core.cycle import Plan
+    from nagori.core.forecast import Population
+    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, TrustName
+    from nagori.core.pricing import Usage
+    from nagori.core.storage import Measures
+    from nagori.core.window import Window
+    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
+    from nagori.services.backup import Saved
+    from nagori.services.cycle import Night
+    from nagori.services.doctor import Finding
+    from nagori.services.inspect import Explanation, Status
+    from nagori.services.llm.appraise import Estimate, Judged
+    from nagori.services.maintenance import Proof
+    from nagori.services.preview import Preview
+    from nagori.services.prompt_context import Context
+    from nagori.services.remember import Draft
+    from nagori.services.transfer import Imported
+    from nagori.services.turns import OpenTurn
+    from nagori.services.vectors import Change, Changed
     from nagori.services.window.conversation import Conversation
     from nagori.services.window.prune import Pruned
 
 WORKERS = 4
 
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+Opened = TypeVar("Opened", bound="AsyncNagori")
+
+
+class Workers:
+    """The threads of one memory, shared by all its views."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="nagori")
+        self._closing = False
+
+    async def run(
+        self, verb: Callable[Arguments, Answer], *args: Arguments.args, **more: Arguments.kwargs
+    ) -> Answer:
+        """What `verb` answers in a thread."""
+        if self._closing:
+            raise MemoryClosed()
+        return await asyncio.wrap_future(self._pool.submit(verb, *args, **more))
+
+    async def open(self, open: Callable[[], Nagori]) -> Nagori:
+        """A memory opened in a thread. If nobody waits for it any more, it is closed again."""
+        opening = self._pool.submit(open)
+        try:
+            return await asyncio.wrap_future(opening)
+        except BaseException:
+            opening.add_done_callback(_close_opened)
+            self._pool.shutdown(wait=False)
+            raise
+
+    async def close(self, memory: Nagori) -> None:
+        """Take no more verbs, wait for those that were begun, then close."""
+        self._closing = True
+        await asyncio.to_thread(self._finish, memory)
+
+    def _finish(self, memory: Nagori) -> None:
+        self._pool.shutdown(wait=True)
+        memory.close()
+
+
+def _close_opened(opening: Future[Nagori]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
+
+
+class Opening(Generic[Opened]):
+    """A memory that is being opened: `async with` it, or await it and close it yourself."""
+
+    def __init__(self, kind: type[Opened], open: Callable[[], Nagori]) -> None:
+        self._kind, self._open = kind, open
+        self._memory: Opened | None = None
+
+    def __await__(self) -> Generator[Any, None, Opened]:
+        return self._opened().__await__()
+
+    async def _opened(self) -> Opened:
+        workers = Workers()
+        return self._kind(await workers.open(self._open), workers)
+
+    async def __aenter__(self) -> Opened:
+        self._memory = await self
+        return self._memory
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._memory is not None:
+            await self._memory.close()
+
+
+class AsyncTurn:
+    """An `OpenTurn` whose answer is awaited."""
+
+    def __init__(self, turn: OpenTurn, workers: Workers) -> None:
+        self._turn, self._workers = turn, workers
+
+    async def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
+        """Record what was answered. When this returns it is kept."""
+        await self._workers.run(self._turn.answer, text, speaker=speaker, at=at)
+
 
 class AsyncConversation:
     """A `Conversation` whose `add`, `recall` and `end` are awaited; meanwhile others may add to it."""
 
-    def __init__(self, conversation: Conversation, run: Callable[..., Awaitable[Any]]) -> None:
-        self._conversation, self._run = conversation, run
+    def __init__(self, conversation: Conversation, workers: Workers) -> None:
+        self._conversation, self._workers = conversation, workers
 
     async def add(self, *messages: Any) -> Pruned:
-        """Like `Conversation.add`."""
-        done: Pruned = await self._run(partial(self._conversation.add, *messages))
-        return done
+        """Add what was said, and leave out what no longer fits; the report says what was done."""
+        return await self._workers.run(self._conversation.add, *messages)
 
     async def end(self) -> list[Memory]:
-        """Like `Conversation.end`."""
-        kept: list[Memory] = await self._run(self._conversation.end)
-        return kept
+        """It is over: what is still in the window is remembered, too."""
+        return await self._workers.run(self._conversation.end)
 
-    async def recall(self, query: str, k: int | None = None, **more: Any) -> list[Recollection]:
-        """Like `Conversation.recall`."""
-        found: list[Recollection] = await self._run(partial(self._conversation.recall, query, k, **more))
-        return found
+    async def recall(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        filter: Filter = ALIVE,
+        tokens: int | None = None,
+        floor: float | None = None,
+        mark: bool = True,
+    ) -> list[Recollection]:
+        """What left the window, and everything else that is remembered, by what it is about."""
+        verb = self._conversation.recall
+        return await self._workers.run(verb, query, k, filter=filter, tokens=tokens, floor=floor, mark=mark)
+
+    @property
+    def history(self) -> list[Any]:
+        """Everything that was said."""
+        return self._conversation.history
 
     @property
     def messages(self) -> list[Any]:
-        """What to send."""
+        """What to send: the view as it was pruned last, and whatever was added since."""
         return self._conversation.messages
 
     @property
     def report(self) -> dict[str, Any]:
-        """The figures of the last time."""
+        """The figures of the last time; empty before the first."""
         return self._conversation.report
 
 
-class AsyncNagori:
-    """`await memory.recall(…)`: every method of `Nagori`, awaited.
+class _AsyncMemory:
+    """What `AsyncNagori` has besides its verbs."""
 
-    The iterator of `export` comes back as a list, because a thread cannot hand out one line at a time.
-    """
+    def __init__(self, memory: Nagori, workers: Workers) -> None:
+        self._memory, self._workers = memory, workers
 
-    def __init__(self, memory: Nagori, workers: ThreadPoolExecutor) -> None:
-        self._memory = memory
-        self._workers = workers
+    @property
+    def scope(self) -> Scope:
+        """Whose memory it is, and who is asking."""
+        return self._memory.scope
 
-    @classmethod
-    async def open(cls, *args: Any, **more: Any) -> Self:
-        """Like `Nagori.open`."""
-        workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="nagori")
-        loop = asyncio.get_running_loop()
-        memory = await loop.run_in_executor(workers, partial(Nagori.open, *args, **more))
-        return cls(memory, workers)
-
-    def within(self, scope: Scope | None = None, **changes: Any) -> Self:
-        """Like `Nagori.within`: nothing to wait for."""
-        return type(self)(self._memory.within(scope, **changes), self._workers)
+    @property
+    def config(self) -> Config:
+        """The settings it was opened with."""
+        return self._memory.config
 
     async def close(self) -> None:
-        await self._run(self._memory.close)
-        self._workers.shutdown(wait=False)
+        """End it, for every view that `within` gave as well, once the verbs that were begun have ended."""
+        await self._workers.close(self._memory)
 
     async def __aenter__(self) -> Self:
+        await self._workers.run(self._memory.__enter__)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def conversation(self, *args: Any, **more: Any) -> AsyncConversation:
-        """Like `Nagori.conversation`: what prunes or recalls is awaited, what is only looked at is not."""
-        return AsyncConversation(
-            await self._run(partial(self._memory.conversation, *args, **more)), self._run
+
+# --- written by `python -m docs.async_verbs`; change app.py, not this ---------------------------------
+
+
+class AsyncNagori(_AsyncMemory):
+    """`await memory.recall(…)`: the verbs of `Nagori`, awaited.
+
+    >>> async with AsyncNagori.open("/tmp/example") as memory:      # doctest: +SKIP
+    ...     await memory.remember("The staging server moved to port 8443.")
+    """
+
+    @classmethod
+    def open(
+        cls,
+        data_dir: str | Path | None = None,
+        *,
+        scope: Scope | None = None,
+        config: Config | None = None,
+        clock: Clock | None = None,
+        embedder: Embedder | None = AUTO,
+        llm: LLM | None = AUTO,
+        store: Store | None = None,
+        journal: Journal | None = None,
+        tell: Observer = no_observer,
+    ) -> Opening[Self]:
+        """Open the memory in `data_dir` (default: the configured folder), making it if it is new."""
+        return Opening(
+            cls,
+            partial(
+                Nagori.open,
+                data_dir,
+                scope=scope,
+                config=config,
+                clock=clock,
+                embedder=embedder,
+                llm=llm,
+                store=store,
+                journal=journal,
+                tell=tell,
+            ),
         )
 
-    async def export(self, format: str = "jsonl") -> list[str]:
-        """Like `Nagori.export`, all lines at once."""
-        lines: list[str] = await self._run(lambda: list(self._memory.export(format)))
-        return lines
+    @staticmethod
+    def folder(data_dir: str | Path | None, config: Config) -> Path:
+        """Where the memories are: the given folder, or the configured one."""
+        return Nagori.folder(data_dir, config)
 
-    def __getattr__(self, verb: str) -> Callable[..., Awaitable[Any]]:
-        if verb.startswith("_"):
-            raise AttributeError(verb)
-        method = getattr(self._memory, verb)
+    def within(
+        self,
+        scope: Scope | None = None,
+        *,
+        user: str = SAME,
+        tenant: str = SAME,
+        project: str | None = SAME,
+        agent: str | None = SAME,
+        role: str | None = SAME,
+    ) -> Self:
+        """The same memory for somebody else: another scope, or this one with something changed."""
+        return type(self)(
+            self._memory.within(scope, user=user, tenant=tenant, project=project, agent=agent, role=role),
+            self._workers,
+        )
 
-        @wraps(method)
-        async def awaited(*args: Any, **more: Any) -> Any:
-            return await self._run(partial(method, *args, **more))
+    async def remember(
+        self,
+        content: str,
+        *,
+        trigger: str = "",
+        kind: Kind | KindName = Kind.FACT,
+        category: Category | CategoryName | None = None,
+        emotion: Emotion | None = None,
+        keywords: Texts = (),
+        created: datetime | None = None,
+        source: Source | None = None,
+        trust: Trust | TrustName = Trust.USER,
+        privacy: Privacy | PrivacyName = Privacy.PUBLIC,
+        protect: bool = False,
+        metadata: Metadata | None = None,
+    ) -> Memory:
+        """Keep one thing; when this returns, it is kept."""
+        return await self._workers.run(
+            self._memory.remember,
+            content,
+            trigger=trigger,
+            kind=kind,
+            category=category,
+            emotion=emotion,
+            keywords=keywords,
+            created=created,
+            source=source,
+            trust=trust,
+            privacy=privacy,
+            protect=protect,
+            metadata=metadata,
+        )
 
-        return awaited
+    async def remember_many(
+        self, drafts: Iterable[str | Draft], progress: Progress = no_progress
+    ) -> list[Memory]:
+        """Keep many things at once."""
+        return await self._workers.run(self._memory.remember_many, drafts, progress)
 
-    async def _run(self, work: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+    async def form(
+        self,
+        turns: Iterable[Turn | Mapping[str, Any]],
+        progress: Progress = no_progress,
+        *,
+        session: str | None = None,
+    ) -> list[Memory]:
+        """Memories of a conversation: one for each turn."""
+        return await self._workers.run(self._memory.form, turns, progress, session=session)
+
+    async def turn(
+        self,
+        text: str,
+        *,
+        session: str,
+        role: Trust | TrustName = Trust.USER,
+        speaker: str | None = None,
+        at: datetime | None = None,
+    ) -> AsyncTurn:
+        """Record something that was said."""
+        return AsyncTurn(
+            await self._workers.run(
+                self._memory.turn, text, session=session, role=role, speaker=speaker, at=at
+            ),
+            self._workers,
+        )
+
+    async def process(self) -> int:
+        """Form memories of the turns that were recorded and wait for it; how many turns."""
+        return await self._workers.run(self._memory.process)
+
+    async def context(self, prompt: str, *, session: str = "", project: str | None = None) -> Context:
+        """What an agent should be given along with a prompt: the text that hooks inject, and the memories in
+        it."""
+        return await self._workers.run(self._memory.context, prompt, session=session, project=project)
+
+    async def recall(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        filter: Filter = ALIVE,
+        ranking: Ranking | None = None,
+        mood: Emotion | None = None,
+        session: str | None = None,
+        tokens: int | None = None,
+        floor: float | None = None,
+        mark: bool = True,
+    ) -> list[Recollection]:
+        """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
+        a confidence of `floor` or more."""
+        return await self._workers.run(
+            self._memory.recall,
+            query,
+            k,
+            filter=filter,
+            ranking=ranking,
+            mood=mood,
+            session=session,
+            tokens=tokens,
+            floor=floor,
+            mark=mark,
+        )
+
+    async def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
+        """What a session was about, in a few of its own sentences; with `model`, in the model's."""
+        return await self._workers.run(self._memory.summary, session, tokens, model=model)
+
+    async def show(self, id: str) -> Memory:
+        """One memory, by id or by the beginning of it."""
+        return await self._workers.run(self._memory.show, id)
+
+    async def list(
+        self, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
+    ) -> list[Memory]:
+        """Memories, newest first."""
+        return await self._workers.run(self._memory.list, filter, limit=limit, older_than=older_than)
+
+    async def as_of(self, moment: datetime, filter: Filter = ALIVE) -> Sequence[Memory]:
+        """The memories as they were at a past moment, newest first, read from the journal."""
+        return await self._workers.run(self._memory.as_of, moment, filter)
+
+    async def why(self, id: str, query: str | None = None) -> Explanation:
+        """Why a memory is as strong as it is, what happened to it, and what will."""
+        return await self._workers.run(self._memory.why, id, query)
+
+    async def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
+        """How many memories stood at each level, day by day; and will, if nothing is recalled."""
+        return await self._workers.run(self._memory.populations, past, ahead)
+
+    async def status(self) -> Status:
+        """Counts, sizes, the last event."""
+        return await self._workers.run(self._memory.status)
+
+    async def measure(self) -> Measures:
+        """How the memories divide over kinds and tiers, and how far they are compressed."""
+        return await self._workers.run(self._memory.measure)
+
+    async def usage(self) -> Usage | None:
+        """How much is remembered a day, and how long it is, over the last month; None if nothing is."""
+        return await self._workers.run(self._memory.usage)
+
+    async def prune(
+        self,
+        messages: Sequence[Any],
+        *,
+        before: Pruned | None = None,
+        session: str | None = None,
+        budget: int | None = None,
+        preset: Preset | None = None,
+        strategy: Strategy | None = None,
+        target: float | None = None,
+        window: Window | None = None,
+        format: MessageFormat | None = None,
+        model: str | None = None,
+        count: Count | None = None,
+        provider: Provider | None = None,
+        beside: int = 0,
+        pins: Collection[int] = (),
+        remember: bool = True,
+    ) -> Pruned:
+        """A conversation as it is sent to a model when not all of it fits: within its `budget` of tokens,
+        never a call without its result."""
+        return await self._workers.run(
+            self._memory.prune,
+            messages,
+            before=before,
+            session=session,
+            budget=budget,
+            preset=preset,
+            strategy=strategy,
+            target=target,
+            window=window,
+            format=format,
+            model=model,
+            count=count,
+            provider=provider,
+            beside=beside,
+            pins=pins,
+            remember=remember,
+        )
+
+    async def conversation(
+        self,
+        messages: Sequence[Any] = (),
+        *,
+        session: str | None = None,
+        budget: int | None = None,
+        preset: Preset | None = None,
+        strategy: Strategy | None = None,
+        target: float | None = None,
+        window: Window | None = None,
+        format: MessageFormat | None = None,
+        model: str | None = None,
+        count: Count | None = None,
+        provider: Provider | None = None,
+        beside: int = 0,
+        pins: Collection[int] = (),
+        remember: bool = True,
+    ) -> AsyncConversation:
+        """A conversation that prunes itself as messages are added; the options are those of `prune`."""
+        return AsyncConversation(
+            await self._workers.run(
+                self._memory.conversation,
+                messages,
+                session=session,
+                budget=budget,
+                preset=preset,
+                strategy=strategy,
+                target=target,
+                window=window,
+                format=format,
+                model=model,
+                count=count,
+                provider=provider,
+                beside=beside,
+                pins=pins,
+                remember=remember,
+            ),
+            self._workers,
+        )
+
+    async def edit(
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        trigger: str | None = None,
+        kind: Kind | KindName | None = None,
+        category: Category | CategoryName | None = None,
+        emotion: Emotion | None = None,
+        privacy: Privacy | PrivacyName | None = None,
+        metadata: Metadata | None = None,
+        version: int | None = None,
+    ) -> Memory:
+        """Correct a memory; what is not given stays, and `metadata` takes the place of all that was there."""
+        return await self._workers.run(
+            self._memory.edit,
+            id,
+            content=content,
+            trigger=trigger,
+            kind=kind,
+            category=category,
+            emotion=emotion,
+            privacy=privacy,
+            metadata=metadata,
+            version=version,
+        )
+
+    async def feedback(self, id: str, good: bool) -> Memory:
+        """Say that a memory was useful, or was not: it grows stronger or weaker, once a day at most."""
+        return await self._workers.run(self._memory.feedback, id, good)
+
+    async def protect(self, id: str, release: Texts = ()) -> Memory:
+        """Never let it fade; `release` are the ids of others that may fade again, to make room."""
+        return await self._workers.run(self._memory.protect, id, release)
+
+    async def unprotect(self, id: str) -> Memory:
+        """Let it fade like any other."""
+        return await self._workers.run(self._memory.unprotect, id)
+
+    async def archive(self, id: str) -> Memory:
+        """Put a memory away; it can still be found and brought back."""
+        return await self._workers.run(self._memory.archive, id)
+
+    async def unarchive(self, id: str) -> Memory:
+        """Bring a memory back whole, while its full words are kept."""
+        return await self._workers.run(self._memory.unarchive, id)
+
+    async def plan(self) -> Plan:
+        """What a cycle would do now, and why; nothing is done."""
+        return await self._workers.run(self._memory.plan)
+
+    async def preview(self, plan: Plan | None = None) -> Preview:
+        """What a plan comes to before it is done: examples, bytes saved, tokens a model would take."""
+        return await self._workers.run(self._memory.preview, plan)
+
+    async def cycle(self, plan: Plan | None = None, progress: Progress = no_progress) -> Night:
+        """Strengthen what was recalled, let the rest fade, archive, revive: one night."""
+        return await self._workers.run(self._memory.cycle, plan, progress)
+
+    async def judge(
+        self,
+        since: datetime | None = None,
+        progress: Progress = no_progress,
+        stop: Callable[[], bool] = never_stop,
+    ) -> Judged:
+        """Let the configured model judge what only rules have judged so far, since `since` or for the days
+        of `llm.judge_days`."""
+        return await self._workers.run(self._memory.judge, since, progress, stop)
+
+    async def judge_estimate(self, since: datetime | None = None) -> Estimate:
+        """What `judge` would ask and cost at most."""
+        return await self._workers.run(self._memory.judge_estimate, since)
+
+    async def forget(self, id: str) -> Memory:
+        """Hide it from every recall; `undo` brings it back."""
+        return await self._workers.run(self._memory.forget, id)
+
+    async def undo(self, id: str) -> tuple[Memory, str]:
+        """Take back the last change of a memory; the memory, and what was undone."""
+        return await self._workers.run(self._memory.undo, id)
+
+    async def export(self, format: ExportFormat = "jsonl") -> Sequence[str]:
+        """Every memory as lines of `jsonl` (complete) or `markdown` (readable)."""
+        return await self._workers.run(lambda: tuple(self._memory.export(format)))
+
+    async def import_(
+        self, lines: Iterable[str], format: ExportFormat = "jsonl", progress: Progress = no_progress
+    ) -> Imported:
+        """Take in what `export` wrote, or notes in Markdown, line by line."""
+        return await self._workers.run(self._memory.import_, lines, format, progress)
+
+    async def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> Imported:
+        """Take in what another program remembered; importing it again adds nothing."""
+        return await self._workers.run(self._memory.import_drafts, drafts, progress)
+
+    async def verify(self, progress: Progress = no_progress) -> Proof:
+        """Prove that journal and store are sound and tell the same story."""
+        return await self._workers.run(self._memory.verify, progress)
+
+    async def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
+        """Throw the store away and tell the journal again."""
+        return await self._workers.run(self._memory.rebuild, progress, accept_damage=accept_damage)
+
+    async def embed_missing(self, progress: Progress = no_progress) -> int:
+        """Give vectors to memories that have none yet."""
+        return await self._workers.run(self._memory.embed_missing, progress)
+
+    async def plan_reembed(self) -> Change:
+        """What a change to the configured embedding model would take; nothing is done."""
+        return await self._workers.run(self._memory.plan_reembed)
+
+    async def reembed(self, progress: Progress = no_progress) -> Changed:
+        """Change every memory over to the configured embedding model; recall goes on meanwhile."""
+        return await self._workers.run(self._memory.reembed, progress)
+
+    async def backup(self, path: str | Path, progress: Progress = no_progress) -> Saved:
+        """Everything in one checked file, while others go on writing."""
+        return await self._workers.run(self._memory.backup, path, progress)
+
+    @staticmethod
+    async def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
+        """Put a backup in place; what was there is moved aside, and the answer says where."""
+        return await asyncio.to_thread(Nagori.restore, path, data_dir, stamp)
+
+    async def doctor(self) -> Sequence[Finding]:
+        """Look at everything a user might have to know about."""
+        return await self._workers.run(self._memory.doctor)

@@ -6,14 +6,29 @@ A verb enters its workroom when it is first called, because a hook pays for ever
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
 from nagori.adapters.clock import SystemClock
 from nagori.config import Config, load
-from nagori.core.model import ALIVE, Filter, Memory, Recollection, Scope, Turn
+from nagori.core.arguments import check_bool, check_kind, check_list, check_text, check_whole, read_texts
+from nagori.core.model import (
+    ALIVE,
+    Category,
+    Filter,
+    Kind,
+    Memory,
+    Privacy,
+    Recollection,
+    Scope,
+    Source,
+    Trust,
+    Turn,
+    one_of,
+    utc,
+)
 from nagori.core.values import no_observer, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.journals.file import FileJournal
@@ -25,14 +40,15 @@ from nagori.stores.sqlite import SqliteStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Self, TypeVar
+    from typing import Any, Literal, Self
 
-    Made = TypeVar("Made")
-
+    from nagori.core.arguments import Metadata
     from nagori.core.cycle import Plan
     from nagori.core.forecast import Population
+    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
+    from nagori.core.window import Window
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import Saved
     from nagori.services.cycle import Night
@@ -42,14 +58,30 @@ if TYPE_CHECKING:
     from nagori.services.maintenance import Proof
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
-    from nagori.services.record import OpenTurn
     from nagori.services.remember import Draft
     from nagori.services.transfer import Imported
+    from nagori.services.turns import OpenTurn
     from nagori.services.vectors import Change, Changed
     from nagori.services.window.conversation import Conversation
-    from nagori.services.window.prune import Pruned, Pruning
+    from nagori.services.window.prune import Pruned
+
+    # A text is a sequence of texts to Python; these say what is meant, and a type checker refuses a text.
+    Texts = list[str] | tuple[str, ...]
+    Ranking = Literal["fused", "priority", "score"]
+    Preset = Literal["balanced", "conservative", "aggressive"]
+    Strategy = Literal["scored", "sliding", "session", "topic"]
+    MessageFormat = Literal["openai", "anthropic", "responses", "langchain", "pydantic_ai"]
+    ExportFormat = Literal["jsonl", "markdown"]
+    Count = Callable[[str], int]  # the tokens of a text
+    Provider = Callable[[list[Any]], int]  # the tokens of messages
 
 AUTO: Any = object()  # "whatever the configuration says"
+SAME: Any = object()  # "as it is now", where None says something else
+
+
+def never_stop() -> bool:
+    """Nobody wants to end it early."""
+    return False
 
 
 class Nagori:
@@ -61,8 +93,19 @@ class Nagori:
     """
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
-        self.parts = parts
+        self._parts = parts
         self.scope = scope
+
+    @property
+    def parts(self) -> Parts:
+        """What the verbs work with; MemoryClosed after `close`."""
+        self._parts.ensure_open()
+        return self._parts
+
+    @property
+    def config(self) -> Config:
+        """The settings it was opened with."""
+        return self.parts.config
 
     @classmethod
     def open(
@@ -107,14 +150,28 @@ class Nagori:
         """Where the memories are: the given folder, or the configured one."""
         return default_dir(os.environ, str(data_dir or config.general.data_dir)).absolute()
 
-    def within(self, scope: Scope | None = None, **changes: Any) -> Self:
-        """The same memory for somebody else: another scope, or this one with `changes`."""
-        return type(self)(self.parts, scope or replace(self.scope, **changes))
+    def within(
+        self,
+        scope: Scope | None = None,
+        *,
+        user: str = SAME,
+        tenant: str = SAME,
+        project: str | None = SAME,
+        agent: str | None = SAME,
+        role: str | None = SAME,
+    ) -> Self:
+        """The same memory for somebody else: another scope, or this one with something changed."""
+        given = {"user": user, "tenant": tenant, "project": project, "agent": agent, "role": role}
+        changes = {name: value for name, value in given.items() if value is not SAME}
+        check_kind("scope", scope if scope is not None else self.scope, Scope)
+        return type(self)(self.parts, replace(scope or self.scope, **changes))
 
     def close(self) -> None:
-        self.parts.store.close()
+        """End it, for every view that `within` gave as well; closing it again does nothing."""
+        self._parts.close()
 
     def __enter__(self) -> Self:
+        self._parts.ensure_open()
         return self
 
     def __exit__(
@@ -124,37 +181,84 @@ class Nagori:
 
     # --- keeping --------------------------------------------------------------------------------
 
-    def remember(self, content: str, **more: Any) -> Memory:
-        """Keep one thing; `more` are the other fields of `Draft`. When this returns, it is kept."""
+    def remember(
+        self,
+        content: str,
+        *,
+        trigger: str = "",
+        kind: Kind | KindName = Kind.FACT,
+        category: Category | CategoryName | None = None,
+        emotion: Emotion | None = None,
+        keywords: Texts = (),
+        created: datetime | None = None,
+        source: Source | None = None,
+        trust: Trust | TrustName = Trust.USER,
+        privacy: Privacy | PrivacyName = Privacy.PUBLIC,
+        protect: bool = False,
+        metadata: Metadata | None = None,
+    ) -> Memory:
+        """Keep one thing; when this returns, it is kept. `trigger` is what set it off, `metadata` a small
+        table of your own. Saying the same again strengthens the memory that is there and changes nothing else
+        about it."""
         from nagori.services import remember
 
-        return remember.remember(self.parts, self.scope, _draft(content, more))
+        draft = remember.Draft(
+            content=content,
+            trigger=trigger,
+            kind=one_of(Kind, kind, "kind"),
+            category=None if category is None else one_of(Category, category, "category"),
+            emotion=remember.TOLD_EMOTION if emotion is None else emotion,
+            keywords=read_texts("keywords", keywords),
+            created=created,
+            source=Source() if source is None else source,
+            trust=one_of(Trust, trust, "trust"),
+            privacy=one_of(Privacy, privacy, "privacy"),
+            protect=protect,
+            metadata={} if metadata is None else metadata,
+        )
+        return remember.remember(self.parts, self.scope, draft)
 
     def remember_many(self, drafts: Iterable[str | Draft], progress: Progress = no_progress) -> list[Memory]:
         """Keep many things at once."""
         from nagori.services import remember
 
-        made = [_draft(draft, {}) if isinstance(draft, str) else draft for draft in drafts]
+        check_list("drafts", drafts)
+        made = [remember.Draft(draft) if isinstance(draft, str) else draft for draft in drafts]
+        for draft in made:
+            check_kind("drafts", draft, remember.Draft)
         return remember.remember_many(self.parts, self.scope, made, progress)
 
-    def form(self, turns: Iterable[Turn], progress: Progress = no_progress) -> list[Memory]:
-        """Memories of a conversation: one for each turn. Telling the same turns again adds nothing."""
-        from nagori.services import ingest
+    def form(
+        self,
+        turns: Iterable[Turn | Mapping[str, Any]],
+        progress: Progress = no_progress,
+        *,
+        session: str | None = None,
+    ) -> list[Memory]:
+        """Memories of a conversation: one for each turn. Telling the same turns again adds nothing.
 
-        return ingest.form_turns(self.parts, self.scope, turns, progress)
+        A turn is a `Turn`, or a message such as `{"role": "user", "content": "…"}`, whose content may be a
+        list of text parts; `name` is its speaker and `at` its time, else now. Messages are those of a whole
+        `session` from its beginning: by their places they are known when they are told again. Instructions
+        (`system`, `developer`) and what has no words are passed over."""
+        from nagori.services import ingest
+        from nagori.services.turns import read_turns
+
+        told = read_turns(self.parts, turns, session)
+        return ingest.form_turns(self.parts, self.scope, told, progress)
 
     def turn(
         self,
         text: str,
         *,
         session: str,
-        role: str = "user",
+        role: Trust | TrustName = Trust.USER,
         speaker: str | None = None,
         at: datetime | None = None,
     ) -> OpenTurn:
         """Record something that was said. When this returns it is kept; `process` forms memories of it, and
         `answer` of the result records what was answered."""
-        from nagori.services.record import record_turn
+        from nagori.services.turns import record_turn
 
         return record_turn(self.parts, self.scope, text, session, role, speaker, at)
 
@@ -169,21 +273,40 @@ class Nagori:
         it. What was shown in the session is not shown again."""
         from nagori.services.prompt_context import context_for_prompt
 
+        check_text("prompt", prompt)
+        check_text("session", session)
         scope = replace(self.scope, project=project) if project else self.scope
         return context_for_prompt(self.parts, scope, prompt, session)
 
     # --- finding --------------------------------------------------------------------------------
 
-    def recall(self, query: str, k: int | None = None, **more: Any) -> list[Recollection]:
-        """The memories that answer `query`, best first; `more` are the other fields of `Question`."""
+    def recall(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        filter: Filter = ALIVE,
+        ranking: Ranking | None = None,
+        mood: Emotion | None = None,
+        session: str | None = None,
+        tokens: int | None = None,
+        floor: float | None = None,
+        mark: bool = True,
+    ) -> list[Recollection]:
+        """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
+        a confidence of `floor` or more. A recall strengthens what it finds; with `mark=False` it only looks.
+        Memories that feel like `mood`, or like the last ones of a `session`, come a little sooner."""
         from nagori.services import recall
 
-        return recall.recall(self.parts, self.scope, _made(recall.Question, text=query, k=k, **more))
+        question = recall.Question(query, k, filter, ranking, mood, session, tokens, floor, mark)
+        return recall.recall(self.parts, self.scope, question)
 
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """What a session was about, in a few of its own sentences; with `model`, in the model's."""
         from nagori.services import session_summary
 
+        check_text("session", session)
+        check_whole("tokens", tokens, 0)
         return session_summary.summarise(self.parts, self.scope, session, tokens, model)
 
     def show(self, id: str) -> Memory:
@@ -197,6 +320,10 @@ class Nagori:
         self, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
     ) -> list[Memory]:
         """Memories, newest first."""
+        check_kind("filter", filter, Filter)
+        check_whole("limit", limit, 1)
+        if older_than is not None:
+            check_kind("older_than", older_than, Memory)
         self.parts.ledger.catch_up(self.scope.space)
         return self.parts.store.find(self.scope, filter, limit=limit, older_than=older_than)
 
@@ -204,7 +331,8 @@ class Nagori:
         """The memories as they were at a past moment, newest first, read from the journal."""
         from nagori.services import inspect
 
-        return inspect.as_of(self.parts, self.scope, moment, filter)
+        check_kind("filter", filter, Filter)
+        return inspect.as_of(self.parts, self.scope, utc(moment, "moment"), filter)
 
     def why(self, id: str, query: str | None = None) -> Explanation:
         """Why a memory is as strong as it is, what happened to it, and what will."""
@@ -238,23 +366,67 @@ class Nagori:
 
     # --- the context window ---------------------------------------------------------------------
 
-    def prune(self, messages: Sequence[Any], *, before: Pruned | None = None, **more: Any) -> Pruned:
-        """A conversation as it is sent to a model when not all of it fits: within its budget, never a call
-        without its result. What is left out is remembered. What cannot be cut (arguments of a call, signed
-        thoughts, pins) may be larger than the budget: it is given all the same, and `report["fits"]` is
-        False; look at it before you send. `more` are fields of `Pruning` (`session`, `format`, `pins`,
-        `beside`, `remember`, `count`, `provider`), `model`, and settings of `window` (`budget`, `preset`,
-        `strategy`, …); `before` is what the last call gave."""
+    def prune(
+        self,
+        messages: Sequence[Any],
+        *,
+        before: Pruned | None = None,
+        session: str | None = None,
+        budget: int | None = None,
+        preset: Preset | None = None,
+        strategy: Strategy | None = None,
+        target: float | None = None,
+        window: Window | None = None,
+        format: MessageFormat | None = None,
+        model: str | None = None,
+        count: Count | None = None,
+        provider: Provider | None = None,
+        beside: int = 0,
+        pins: Collection[int] = (),
+        remember: bool = True,
+    ) -> Pruned:
+        """A conversation as it is sent to a model when not all of it fits: within its `budget` of tokens,
+        never a call without its result. What is left out is remembered. What cannot be cut (arguments of a
+        call, signed thoughts, pins) may be larger than the budget: it is given all the same, and
+        `report["fits"]` is False; look at it before you send. `before` is what the last call gave.
+
+        `preset`, `strategy` and `target` are settings of `window`; `window` is all of them. Tokens are
+        counted as by `model`, by `count` for one text, or by `provider` for all messages; `beside` is how
+        many are sent beside them. Messages at the places `pins` stay."""
         from nagori.services.window import prune
 
-        return prune.prune(self.parts, self.scope, messages, _pruning(self.parts, more), before)
+        changes = _given(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
+        rules, counter = _window_rules(self.parts, window, changes, count)
+        places = prune.places(pins)
+        asked = prune.Pruning(rules, counter, format, session, places, beside, remember, provider)
+        return prune.prune(self.parts, self.scope, messages, asked, before)
 
-    def conversation(self, messages: Sequence[Any] = (), **more: Any) -> Conversation:
-        """A conversation that prunes itself as messages are added; `more` as for `prune`."""
+    def conversation(
+        self,
+        messages: Sequence[Any] = (),
+        *,
+        session: str | None = None,
+        budget: int | None = None,
+        preset: Preset | None = None,
+        strategy: Strategy | None = None,
+        target: float | None = None,
+        window: Window | None = None,
+        format: MessageFormat | None = None,
+        model: str | None = None,
+        count: Count | None = None,
+        provider: Provider | None = None,
+        beside: int = 0,
+        pins: Collection[int] = (),
+        remember: bool = True,
+    ) -> Conversation:
+        """A conversation that prunes itself as messages are added; the options are those of `prune`."""
         from nagori.services.window import prune
         from nagori.services.window.conversation import Conversation
 
-        asked = _pruning(self.parts, more)
+        changes = _given(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
+        rules, counter = _window_rules(self.parts, window, changes, count)
+        places = prune.places(pins)
+        asked = prune.Pruning(rules, counter, format, session, places, beside, remember, provider)
         return Conversation(
             lambda history, last: prune.prune(self.parts, self.scope, history, asked, last),
             lambda last: prune.keep_rest(self.parts, self.scope, last),
@@ -264,26 +436,50 @@ class Nagori:
 
     # --- changing -------------------------------------------------------------------------------
 
-    def edit(self, id: str, *, version: int | None = None, **changes: Any) -> Memory:
-        """Correct a memory: `content`, `trigger`, `kind`, `category`, `emotion`, `privacy`. With the
-        `version` of the memory that was seen, Conflict if somebody has changed it since."""
+    def edit(
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        trigger: str | None = None,
+        kind: Kind | KindName | None = None,
+        category: Category | CategoryName | None = None,
+        emotion: Emotion | None = None,
+        privacy: Privacy | PrivacyName | None = None,
+        metadata: Metadata | None = None,
+        version: int | None = None,
+    ) -> Memory:
+        """Correct a memory; what is not given stays, and `metadata` takes the place of all that was there.
+        With the `version` of the memory that was seen, Conflict if somebody has changed it since."""
         from nagori.services import edit, remember
 
+        changes = remember.Edit(
+            content=content,
+            trigger=trigger,
+            kind=None if kind is None else one_of(Kind, kind, "kind"),
+            category=None if category is None else one_of(Category, category, "category"),
+            emotion=emotion,
+            privacy=None if privacy is None else one_of(Privacy, privacy, "privacy"),
+            metadata=metadata,
+        )
+        if version is not None:
+            check_whole("version", version, 1)
         self.parts.ledger.catch_up(self.scope.space)
-        return edit.edit(self.parts, self.scope, id, _made(remember.Edit, **changes), version)
+        return edit.edit(self.parts, self.scope, id, changes, version)
 
     def feedback(self, id: str, good: bool) -> Memory:
         """Say that a memory was useful, or was not: it grows stronger or weaker, once a day at most."""
         from nagori.services import edit
 
+        check_bool("good", good)
         self.parts.ledger.catch_up(self.scope.space)
         return edit.feedback(self.parts, self.scope, id, good)
 
-    def protect(self, id: str, release: Sequence[str] = ()) -> Memory:
-        """Never let it fade; `release` lets others go to make room."""
+    def protect(self, id: str, release: Texts = ()) -> Memory:
+        """Never let it fade; `release` are the ids of others that may fade again, to make room."""
         from nagori.services import edit
 
-        return edit.protect(self.parts, self.scope, self.show(id).id, release)
+        return edit.protect(self.parts, self.scope, self.show(id).id, read_texts("release", release))
 
     def unprotect(self, id: str) -> Memory:
         """Let it fade like any other."""
@@ -326,21 +522,21 @@ class Nagori:
         self,
         since: datetime | None = None,
         progress: Progress = no_progress,
-        stop: Callable[[], bool] = lambda: False,
+        stop: Callable[[], bool] = never_stop,
     ) -> Judged:
         """Let the configured model judge what only rules have judged so far, since `since` or for the days of
         `llm.judge_days`. Without a model nothing happens."""
         from nagori.services.llm import appraise
 
         self.parts.ledger.catch_up(self.scope.space)
-        return appraise.judge(self.parts, self.scope.space, since, progress, stop)
+        return appraise.judge(self.parts, self.scope.space, _aware(since), progress, stop)
 
     def judge_estimate(self, since: datetime | None = None) -> Estimate:
         """What `judge` would ask and cost at most."""
         from nagori.services.llm import appraise
 
         self.parts.ledger.catch_up(self.scope.space)
-        return appraise.estimate(self.parts, self.scope.space, since)
+        return appraise.estimate(self.parts, self.scope.space, _aware(since))
 
     def forget(self, id: str) -> Memory:
         """Hide it from every recall; `undo` brings it back."""
@@ -358,7 +554,7 @@ class Nagori:
 
     # --- leaving and coming ---------------------------------------------------------------------
 
-    def export(self, format: str = "jsonl") -> Iterator[str]:
+    def export(self, format: ExportFormat = "jsonl") -> Iterator[str]:
         """Every memory as lines of `jsonl` (complete) or `markdown` (readable)."""
         from nagori.services import transfer
 
@@ -368,11 +564,12 @@ class Nagori:
         return writers[format](self.parts, self.scope)
 
     def import_(
-        self, lines: Iterable[str], format: str = "jsonl", progress: Progress = no_progress
+        self, lines: Iterable[str], format: ExportFormat = "jsonl", progress: Progress = no_progress
     ) -> Imported:
-        """Take in what `export` wrote, or notes in Markdown."""
+        """Take in what `export` wrote, or notes in Markdown, line by line."""
         from nagori.services import transfer
 
+        check_list("lines", lines)
         if format == "markdown":
             return transfer.from_markdown(self.parts, self.scope, lines)
         if format != "jsonl":
@@ -383,6 +580,7 @@ class Nagori:
         """Take in what another program remembered; importing it again adds nothing."""
         from nagori.services import transfer
 
+        check_list("drafts", drafts)
         return transfer.from_drafts(self.parts, self.scope, drafts, progress)
 
     # --- upkeep ---------------------------------------------------------------------------------
@@ -429,6 +627,7 @@ class Nagori:
         """Put a backup in place; what was there is moved aside, and the answer says where."""
         from nagori.services import backup
 
+        utc(stamp, "stamp")  # a time without a zone says no moment
         return backup.restore(Path(path), Path(data_dir), stamp.strftime("%Y%m%dT%H%M%S"))
 
     def doctor(self) -> Sequence[Finding]:
@@ -439,8 +638,6 @@ class Nagori:
 
 
 def _configured_embedder(config: Config, tell: Observer, folder: Path) -> Embedder | None:
-    if config.embedding.provider == "none":
-        return None
     from nagori.adapters.embed import open_embedder
 
     return open_embedder(config.embedding, tell, folder)
@@ -460,32 +657,27 @@ def _configured_llm(config: Config) -> LLM | None:
     return open_llm(config.llm)
 
 
-def _pruning(parts: Parts, more: dict[str, Any]) -> Pruning:
-    """What a caller said about a window, on top of what is configured."""
-    from nagori.adapters.tokens import open_counter
-    from nagori.core.values import fields_of
-    from nagori.core.window import Window, settled
-    from nagori.services.window.prune import Pruning, places
+def _given(**values: Any) -> dict[str, Any]:
+    """The arguments that were given."""
+    return {name: value for name, value in values.items() if value is not None}
 
-    rules = settled(parts.config.window, {k: more[k] for k in more if k in fields_of(Window)})
-    asked = {key: value for key, value in more.items() if key not in fields_of(Window)}
-    asked.setdefault("count", open_counter(rules.model, parts.tell))
-    asked["pins"] = places(asked.get("pins", ()))
-    return _made(Pruning, rules=rules, **asked)
+
+def _window_rules(
+    parts: Parts, window: Window | None, changes: Mapping[str, Any], count: Callable[[str], int] | None
+) -> tuple[Window, Callable[[str], int]]:
+    """What a caller said about a window on top of what is configured, and what counts its tokens."""
+    from nagori.adapters.tokens import open_counter
+    from nagori.core.window import Window, settled
+
+    if window is not None:
+        check_kind("window", window, Window)
+    rules = settled(window or parts.config.window, changes)
+    return rules, open_counter(rules.model, parts.tell) if count is None else count
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    return None if moment is None else utc(moment, "since")
 
 
 def _no_such_format(format: str) -> InvalidInput:
     return InvalidInput("format", "{value!r} is none of {choices}", value=format, choices="jsonl, markdown")
-
-
-def _draft(content: str, more: dict[str, Any]) -> Draft:
-    from nagori.services.remember import Draft
-
-    return _made(Draft, content=content, **more)
-
-
-def _made(make: type[Made], **values: Any) -> Made:
-    try:
-        return make(**values)
-    except TypeError as fault:
-        raise InvalidInput(make.__name__.lower(), str(fault)) from None

@@ -12,8 +12,9 @@
     ├── JournalError        the disk's: the journal cannot be read or written            exit 7
     │   ├── JournalMismatch … it is not the journal that the store was made from
     │   └── JournalTooNew   … because a newer nagori wrote it
-    └── ModelError          a model's or its server's: no answer                         exit 8
-        └── Unusable        … an answer, but none to be used
+    ├── ModelError          a model's or its server's: no answer                         exit 8
+    │   └── Unusable        … an answer, but none to be used
+    └── MemoryClosed        the caller's: it was closed before                           exit 1
 
 A missing model or library is no error: the answer gets plainer and says so. A ModelError reaches a person
 only where the model itself was asked for; elsewhere there is another way, and what failed is told.
@@ -149,3 +150,10 @@ class Unusable(ModelError):
 
     input_tokens = 0
     output_tokens = 0
+
+
+class MemoryClosed(NagoriError):
+    """A verb was called after `close`."""
+
+    def __init__(self) -> None:
+        super().__init__("this memory is closed; open it again")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nagori.config import Config
 from nagori.core.values import Value
+from nagori.errors import MemoryClosed
 from nagori.ledger import Ledger
 
 TYPE_CHECKING = False
@@ -45,6 +46,17 @@ class Parts(Value, frozen=False):
     tell: Observer
     open_llm: Callable[[], LLM | None] = lambda: None
     open_model: Callable[[str], Embedder | None] = no_model
+    closed: bool = False
+
+    def ensure_open(self) -> None:
+        """MemoryClosed after `close`."""
+        if self.closed:
+            raise MemoryClosed()
+
+    def close(self) -> None:
+        """Nothing is done with it any more."""
+        self.closed = True
+        self.store.close()
 
     @property
     def vectors(self) -> VectorIndex:

@@ -52,6 +52,7 @@ __all__ = [
     "Setting",
     "describe",
     "load",
+    "load_config",
     "rows",
     "schema",
 ]
@@ -73,7 +74,9 @@ DEFAULT = "default"
 
 
 class Config(Value):
-    """Every section by its name in the file."""
+    """Every section by its name in the file.
+
+    `Config()` is the defaults; `load_config()` is what file and environment say."""
 
     general: General = General()
     retention: Retention = Retention()
@@ -99,6 +102,16 @@ class Config(Value):
     window: Window = Window()
     privacy: Privacy = Privacy()
     hooks: Hooks = Hooks()
+
+    def evolve(self, changes: Mapping[str, object]) -> Config:
+        """A copy with some settings changed, by their dotted names: `{"window.budget": 4000}`. A name that
+        does not exist, a wrong type and a value out of bounds are refused, all in one InvalidConfig."""
+        from nagori.config.loader import Reader
+
+        reader = Reader(self)
+        reader.read_overrides(changes)
+        changed: Config = reader.result({leaf.key: DEFAULT for leaf in leaves(self)})[0]
+        return changed
 
 
 class Loaded(Value):
@@ -137,6 +150,12 @@ def load(
     reader.read_env({name: env[name] for name in named})
     reader.read_overrides(overrides or {})
     return Loaded(*reader.result(origins))
+
+
+def load_config(path: str | Path | None = None, *, changes: Mapping[str, object] | None = None) -> Config:
+    """The configuration of this machine, from `path` or the usual file and from the environment; `changes`
+    are settings by their dotted names, and win."""
+    return load(path, overrides=changes).config
 
 
 def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:

@@ -29,8 +29,8 @@ def without_words(event: Event, *, keep_trace: bool) -> Event:
         data["memory"] = _record(data["memory"], keep_trace)
     if "text" in data and not (keep_trace and _is_trace(event)):
         data["text"] = NO_WORDS
-    if "keywords" in data and not keep_trace:
-        data["keywords"] = []
+    if not keep_trace:
+        data |= {name: empty for name, empty in (("keywords", []), ("metadata", {})) if name in data}
     return replace(event, data=data)
 
 
@@ -40,8 +40,10 @@ def _is_trace(event: Event) -> bool:
 
 def _record(record: dict[str, Any], keep_trace: bool) -> dict[str, Any]:
     texts = {level: _text(level, text, keep_trace) for level, text in record["texts"].items()}
-    gone = {} if keep_trace else {"keywords": [], "source": _place(record.get("source", {}))}
-    return {**record, "texts": texts, **gone}
+    if keep_trace:
+        return {**record, "texts": texts}
+    kept = {name: value for name, value in record.items() if name != "metadata"}
+    return {**kept, "texts": texts, "keywords": [], "source": _place(record.get("source", {}))}
 
 
 def _text(level: str, text: dict[str, str], keep_trace: bool) -> dict[str, str]:

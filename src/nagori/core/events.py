@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from zlib import crc32
 
+from nagori.core.arguments import read_metadata
 from nagori.core.model import (
     Category,
     Emotion,
@@ -471,6 +472,7 @@ def _edited(event: Event, known: Known) -> Iterator[Change]:
         "keywords": tuple,
         "coefficient": float,
         "project": lambda value: value,
+        "metadata": read_metadata,
     }
     changes |= {name: make(data[name]) for name, make in makers.items() if name in data}
     if JUDGEMENTS & data.keys():  # a person has the last word

@@ -18,14 +18,22 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from math import isfinite
 
+from nagori.core.arguments import check_list, check_text, read_texts
 from nagori.core.values import Value, fresh, replace
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, Literal, TypeVar
 
-    Choice = TypeVar("Choice", bound=StrEnum)
+    from nagori.core.arguments import Metadata
+
+    Choice = TypeVar("Choice", bound=StrEnum | IntEnum)
+    # The enums below as a caller may write them; a type checker refuses any other word.
+    KindName = Literal["episode", "fact", "decision", "lesson", "summary"]
+    CategoryName = Literal["casual", "work", "decision", "emotional"]
+    TrustName = Literal["user", "assistant", "tool", "import"]
+    PrivacyName = Literal["private", "agent-only", "public"]
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,7 +45,7 @@ def one_of(enum: type[Choice], value: object, field_name: str) -> Choice:
     try:
         return enum(value)  # type: ignore[arg-type]
     except ValueError:
-        choices = ", ".join(enum)
+        choices = ", ".join(str(member.value) for member in enum)
         raise InvalidInput(
             field_name, "{value!r} is none of {choices}", value=value, choices=choices
         ) from None
@@ -156,10 +164,11 @@ class Emotion(Value):
                 raise InvalidInput(f"emotion.{name}", f"{value!r} is not a number from 0 to 100")
             object.__setattr__(self, name, float(value))
         object.__setattr__(self, "valence", one_of(Valence, self.valence, "emotion.valence"))
-        unknown = sorted(set(self.tags) - TAGS)
+        tags = read_texts("emotion.tags", self.tags)
+        unknown = sorted(set(tags) - TAGS)
         if unknown:
-            raise InvalidInput("emotion.tags", f"unknown: {', '.join(map(str, unknown))}")
-        object.__setattr__(self, "tags", tuple(self.tags))
+            raise InvalidInput("emotion.tags", f"unknown: {', '.join(unknown)}")
+        object.__setattr__(self, "tags", tags)
 
 
 class Text(Value):
@@ -172,6 +181,9 @@ class Text(Value):
     def whole(self) -> str:
         """Both halves as one text, for search and embedding."""
         return f"{self.trigger}\n{self.content}".strip()
+
+    def __str__(self) -> str:
+        return self.whole
 
 
 class Source(Value):
@@ -192,7 +204,8 @@ class Source(Value):
 
 
 class Turn(Value):
-    """Something said in a conversation, as it was said. `role` is user, assistant, tool or import."""
+    """Something said in a conversation, as it was said. `role` is user, assistant, tool or import. `ref` is
+    the name that its program has for it; without one its time tells it from others."""
 
     text: str
     at: datetime
@@ -201,8 +214,10 @@ class Turn(Value):
     speaker: str | None = None
     role: Trust = Trust.USER
     uri: str | None = None
+    ref: str | None = None
 
     def __post_init__(self) -> None:
+        check_text("turn.text", self.text)
         object.__setattr__(self, "at", utc(self.at, "turn.at"))
         object.__setattr__(self, "role", one_of(Trust, self.role, "turn.role"))
 
@@ -242,6 +257,7 @@ class Memory(Value):
     revival_at: datetime | None = None  # a recall wished it back from the archive
     forgotten_at: datetime | None = None
     version: int = 1
+    metadata: Metadata = fresh(dict)  # of the caller's own; nothing here reads it
 
     def __post_init__(self) -> None:
         for name in ("created", "anchor"):
@@ -285,6 +301,18 @@ class Memory(Value):
         """A copy with `changes`, one version later."""
         return replace(self, version=self.version + 1, **changes)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything about it as plain data, ready for JSON; the same as an export has."""
+        from nagori.core.serialize import to_record
+
+        return to_record(self)
+
+    def __repr__(self) -> str:
+        return f"<Memory {_headline(self)}>"
+
+    def _repr_html_(self) -> str:
+        return _as_html(self, ())
+
 
 class Relation(Value, order=True):
     source: str
@@ -293,7 +321,8 @@ class Relation(Value, order=True):
 
 
 class Filter(Value):
-    """Which memories are meant. Empty means: everything that is alive."""
+    """Which memories are meant. Empty means: everything that is alive. Plain names and numbers become members
+    of their enums."""
 
     kinds: frozenset[Kind] | None = None
     levels: frozenset[Level] | None = None
@@ -308,6 +337,24 @@ class Filter(Value):
     unappraised: bool = False  # only turns of conversations that stand whole and only rules have appraised
     unembedded: str | None = None  # only those whose present text has no vector of this model
 
+    def __post_init__(self) -> None:
+        for name, enum in _ENUMS_OF_A_FILTER:
+            given = getattr(self, name)
+            if given is not None:
+                check_list(f"filter.{name}", given)
+                members = frozenset(one_of(enum, each, f"filter.{name}") for each in given)
+                object.__setattr__(self, name, members)
+        for name in ("since", "until"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, utc(given, f"filter.{name}"))
+
+
+_ENUMS_OF_A_FILTER: tuple[tuple[str, type[Any]], ...] = (
+    ("kinds", Kind),
+    ("levels", Level),
+    ("categories", Category),
+)
 
 ALIVE = Filter()
 
@@ -338,6 +385,62 @@ class Recollection(Value):
     score: float
     retention: float
     terms: dict[str, float] = fresh(dict)
+
+    @property
+    def id(self) -> str:
+        """Of the memory."""
+        return self.memory.id
+
+    @property
+    def text(self) -> str:
+        """What is left of the memory, both halves as one text."""
+        return self.memory.text.whole
+
+    @property
+    def created(self) -> datetime:
+        """When it was said or happened, in UTC."""
+        return self.memory.created
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure it is that the memory is about the question, 0 to 1; None where no ranking says it."""
+        return self.terms.get("certainty")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything about it as plain data, ready for JSON."""
+        return {
+            "memory": self.memory.to_dict(),
+            "score": self.score,
+            "confidence": self.confidence,
+            "retention": self.retention,
+            "terms": dict(self.terms),
+        }
+
+    def __repr__(self) -> str:
+        return f"<Recollection {self.score:.2f} {_headline(self.memory)}>"
+
+    def _repr_html_(self) -> str:
+        sure = () if self.confidence is None else (f"confidence {self.confidence:.2f}",)
+        return _as_html(self.memory, (f"score {self.score:.2f}", *sure))
+
+
+SHOWN = 60  # characters of a memory that a program's user sees at a glance
+
+
+def _headline(memory: Memory) -> str:
+    """Id, day and beginning: a list of memories should be readable in a terminal."""
+    words = " ".join(memory.text.whole.split()) if memory.texts else ""
+    short = words if len(words) <= SHOWN else words[: SHOWN - 1] + "…"
+    return f"{memory.id} {memory.created.date().isoformat()} {short!r}"
+
+
+def _as_html(memory: Memory, more: tuple[str, ...]) -> str:
+    """A memory for a notebook. Its words are anybody's, so nothing in them is taken for HTML."""
+    from html import escape
+
+    facts = (memory.id, memory.created.date().isoformat(), str(memory.kind), memory.level.name.lower(), *more)
+    words = escape(memory.text.whole).replace("\n", "<br>")
+    return f"<div><p>{words}</p><small>{escape(' · '.join(facts))}</small></div>"
 
 
 LARGEST_COUNT = 10**12  # of anything that is counted; far from where a database's integers end
@@ -423,6 +526,10 @@ def check_memory(memory: Memory) -> None:
         if word is None or not isinstance(memory.keywords, tuple):
             raise InvalidInput("keywords", "not a tuple of texts")
         _check_string("keywords", word)
+    if memory.metadata:
+        from nagori.core.arguments import read_metadata
+
+        read_metadata(memory.metadata)
     for text in memory.texts.values():
         _check_string("trigger", text.trigger)
         _check_string("content", text.content)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from math import isfinite
 
+from nagori.core.arguments import read_metadata
 from nagori.core.model import (
     LARGEST_COUNT,
     Category,
@@ -78,6 +79,8 @@ def to_record(memory: Memory) -> Record:
     record["source"] = _without_none(
         session=source.session, turn=source.turn, speaker=source.speaker, uri=source.uri
     )
+    if memory.metadata:  # left out where there is none: the records of before have none either
+        record["metadata"] = {key: memory.metadata[key] for key in sorted(memory.metadata)}
     return _without_none(**record)
 
 
@@ -102,6 +105,7 @@ def from_record(record: object) -> Memory:
     fields["emotion"] = _part("emotion", Emotion, record.get("emotion", {}))
     fields["source"] = _part("source", Source, record.get("source", {}))
     fields["keywords"] = _strings("keywords", record.get("keywords", ()))
+    fields["metadata"] = read_metadata(record.get("metadata", {}), "memory.metadata")
     for name in ("id", "created"):
         if name not in fields:
             raise InvalidInput(f"memory.{name}", "missing")

@@ -17,7 +17,7 @@ from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.language.keywords import keywords
 from nagori.ledger import look
 from nagori.runtime import Parts
-from nagori.services.remember import Edit, embed, ensure_room, safe_text
+from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,6 +157,9 @@ def _edited(parts: Parts, memory: Memory, changes: Edit) -> dict[str, Any]:
             data[name] = str(value)
     if changes.emotion is not None and changes.emotion != memory.emotion:
         data["emotion"] = emotion_record(changes.emotion)
+    if changes.metadata is not None:
+        metadata = safe_metadata(parts, changes.metadata)
+        data |= {"metadata": metadata} if metadata != memory.metadata else {}
     if {"kind", "category", "emotion"} & set(data):
         data["coefficient"] = coefficient_for(
             changes.category or memory.category,

@@ -200,6 +200,7 @@ def _event_of(parts: Parts, scope: Scope, turn: Turn) -> Event | None:
         index=turn.index,
         speaker=turn.speaker,
         uri=turn.uri,
+        ref=turn.ref,
     )
 
 

@@ -41,6 +41,9 @@ class Context(Value):
     def __bool__(self) -> bool:
         return bool(self.text)
 
+    def __str__(self) -> str:
+        return self.text
+
 
 class _Session(Value):
     """What a session was shown, and whether its own beginning is no longer before the model."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import exp, log
 
 from nagori.core import decay, scoring
+from nagori.core.arguments import check_bool, check_kind, check_text, check_whole
 from nagori.core.events import Event
 from nagori.core.model import (
     ALIVE,
@@ -95,13 +96,31 @@ class Question(Value):
     floor: float | None = None  # least certainty; the configured one
     mark: bool = True  # a recall strengthens; a look does not
 
+    def __post_init__(self) -> None:
+        check_text("query", self.text)
+        check_kind("filter", self.filter, Filter)
+        check_bool("mark", self.mark)
+        if self.k is not None:
+            check_whole("k", self.k, 1)
+        if self.tokens is not None:
+            check_whole("tokens", self.tokens, 0)
+        if self.mood is not None:
+            check_kind("mood", self.mood, Emotion)
+        if self.session is not None:
+            check_text("session", self.session)
+        if self.floor is not None and (isinstance(self.floor, bool) or not 0 <= _number(self.floor) <= 1):
+            raise InvalidInput("floor", "{value!r} is not a number from 0 to 1", value=self.floor)
+
+
+def _number(value: object) -> float:
+    """A number; one that is out of every range for what is none."""
+    return value if isinstance(value, int | float) else -1
+
 
 def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]:
     """The best memories for a question; they are marked as recalled."""
     parts.ledger.catch_up(scope.space)
     k = question.k if question.k is not None else parts.config.retrieval.top_k
-    if not isinstance(k, int) or k < 1:
-        raise InvalidInput("k", "{k} is not at least 1", k=k)
     name = question.ranking or parts.config.retrieval.ranking
     if name not in RANKINGS:
         choices = ", ".join(RANKINGS)

@@ -19,9 +19,7 @@ from errno import ENOSPC
 from pathlib import Path
 
 from nagori.core.events import Event
-from nagori.core.model import Trust, one_of, utc
-from nagori.core.values import Value
-from nagori.errors import InvalidInput, JournalError, JournalTooNew
+from nagori.errors import JournalError, JournalTooNew
 from nagori.journals.file import FileJournal, decode, encode
 from nagori.language.redaction import fit_to_keep
 from nagori.ledger import record_turns
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from nagori.config.sections import Privacy as PrivacySettings
     from nagori.core.model import Scope
     from nagori.core.storage import Space
-    from nagori.runtime import Parts
 
 HOOK_PATIENCE = (
     1.0  # seconds to wait for the journal: the host waits for us, and the words are safe beside it
@@ -119,41 +116,3 @@ def take_spool(journal: FileJournal, folder: Path) -> None:
     for path, space, events in read_spool(folder):
         record_turns(journal, space, events)
         path.unlink()
-
-
-# --- one turn at a time ---------------------------------------------------------------------------
-# For programs that talk: record what the user said, then what was answered.
-
-
-class OpenTurn(Value):
-    """A recorded turn that waits for its answer."""
-
-    parts: Parts
-    scope: Scope
-    session: str
-
-    def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
-        """Record what was answered. When this returns it is kept."""
-        record_turn(self.parts, self.scope, text, self.session, "assistant", speaker, at)
-
-
-def record_turn(
-    parts: Parts,
-    scope: Scope,
-    text: str,
-    session: str,
-    role: str = "user",
-    speaker: str | None = None,
-    at: datetime | None = None,
-) -> OpenTurn:
-    """Record one turn of a session."""
-    for name, value in (("text", text), ("session", session)):
-        if not isinstance(value, str) or not value.strip():
-            raise InvalidInput(name, "{value!r} is not a text", value=value)
-    who = one_of(Trust, role, "role")
-    when = utc(at, "at") if at else parts.clock.now()
-    event = turn_event(
-        scope, parts.config.privacy, text=text, role=str(who), at=when, session=session, speaker=speaker
-    )
-    record_turns(parts.journal, scope.space, [event] if event else [])
-    return OpenTurn(parts, scope, session)

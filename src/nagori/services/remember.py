@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
+from nagori.core.arguments import check_bool, check_kind, read_metadata, read_texts
 from nagori.core.decay import coefficient_for
 from nagori.core.events import Event
 from nagori.core.model import (
@@ -31,7 +32,7 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import to_record
 from nagori.core.storage import Vector
-from nagori.core.values import Value, batched, replace
+from nagori.core.values import Value, batched, fresh, replace
 from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError
 from nagori.language.lexicon import speaks_of
 from nagori.language.redaction import fit_to_keep
@@ -40,37 +41,40 @@ from nagori.runtime import Parts, Progress, no_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nagori.core.arguments import Metadata, Scalar
     from nagori.protocols import Embedder
 
 LONGEST_TEXT = 1_000_000
 AT_ONCE = 500
 TOLD = 60.0  # intensity of what somebody took the trouble to tell: clear interest, 001's third band
+TOLD_EMOTION = Emotion(TOLD)
 
 
 class Draft(Value):
-    """Something to remember, before it has an id. `content` is what; `trigger` is what set it off."""
+    """Something to remember, before it has an id. `content` is what; `trigger` is what set it off. `metadata`
+    is a small table of the caller's own: at most 32 keys of 64 characters, texts of 1,000 characters."""
 
     content: str
     trigger: str = ""
     kind: Kind = Kind.FACT
     category: Category | None = None
-    emotion: Emotion = Emotion(TOLD)
+    emotion: Emotion = TOLD_EMOTION
     keywords: tuple[str, ...] = ()  # beyond those that its own words give
     created: datetime | None = None
     source: Source = Source()
     trust: Trust = Trust.USER
     privacy: Privacy = Privacy.PUBLIC
     protect: bool = False
+    metadata: Metadata = fresh(dict)
 
     def __post_init__(self) -> None:
         check_choices(self)
-        if not isinstance(self.source, Source):
-            raise InvalidInput("source", "{type} is not a Source", type=type(self.source).__name__)
-        if not isinstance(self.protect, bool):
-            raise InvalidInput("protect", "{value!r} is not true or false", value=self.protect)
-        if isinstance(self.keywords, str) or not all(isinstance(word, str) for word in self.keywords):
-            raise InvalidInput("keywords", "not a list of texts")
-        object.__setattr__(self, "keywords", tuple(self.keywords))
+        check_kind("source", self.source, Source)
+        check_bool("protect", self.protect)
+        if self.created is not None:
+            object.__setattr__(self, "created", utc(self.created, "created"))
+        object.__setattr__(self, "keywords", read_texts("keywords", self.keywords))
+        object.__setattr__(self, "metadata", read_metadata(self.metadata))
 
 
 class Edit(Value):
@@ -82,9 +86,12 @@ class Edit(Value):
     category: Category | None = None
     emotion: Emotion | None = None
     privacy: Privacy | None = None
+    metadata: Metadata | None = None  # in place of all that was there
 
     def __post_init__(self) -> None:
         check_choices(self)
+        if self.metadata is not None:
+            object.__setattr__(self, "metadata", read_metadata(self.metadata))
 
 
 def check_choices(asked: Draft | Edit) -> None:
@@ -93,8 +100,8 @@ def check_choices(asked: Draft | Edit) -> None:
         value = getattr(asked, name, None)
         if value is not None:
             object.__setattr__(asked, name, one_of(enum, value, name))
-    if asked.emotion is not None and not isinstance(asked.emotion, Emotion):
-        raise InvalidInput("emotion", "{type} is not an Emotion", type=type(asked.emotion).__name__)
+    if asked.emotion is not None:
+        check_kind("emotion", asked.emotion, Emotion)
 
 
 def remember(parts: Parts, scope: Scope, draft: Draft) -> Memory:
@@ -132,7 +139,7 @@ def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:
     text = Text(safe_text(parts, draft.trigger, "trigger"), safe_text(parts, draft.content, "content"))
     if not text.whole:
         raise InvalidInput("content", "nothing to remember: the text is empty")
-    born = utc(draft.created, "created") if draft.created else parts.clock.now()
+    born = draft.created or parts.clock.now()
     coefficient = coefficient_for(draft.category, draft.emotion.intensity, draft.kind, parts.config.retention)
     memory = Memory(
         id="",
@@ -151,8 +158,27 @@ def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:
         role=scope.role,
         source=draft.source,
         protected=draft.protect,
+        metadata=safe_metadata(parts, draft.metadata),
     )
     return replace(memory, id=identify(memory))
+
+
+def safe_metadata(parts: Parts, metadata: Metadata) -> Metadata:
+    """`metadata` fit to be stored, without what text must not say either."""
+    safe = {scrubbed(parts, key): _safe_value(parts, key, value) for key, value in metadata.items()}
+    return read_metadata(safe)
+
+
+def _safe_value(parts: Parts, key: str, value: Scalar) -> Scalar:
+    """A value by itself, and as what its key says it is: {"password": "…"} is a secret by its name alone."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return value
+    written = str(value)
+    alone = scrubbed(parts, written)
+    label = f"{key}: "
+    labelled = scrubbed(parts, label + alone)
+    safe = labelled.removeprefix(label) if labelled.startswith(label) else alone
+    return value if safe == written else safe
 
 
 def safe_text(parts: Parts, text: str, name: str) -> str:

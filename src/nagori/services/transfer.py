@@ -19,7 +19,16 @@ from nagori.core.values import Value, batched, fresh, replace
 from nagori.errors import InvalidInput
 from nagori.ledger import look
 from nagori.runtime import Parts, Progress, no_progress
-from nagori.services.remember import AT_ONCE, Draft, compose, embed, ensure_room, remember_many, safe_text
+from nagori.services.remember import (
+    AT_ONCE,
+    Draft,
+    compose,
+    embed,
+    ensure_room,
+    remember_many,
+    safe_metadata,
+    safe_text,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +50,7 @@ class Imported(Value, frozen=False):
 
 def memories(parts: Parts, scope: Scope, filter: Filter = EVERYTHING) -> Iterator[Memory]:
     """Every memory of the scope, oldest first."""
+    parts.ensure_open()  # what is read line by line begins late, and may go on after a `close`
     parts.ledger.catch_up(scope.space)
     pages: list[list[str]] = []
     last = None
@@ -48,6 +58,7 @@ def memories(parts: Parts, scope: Scope, filter: Filter = EVERYTHING) -> Iterato
         pages.append([memory.id for memory in page])
         last = page[-1]
     for ids in reversed(pages):
+        parts.ensure_open()
         yield from reversed(parts.store.get(scope, ids))
 
 
@@ -194,7 +205,7 @@ def _safe(parts: Parts, memory: Memory) -> Memory:
     }
     if not any(text.whole for text in texts.values()):
         raise InvalidInput("memory.texts", "empty")
-    return replace(memory, texts=texts)
+    return replace(memory, texts=texts, metadata=safe_metadata(parts, memory.metadata))
 
 
 def _item(line: str) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def _word_columns(memory: Memory, tokens: int) -> tuple[int, int, bool, bytes]:
 
 def _rest(memory: Memory) -> str:
     emotion = memory.emotion
-    rest = {
+    rest: dict[str, Any] = {
         "keywords": memory.keywords,
         "valence": emotion.valence,
         "arousal": emotion.arousal,
@@ -192,6 +192,8 @@ def _rest(memory: Memory) -> str:
         "uri": memory.source.uri,
         "archive_reason": memory.archive_reason,
     }
+    if memory.metadata:
+        rest["metadata"] = memory.metadata
     return json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -218,6 +220,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {  # of a memory, in which columns; the ot
     "source": ("session", "turn", "speaker", "rest"),
     "keywords": ("rest",),
     "archive_reason": ("rest",),
+    "metadata": ("rest",),
 }
 
 
@@ -278,7 +281,7 @@ def load_by_id(
 def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
     *plain, intensity, protected, session, turn, speaker = row[:_KEY]
     key, level, *times, kind, category, privacy, trust, rest = row[_KEY:]
-    keywords, valence, arousal, tags, uri, reason = _parse_rest(rest)
+    keywords, valence, arousal, tags, uri, reason, metadata = _parse_rest(rest)
     fullest, parts = texts[key]
     if fullest > level or fullest > _LAST_WORDS:
         raise ValueError(f"{plain[0]} has no text")
@@ -298,6 +301,7 @@ def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
         "source": made(Source, {"session": session, "turn": turn, "speaker": speaker, "uri": uri}),
         "protected": bool(protected),
         "archive_reason": reason,
+        "metadata": dict(metadata),  # one of its own: what was parsed is shared
     }
     return made(Memory, fields)
 
@@ -306,7 +310,8 @@ def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
 def _parse_rest(text: str) -> tuple[Any, ...]:
     rest = json.loads(text)
     felt = (Valence(rest["valence"]), float(rest["arousal"]), tuple(map(_as_text, rest["tags"])))
-    return tuple(map(_as_text, rest["keywords"])), *felt, rest["uri"], rest["archive_reason"]
+    metadata = dict(rest.get("metadata", ()))
+    return tuple(map(_as_text, rest["keywords"])), *felt, rest["uri"], rest["archive_reason"], metadata
 
 
 def _as_text(value: object) -> str:

@@ -92,6 +92,9 @@ def memory_view(memory: Memory, strength: float, voice: Voice, zone: tzinfo) -> 
     for level, text in sorted(memory.texts.items()):
         label = Styled(f"\n{voice(f'level{int(level)}')}", style=COLOURS[level])
         parts += [label, Styled(f"{text.trigger}\n→ {text.content}" if text.trigger else text.content)]
+    if memory.metadata:
+        table = "\n".join(f"{key}: {value}" for key, value in memory.metadata.items())
+        parts.append(Styled(f"\n{table}", style="dim"))
     return Group(*parts)
 
 

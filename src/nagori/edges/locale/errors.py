@@ -38,7 +38,6 @@ ERRORS: dict[str, str] = {
     ),
     "{n} is not at least 0": "{n} は 0 以上ではありません",
     "--levels counts all memories; leave the ids out": "--levels は全記憶を数えます。ID は付けないでください",
-    "{k} is not at least 1": "{k} は 1 以上ではありません",
     "nothing to change": "変えるところがありません",
     "nothing to undo": "取り消すことがありません",
     "nothing would be left; use forget": "何も残らなくなります。forget を使ってください",
@@ -108,8 +107,22 @@ ERRORS: dict[str, str] = {
     "{id} was changed by somebody else meanwhile; look again": (
         "{id} はその間にほかで変更されました。もう一度見てください"
     ),
-    "{type} is not an Emotion": "{type} は感情ではありません",
-    "{type} is not a Source": "{type} は出どころではありません",
+    "{type} is not a {wanted}": "{type} は {wanted} ではありません",
+    "{type} is not a list": "{type} は並び（list など）ではありません",
+    "{type} is not a table": "{type} は表（dict）ではありません",
+    "{n} is not at least {least}": "{n} は {least} 以上ではありません",
+    "{n} keys; at most {most}": "キーが {n} 個あります。上限は {most} 個です",
+    "{n} characters; at most {most}": "{n} 文字あります。上限は {most} 文字です",
+    "{key!r} is not a name of at most {most} characters": "{key!r} は {most} 文字以内の名前ではありません",
+    "{type} is not a text, a number, true, false or None": (
+        "{type} は文字列・数・true・false・None のどれでもありません"
+    ),
+    "a whole number of more than 64 bits": "64 ビットに収まらない整数です",
+    "{value!r} is not a number": "{value!r} は数ではありません",
+    "{value!r} is not a number from 0 to 1": "{value!r} は 0 から 1 までの数ではありません",
+    "{type} is neither a Turn nor a message": "{type} は Turn でもメッセージでもありません",
+    "{type} is not a part of a message": "{type} はメッセージの一部ではありません",
+    "this memory is closed; open it again": "この記憶は閉じられています。もう一度開いてください",
     "{value} is not above 0": "{value} は 0 より大きくありません",
     "{n} tokens beside the messages leave nothing of {budget}": (
         "メッセージ以外の {n} トークンだけで上限 {budget} に達します"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
-from nagori.core.model import Memory, Recollection
+from nagori.core.model import ALIVE, Filter, Memory, Recollection
 from nagori.services.window.prune import Pruned
 
 Prune = Callable[[Sequence[Any], Pruned | None], Pruned]
@@ -62,6 +62,15 @@ class Conversation:
         """The figures of the last time; empty before the first."""
         return self.last.report if self.last else {}
 
-    def recall(self, query: str, k: int | None = None, **more: Any) -> list[Recollection]:
+    def recall(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        filter: Filter = ALIVE,
+        tokens: int | None = None,
+        floor: float | None = None,
+        mark: bool = True,
+    ) -> list[Recollection]:
         """What left the window, and everything else that is remembered, by what it is about."""
-        return self._recall(query, k, **more)
+        return self._recall(query, k, filter=filter, tokens=tokens, floor=floor, mark=mark)

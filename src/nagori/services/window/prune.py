@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any
 from zlib import crc32
 
+from nagori.core.arguments import check_bool
 from nagori.core.model import Memory, Scope
 from nagori.core.values import Value, fresh, replace
 from nagori.core.window import Window
@@ -46,6 +47,7 @@ class Pruning(Value):
             value = getattr(self, name)
             if not (callable(value) or (name == "provider" and value is None)):
                 raise InvalidInput(name, "{value!r} is not a function", value=value)
+        check_bool("remember", self.remember)
         if not _is_whole(self.beside):
             raise InvalidInput("beside", "{value!r} is not a whole number", value=self.beside)
         if self.beside < 0:
@@ -55,7 +57,7 @@ class Pruning(Value):
 
 def places(pins: object) -> frozenset[int]:
     """Places of messages, as a caller gives them."""
-    if isinstance(pins, Iterable):
+    if isinstance(pins, Iterable) and not isinstance(pins, str | bytes | Mapping):
         found = list(pins)
         if all(map(_is_whole, found)):
             return frozenset(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,8 +39,8 @@ def recall(
         until=moment(until, "until"),
     )
     with session.memory() as memory:
-        how = {"filter": filter, "ranking": ranking, "tokens": tokens, "floor": floor, "mark": not look}
-        found = memory.recall(" ".join(query), k, **how)
+        how: dict[str, Any] = {"ranking": ranking, "tokens": tokens, "floor": floor, "mark": not look}
+        found = memory.recall(" ".join(query), k, filter=filter, **how)
         zone = memory.parts.clock.zone
     if as_json:
         print_json({"results": [render.recollection_json(r) for r in found]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -43,7 +43,7 @@ def export(
         raise InvalidInput("path", "{path} exists already", path=path)
     count = 0
     with session.memory() as memory, written(path) as write:
-        for count, line in enumerate(memory.export(format), 1):  # noqa: B007 - counts
+        for count, line in enumerate(memory.export(_name(format)), 1):  # noqa: B007 - counts
             write(line + "\n")
     if path is not None and as_json:
         print_json({"path": str(path), "lines": count})
@@ -107,7 +107,11 @@ def _exported(memory: Nagori, path: Path, format: Format | None, bar: Progress) 
     """What one of our own exports holds, or a page of notes."""
     markdown = path.suffix.lower() in (".md", ".markdown")
     with lines(path) as read:
-        return memory.import_(read, format or (Format.MARKDOWN if markdown else Format.JSONL), bar)
+        return memory.import_(read, _name(format or (Format.MARKDOWN if markdown else Format.JSONL)), bar)
+
+
+def _name(format: Format) -> Literal["jsonl", "markdown"]:
+    return "markdown" if format is Format.MARKDOWN else "jsonl"
 
 
 def _add(whole: Imported, report: Imported) -> None:

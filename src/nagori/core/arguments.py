@@ -1,0 +1,107 @@
+"""What a caller gives, refused by its name where it is of the wrong kind.
+
+Python takes a text for a list of characters, True for 1 and 0 for False. Each of these is a mistake that
+nobody would notice for weeks, so they are refused where they arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+
+from nagori.errors import InvalidInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Scalar = str | int | float | bool | None
+    Metadata = dict[str, Scalar]
+
+MOST_KEYS, LONGEST_KEY, LONGEST_VALUE = 32, 64, 1000  # of the metadata of one memory
+LARGEST = 2**63  # of a whole number that every store and every reader of JSON can hold
+
+
+def check_text(name: str, value: object) -> None:
+    """InvalidInput unless it is a text."""
+    if not isinstance(value, str):
+        raise InvalidInput(name, "{type} is not a text", type=type(value).__name__)
+
+
+def check_bool(name: str, value: object) -> None:
+    """InvalidInput unless it is True or False."""
+    if value is not True and value is not False:
+        raise InvalidInput(name, "{value!r} is not true or false", value=value)
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """InvalidInput unless it is a whole number of at least `least`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput(name, "{value!r} is not a whole number", value=value)
+    if value < least:
+        raise InvalidInput(name, "{n} is not at least {least}", n=value, least=least)
+
+
+def check_kind(name: str, value: object, kind: type) -> None:
+    """InvalidInput unless it is a `kind`."""
+    if not isinstance(value, kind):
+        values = {"type": type(value).__name__, "wanted": kind.__name__}
+        raise InvalidInput(name, "{type} is not a {wanted}", **values)
+
+
+def check_list(name: str, value: object) -> None:
+    """InvalidInput for one text, or one table, where several things are meant."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInput(name, "{type} is not a list", type=type(value).__name__)
+
+
+def read_texts(name: str, value: Any) -> tuple[str, ...]:
+    """The texts of a list."""
+    check_list(name, value)
+    texts = tuple(value)
+    for text in texts:
+        check_text(name, text)
+    return texts
+
+
+def read_metadata(value: object, name: str = "metadata") -> Metadata:
+    """A table of a caller's own, as it may be kept: small, plain, in the order of its keys."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(name, "{type} is not a table", type=type(value).__name__)
+    if len(value) > MOST_KEYS:
+        raise InvalidInput(name, "{n} keys; at most {most}", n=len(value), most=MOST_KEYS)
+    for key, one in value.items():
+        _check_key(name, key)
+        _check_scalar(f"{name}.{key}", one)
+    return {key: value[key] for key in sorted(value)}
+
+
+def _check_key(name: str, key: object) -> None:
+    check_text(f"{name}.{key!r}", key)
+    text = str(key)
+    if not text.strip() or len(text) > LONGEST_KEY or not text.isprintable():
+        raise InvalidInput(
+            name, "{key!r} is not a name of at most {most} characters", key=text, most=LONGEST_KEY
+        )
+
+
+def _check_scalar(name: str, value: object) -> None:
+    if isinstance(value, str):
+        if len(value) > LONGEST_VALUE:
+            raise InvalidInput(name, "{n} characters; at most {most}", n=len(value), most=LONGEST_VALUE)
+        if "\0" in value or not _is_writable(value):
+            raise InvalidInput(name, "{value!r} has characters that cannot be written", value=value)
+    elif isinstance(value, float):
+        if not isfinite(value):
+            raise InvalidInput(name, "{value!r} is not a number", value=value)
+    elif isinstance(value, int):
+        if not -LARGEST <= value < LARGEST:
+            raise InvalidInput(name, "a whole number of more than 64 bits")
+    elif value is not None:
+        raise InvalidInput(
+            name, "{type} is not a text, a number, true, false or None", type=type(value).__name__
+        )
+
+
+def _is_writable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)

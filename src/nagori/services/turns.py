@@ -1,0 +1,124 @@
+"""One turn at a time, for programs that talk: record what the user said, then what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from nagori.core.arguments import check_list, check_text
+from nagori.core.model import Scope, Trust, Turn, one_of, utc
+from nagori.core.storage import Space
+from nagori.core.values import Value
+from nagori.errors import InvalidInput
+from nagori.ledger import record_turns
+from nagori.runtime import Parts
+from nagori.services.record import turn_event
+
+
+class OpenTurn(Value):
+    """A recorded turn that waits for its answer."""
+
+    parts: Parts
+    scope: Scope
+    session: str
+
+    def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
+        """Record what was answered. When this returns it is kept."""
+        self.parts.ensure_open()
+        record_turn(self.parts, self.scope, text, self.session, "assistant", speaker, at)
+
+
+def record_turn(
+    parts: Parts,
+    scope: Scope,
+    text: str,
+    session: str,
+    role: str = "user",
+    speaker: str | None = None,
+    at: datetime | None = None,
+) -> OpenTurn:
+    """Record one turn of a session."""
+    for name, value in (("text", text), ("session", session)):
+        if not isinstance(value, str) or not value.strip():
+            raise InvalidInput(name, "{value!r} is not a text", value=value)
+    who = one_of(Trust, role, "role")
+    if speaker is not None:
+        check_text("speaker", speaker)
+    when = utc(at, "at") if at is not None else parts.clock.now()
+    event = turn_event(
+        scope, parts.config.privacy, text=text, role=str(who), at=when, session=session, speaker=speaker
+    )
+    space: Space = scope.space
+    record_turns(parts.journal, space, [event] if event else [])
+    return OpenTurn(parts, scope, session)
+
+
+# --- turns as chat programs have them -------------------------------------------------------------
+
+INSTRUCTIONS = ("system", "developer")  # roles whose words were said by nobody
+
+
+def read_turns(
+    parts: Parts, turns: Iterable[Turn | Mapping[str, Any]], session: str | None = None
+) -> Iterator[Turn]:
+    """Turns, and messages as turns. The place of a message in its session is its name, so that a conversation
+    that is told again, and longer, adds only what is new."""
+    check_list("turns", turns)
+    if session is not None:
+        check_text("session", session)
+    return (
+        turn
+        for place, each in enumerate(turns)
+        if (turn := each if isinstance(each, Turn) else _read_message(parts, each, session, place))
+        is not None
+    )
+
+
+def _read_message(parts: Parts, message: Any, session: str | None, place: int) -> Turn | None:
+    if not isinstance(message, Mapping):
+        raise InvalidInput("turns", "{type} is neither a Turn nor a message", type=type(message).__name__)
+    role, text = _role(message.get("role")), _words(message.get("content"))
+    if role is None or not text:
+        return None
+    at, speaker = message.get("at"), message.get("name")
+    if speaker is not None:
+        check_text("name", speaker)
+    return Turn(
+        text,
+        parts.clock.now() if at is None else utc(at, "at"),
+        session=session,
+        index=place if session else None,
+        speaker=speaker,
+        role=role,
+        ref=f"message-{place}" if session else None,
+    )
+
+
+def _role(role: object) -> Trust | None:
+    """Who says a message; None for instructions."""
+    if role in INSTRUCTIONS:
+        return None
+    if isinstance(role, str) and role in tuple(Trust):
+        return Trust(role)
+    choices = ", ".join((*Trust, *INSTRUCTIONS))
+    raise InvalidInput("role", "{value!r} is none of {choices}", value=role, choices=choices)
+
+
+def _words(content: object) -> str:
+    """The texts of a message; pictures, calls and the like say nothing that can be remembered as words."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    check_list("content", content)
+    assert isinstance(content, Iterable)
+    return "\n".join(text for part in content if (text := _words_of_part(part)))
+
+
+def _words_of_part(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        raise InvalidInput("content", "{type} is not a part of a message", type=type(part).__name__)
+    text = part.get("text", "")
+    check_text("content.text", text)
+    return str(text)
