@@ -464,7 +464,7 @@ class Nagori:
         )
         if version is not None:
             check_whole("version", version, 1)
-        self.parts.ledger.catch_up(self.scope.space)
+        self.parts.ledger.catch_up(self.scope.space, wait=True)
         return edit.edit(self.parts, self.scope, id, changes, version)
 
     def feedback(self, id: str, good: bool) -> Memory:
@@ -472,19 +472,21 @@ class Nagori:
         from nagori.services import edit
 
         check_bool("good", good)
-        self.parts.ledger.catch_up(self.scope.space)
+        self.parts.ledger.catch_up(self.scope.space, wait=True)
         return edit.feedback(self.parts, self.scope, id, good)
 
     def protect(self, id: str, release: Texts = ()) -> Memory:
         """Never let it fade; `release` are the ids of others that may fade again, to make room."""
         from nagori.services import edit
 
+        self.parts.ledger.catch_up(self.scope.space, wait=True)
         return edit.protect(self.parts, self.scope, self.show(id).id, read_texts("release", release))
 
     def unprotect(self, id: str) -> Memory:
         """Let it fade like any other."""
         from nagori.services import edit
 
+        self.parts.ledger.catch_up(self.scope.space, wait=True)
         return edit.unprotect(self.parts, self.scope, self.show(id).id)
 
     def archive(self, id: str) -> Memory:
@@ -509,14 +511,15 @@ class Nagori:
         """What a plan comes to before it is done: examples, bytes saved, tokens a model would take."""
         from nagori.services import preview
 
-        return preview.preview(self.parts, self.scope, plan or self.plan())
+        return preview.preview(self.parts, self.scope, self.plan() if plan is None else _plan(plan))
 
     def cycle(self, plan: Plan | None = None, progress: Progress = no_progress) -> Night:
         """Strengthen what was recalled, let the rest fade, archive, revive: one night. Run twice, the
         second time changes nothing."""
         from nagori.services import cycle
 
-        return cycle.run(self.parts, self.scope.space, plan, progress)
+        planned = None if plan is None else _plan(plan)
+        return cycle.run(self.parts, self.scope.space, planned, progress)
 
     def judge(
         self,
@@ -542,14 +545,14 @@ class Nagori:
         """Hide it from every recall; `undo` brings it back."""
         from nagori.services import edit
 
-        self.parts.ledger.catch_up(self.scope.space)
+        self.parts.ledger.catch_up(self.scope.space, wait=True)
         return edit.forget(self.parts, self.scope, id)
 
     def undo(self, id: str) -> tuple[Memory, str]:
         """Take back the last change of a memory; the memory, and what was undone."""
         from nagori.services import edit
 
-        self.parts.ledger.catch_up(self.scope.space)
+        self.parts.ledger.catch_up(self.scope.space, wait=True)
         return edit.undo(self.parts, self.scope, id)
 
     # --- leaving and coming ---------------------------------------------------------------------
@@ -559,7 +562,7 @@ class Nagori:
         from nagori.services import transfer
 
         writers = {"jsonl": transfer.to_jsonl, "markdown": transfer.to_markdown}
-        if format not in writers:
+        if not isinstance(format, str) or format not in writers:
             raise _no_such_format(format)
         return writers[format](self.parts, self.scope)
 
@@ -620,7 +623,7 @@ class Nagori:
         """Everything in one checked file, while others go on writing."""
         from nagori.services import backup
 
-        return backup.backup(self.parts, Path(path), progress)
+        return backup.backup(self.parts, _path(path), progress)
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
@@ -628,7 +631,8 @@ class Nagori:
         from nagori.services import backup
 
         utc(stamp, "stamp")  # a time without a zone says no moment
-        return backup.restore(Path(path), Path(data_dir), stamp.strftime("%Y%m%dT%H%M%S"))
+        when = stamp.strftime("%Y%m%dT%H%M%S")
+        return backup.restore(_path(path), _path(data_dir, "data_dir"), when)
 
     def doctor(self) -> Sequence[Finding]:
         """Look at everything a user might have to know about."""
@@ -681,3 +685,16 @@ def _aware(moment: datetime | None) -> datetime | None:
 
 def _no_such_format(format: str) -> InvalidInput:
     return InvalidInput("format", "{value!r} is none of {choices}", value=format, choices="jsonl, markdown")
+
+
+def _plan(plan: object) -> Plan:
+    from nagori.core.cycle import Plan
+
+    return check_kind("plan", plan, Plan)
+
+
+def _path(path: object, name: str = "path") -> Path:
+    if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
+        raise InvalidInput(name, "{value!r} is not the name of a file", value=path)
+    check_text(name, str(path))
+    return Path(path)

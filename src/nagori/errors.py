@@ -24,6 +24,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+LONGEST_SHOWN = 200  # characters of a wrong value in a message
+
+
+def short(value: object) -> str:
+    """A wrong value as a message shows it, whatever it is."""
+    shown = repr(_presentable(value))
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
+
+
+def _presentable(value: object) -> object:
+    """The value, unless it cannot be written out: Python refuses to for numbers of thousands of digits."""
+    try:
+        repr(value)
+    except Exception:  # anybody's object
+        return f"a {type(value).__name__}"
+    return value
+
 
 class NagoriError(Exception):
     """Base of all errors raised on purpose.
@@ -34,9 +51,9 @@ class NagoriError(Exception):
     exit_code = 1
 
     def __init__(self, template: str, **values: object) -> None:
-        super().__init__(template.format(**values) if values else template)
         self.template = template
-        self.values = values
+        self.values = {name: _presentable(value) for name, value in values.items()}
+        super().__init__(template.format(**self.values) if values else template)
 
 
 class InvalidInput(NagoriError):

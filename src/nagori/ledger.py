@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from nagori.core.events import Event, Outcome, fold, mark_of, named, named_state, prove
+from nagori.core.events import PASSED_OVER, Event, Outcome, fold, mark_of, named, named_state, prove
 from nagori.core.model import Memory, Scope
 from nagori.core.storage import Applied, Batch, LogEntry, Space, Vector
 from nagori.core.values import Value, batched, no_observer, replace
@@ -40,7 +40,7 @@ APPLY_AT_ONCE = 2000  # events of one commit
 FEW = 16  # turns that a recall need not wait for
 READER_PATIENCE = 0.5  # seconds a reader waits for the lock before it answers from what the store knows
 ATTEMPTS = 5  # at an append or a commit that somebody else was faster with
-PASSED_OVER, MOST_PASSED_OVER = "passed_over", 100
+MOST_PASSED_OVER = 100
 TURNS = frozenset({"turn_recorded", "heard"})
 
 Decide = Callable[[], "Sequence[Event] | Decision"]
@@ -137,19 +137,20 @@ class Ledger:
 
     # --- catching up ----------------------------------------------------------------------------
 
-    def catch_up(self, space: Space, *, turns: bool = False) -> int:
+    def catch_up(self, space: Space, *, turns: bool = False, wait: bool = False) -> int:
         """Apply what the journal has and the store has not; the number of events applied. A few recorded
         turns, which change no memory, may wait for the next writer unless `turns` are asked for: a hook that
         recalls right after it has recorded its prompt need not pay for a commit.
 
         On a disk that cannot be written, or while somebody holds the journal for long, what the store knows
-        is answered as it is, and told."""
+        is answered as it is, and told. Who is about to change something will `wait` for the journal anyway,
+        and must see what he was told is kept."""
         at, last = self.store.applied(space), self.journal.last_seq(space)
         self.compare(space, at, last)
         if at.seq == last or (not turns and self._only_turns(space, at.seq, last)):
             return 0
         try:
-            with self.journal.locked(space, READER_PATIENCE) as last:
+            with self.journal.locked(space, None if wait else READER_PATIENCE) as last:
                 count = self.apply_waiting(space, last)
         except (JournalMismatch, JournalTooNew, StoreDamaged, SchemaTooNew):
             raise
@@ -165,17 +166,16 @@ class Ledger:
         if at.seq == 0:
             return
         identity = self.journal.identity(space)
-        if at.journal and identity and at.journal != identity:
+        other = at.journal and identity and at.journal != identity
+        event = self.journal.event(space, at.seq) if at.mark else None
+        # Where the note with the identity was lost and written anew, the event itself tells that it is ours.
+        if other and (event is None or mark_of(event) != at.mark):
             raise _mismatch("the store was made from another journal", space)
         if last < at.seq:
             reason = "the journal ends at event {last}, but the store knows {seq} events"
             raise _mismatch(reason, space, last=last, seq=at.seq)
-        if at.mark:
-            event = self.journal.event(space, at.seq)
-            if event is not None and mark_of(event) != at.mark:
-                raise _mismatch(
-                    "event {seq} of the journal is not the one the store knows", space, seq=at.seq
-                )
+        if event is not None and mark_of(event) != at.mark:
+            raise _mismatch("event {seq} of the journal is not the one the store knows", space, seq=at.seq)
 
     def _only_turns(self, space: Space, at: int, last: int) -> bool:
         return last - at <= FEW and all(event.type in TURNS for event in self.journal.read(space, at))

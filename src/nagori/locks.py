@@ -99,10 +99,12 @@ def _is_dead(holder: str) -> bool:
         return False
     if int(number) == os.getpid():
         return life != _LIFE
+    if os.name == "nt":  # there, asking with signal 0 would interrupt it
+        return False
     try:
         os.kill(int(number), 0)
     except ProcessLookupError:
         return True
-    except OSError:
+    except (OSError, OverflowError):
         return False
     return False

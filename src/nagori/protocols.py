@@ -7,7 +7,7 @@ numeric library is needed to carry it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -250,6 +250,10 @@ class Store(Protocol):
         """The plain JSON data that events left under this key; None if there is none."""
         ...
 
+    def known_spaces(self) -> list[Space]:
+        """Everybody of whose journal something was applied."""
+        ...
+
     def spaces_due(self, key: str, before: str) -> list[Space]:
         """Spaces whose state `key` is a text that sorts before this one (a time in ISO form, say)."""
         ...
@@ -316,10 +320,13 @@ class FileBacked(Protocol):
         """A consistent copy while others write."""
         ...
 
-    def replacing(self, stamp: str) -> AbstractContextManager[Store]:
+    def replacing(
+        self, stamp: str, finishing: Callable[[Store], AbstractContextManager[None]] = ...
+    ) -> AbstractContextManager[Store]:
         """An empty store, to be filled; at the end its content takes the place of this one's at once, with
         the vectors, the active models and the leases of this one, as far as it can be read. Others read and
-        write on meanwhile. An exception leaves everything as it was."""
+        write on meanwhile; `finishing`, given the new store, is entered for the moment of the exchange and
+        keeps those away who must not. An exception leaves everything as it was."""
         ...
 
     def quarantine(self, stamp: str) -> Path | None:

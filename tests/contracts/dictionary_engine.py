@@ -174,6 +174,9 @@ class DictionaryStore:
     def state(self, space, key):
         return copy.deepcopy(self.data(space).state.get(key))
 
+    def known_spaces(self):
+        return [space for space in sorted(self.spaces) if self.applied(space).seq]
+
     def spaces_due(self, key, before):
         values = {space: data.state.get(key) for space, data in sorted(self.spaces.items())}
         return [space for space, value in values.items() if isinstance(value, str) and value < before]

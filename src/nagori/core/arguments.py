@@ -13,19 +13,27 @@ from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
+    Wanted = TypeVar("Wanted")
     Scalar = str | int | float | bool | None
     Metadata = dict[str, Scalar]
 
 MOST_KEYS, LONGEST_KEY, LONGEST_VALUE = 32, 64, 1000  # of the metadata of one memory
+MOST = 2**31  # of anything that a caller may ask for
 LARGEST = 2**63  # of a whole number that every store and every reader of JSON can hold
 
 
-def check_text(name: str, value: object) -> None:
-    """InvalidInput unless it is a text."""
+def check_text(name: str, value: object) -> str:
+    """The value, which is a text that can be written."""
     if not isinstance(value, str):
         raise InvalidInput(name, "{type} is not a text", type=type(value).__name__)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(name, "contains half of a character (a lone surrogate)") from None
+    return value
 
 
 def check_bool(name: str, value: object) -> None:
@@ -34,25 +42,37 @@ def check_bool(name: str, value: object) -> None:
         raise InvalidInput(name, "{value!r} is not true or false", value=value)
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """InvalidInput unless it is a whole number of at least `least`."""
+def check_whole(name: str, value: object, least: int = 0, most: int = MOST) -> int:
+    """The value, which is a whole number within bounds."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidInput(name, "{value!r} is not a whole number", value=value)
     if value < least:
         raise InvalidInput(name, "{n} is not at least {least}", n=value, least=least)
+    if value > most:
+        raise InvalidInput(name, "{n} is more than {most}", n=value, most=most)
+    return value
 
 
-def check_kind(name: str, value: object, kind: type) -> None:
-    """InvalidInput unless it is a `kind`."""
+def check_number(name: str, value: object) -> float:
+    """The value, which is a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise InvalidInput(name, "{value!r} is not a number", value=value)
+    return value
+
+
+def check_kind(name: str, value: object, kind: type[Wanted]) -> Wanted:
+    """The value, which is a `kind`."""
     if not isinstance(value, kind):
         values = {"type": type(value).__name__, "wanted": kind.__name__}
         raise InvalidInput(name, "{type} is not a {wanted}", **values)
+    return value
 
 
-def check_list(name: str, value: object) -> None:
-    """InvalidInput for one text, or one table, where several things are meant."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+def check_list(name: str, value: Any) -> Iterable[Any]:
+    """The value, which is several things; one text, or one table, is refused."""
+    if isinstance(value, str | bytes | bytearray | Mapping) or not isinstance(value, Iterable):
         raise InvalidInput(name, "{type} is not a list", type=type(value).__name__)
+    return value
 
 
 def read_texts(name: str, value: Any) -> tuple[str, ...]:

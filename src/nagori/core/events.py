@@ -27,8 +27,9 @@ from nagori.core.model import (
     Relation,
     RelationType,
     Text,
+    check_count,
     check_memory,
-    check_plain,
+    check_turn,
     strictest,
     utc,
 )
@@ -52,6 +53,9 @@ OPEN_SINCE = "open_since"  # state: when the oldest of them was
 SESSIONS = "sessions"  # state: what was shown in the sessions that spoke last
 MOST_SESSIONS, MOST_SHOWN = 40, 400
 CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other keys of state that events set
+TO_COMPACT = "to_compact"  # state: words may be left in free pages of the store
+PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why
+OF_OTHER_EVENTS = frozenset({OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, PASSED_OVER})
 
 
 class Event(Value):
@@ -264,21 +268,35 @@ def _changes(event: Event, known: Known) -> list[Change]:
         raise JournalTooNew(f"event {event.seq} is a {event.type!r}, which this version does not know")
     changes = list(effect(event, known))
     for change in changes:
-        if isinstance(change, Memory):
-            check_memory(change)
-        elif isinstance(change, RecordedTurn):
-            check_plain(change)
+        check = CHECKS.get(type(change))
+        if check is not None:
+            check(change)
     return changes
+
+
+def _check_numbers(change: TurnsProcessed | Origin | TurnRedaction) -> None:
+    for number in change:
+        if isinstance(number, int):
+            check_count("turns", number)
+
+
+CHECKS: dict[type, Callable[[Any], None]] = {
+    Memory: check_memory,
+    RecordedTurn: check_turn,
+    TurnsProcessed: _check_numbers,
+    Origin: _check_numbers,
+    TurnRedaction: _check_numbers,
+}
 
 
 def named(events: Iterable[Event]) -> set[str]:
     """The memories that `events` may change: what must be known to fold them."""
-    ids: set[object] = set()
+    ids: set[str] = set()
     for event in events:
-        ids.add(event.memory)
         told = event.data.get("memories", ())
-        ids.update(told if isinstance(told, list | tuple) else ())
-    return {id for id in ids if isinstance(id, str)}
+        every = (event.memory, event.data.get("target"), *(told if isinstance(told, list | tuple) else ()))
+        ids.update(id for id in every if isinstance(id, str))
+    return ids
 
 
 STATES: dict[str, tuple[str, ...]] = {  # what an event of this type must know of the state
@@ -368,13 +386,24 @@ def _turns_processed(event: Event, known: Known) -> Iterator[Change]:
 
 
 def _state_changed(event: Event, known: Known) -> Iterator[Change]:
-    yield StateChange(str(event.data["key"]), event.data.get("value"))
+    """A value that its owner alone reads. What the fold itself reads is changed by events of its own."""
+    key, value = event.data["key"], event.data.get("value")
+    if not isinstance(key, str) or key in OF_OTHER_EVENTS:
+        raise InvalidInput("key", f"{key!r} is not a key that can be set")
+    yield _note_linked(value) if key == LINKED else StateChange(key, value)
 
 
 def _cycle_finished(event: Event, known: Known) -> Iterator[Change]:
     yield StateChange(CYCLE, event.at.isoformat())
+    if event.data.get("compacted"):
+        yield StateChange(TO_COMPACT, None)
     if "linked" in event.data:
-        yield StateChange(LINKED, int(event.data["linked"]))
+        yield _note_linked(event.data["linked"])
+
+
+def _note_linked(seq: Any) -> StateChange:
+    check_count("linked", seq)
+    return StateChange(LINKED, seq)
 
 
 def _session_compacted(event: Event, known: Known) -> Iterator[Change]:
@@ -413,6 +442,7 @@ def _redacted(event: Event, known: Known) -> Iterator[Change]:
     done = set(event.data.get("memories", ()))
     waiting = [id for id in known.state(TO_REDACT) or () if id not in done]
     yield StateChange(TO_REDACT, waiting or None)
+    yield StateChange(TO_COMPACT, True)
     for seq in event.data.get("turns", ()):
         yield TurnRedaction(int(seq))
 
@@ -551,11 +581,11 @@ def _revived(event: Event, known: Known) -> Iterator[Change]:
 
 
 def _restored(event: Event, known: Known) -> Iterator[Change]:
-    """Whole again [L5]."""
-    memory = known.memory(event.memory)
-    if memory and Level.FULL in memory.texts:
-        texts = {Level.FULL: memory.texts[Level.FULL]}
-        yield memory.but(**_out_of_archive(event, Level.FULL), texts=texts)
+    """Whole again [L5], or as whole as its words are."""
+    if memory := known.memory(event.memory):
+        fullest = min(memory.texts)
+        texts = {Level.FULL: memory.texts[Level.FULL]} if fullest is Level.FULL else memory.texts
+        yield memory.but(**_out_of_archive(event, fullest), texts=texts)
 
 
 def _out_of_archive(event: Event, level: Level) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from math import isfinite
 
-from nagori.core.arguments import check_list, check_text, read_texts
+from nagori.core.arguments import check_list, check_text, check_whole, read_texts
 from nagori.core.values import Value, fresh, replace
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from nagori.core.arguments import Metadata
 
-    Choice = TypeVar("Choice", bound=StrEnum | IntEnum)
+    Choice = TypeVar("Choice", bound=StrEnum)
     # The enums below as a caller may write them; a type checker refuses any other word.
     KindName = Literal["episode", "fact", "decision", "lesson", "summary"]
     CategoryName = Literal["casual", "work", "decision", "emotional"]
@@ -38,12 +38,16 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_NAME = 256
+LARGEST_COUNT = 10**12  # of anything that is counted; far from where a database's integers end
+LARGEST_TOLD = 10**9  # of a count that a record may bring: nights without end can still add to it
 
 
 def one_of(enum: type[Choice], value: object, field_name: str) -> Choice:
     """`value` as a member of `enum`; InvalidInput says what would have been right."""
     try:
-        return enum(value)  # type: ignore[arg-type]
+        if not isinstance(value, str):  # an enum would want to show what it was given
+            raise ValueError
+        return enum(value)
     except ValueError:
         choices = ", ".join(str(member.value) for member in enum)
         raise InvalidInput(
@@ -161,7 +165,7 @@ class Emotion(Value):
         for name in ("intensity", "arousal"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-                raise InvalidInput(f"emotion.{name}", f"{value!r} is not a number from 0 to 100")
+                raise InvalidInput(f"emotion.{name}", f"{short(value)} is not a number from 0 to 100")
             object.__setattr__(self, name, float(value))
         object.__setattr__(self, "valence", one_of(Valence, self.valence, "emotion.valence"))
         tags = read_texts("emotion.tags", self.tags)
@@ -197,10 +201,10 @@ class Source(Value):
     def __post_init__(self) -> None:
         for name in ("session", "speaker", "uri"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, str) or len(value) > 4096):
+            if value is not None and len(check_text(f"source.{name}", value)) > 4096:
                 raise InvalidInput(f"source.{name}", "not a text of at most 4096 characters")
-        if self.turn is not None and (not isinstance(self.turn, int) or isinstance(self.turn, bool)):
-            raise InvalidInput("source.turn", f"{self.turn!r} is not a whole number")
+        if self.turn is not None:
+            check_whole("source.turn", self.turn, -LARGEST_COUNT, LARGEST_COUNT)
 
 
 class Turn(Value):
@@ -220,6 +224,9 @@ class Turn(Value):
         check_text("turn.text", self.text)
         object.__setattr__(self, "at", utc(self.at, "turn.at"))
         object.__setattr__(self, "role", one_of(Trust, self.role, "turn.role"))
+        Source(
+            self.session, self.index, self.speaker, self.uri
+        )  # what its memories will be said to come from
 
 
 _DEEPEST_FIRST = (Level.TRACE, Level.SUMMARY, Level.FULL)
@@ -338,23 +345,30 @@ class Filter(Value):
     unembedded: str | None = None  # only those whose present text has no vector of this model
 
     def __post_init__(self) -> None:
-        for name, enum in _ENUMS_OF_A_FILTER:
-            given = getattr(self, name)
-            if given is not None:
-                check_list(f"filter.{name}", given)
-                members = frozenset(one_of(enum, each, f"filter.{name}") for each in given)
-                object.__setattr__(self, name, members)
+        for name, enum in (("kinds", Kind), ("categories", Category), ("levels", Level)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _choices(getattr(self, name), enum, f"filter.{name}"))
         for name in ("since", "until"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, utc(given, f"filter.{name}"))
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, utc(getattr(self, name), f"filter.{name}"))
+        for name in ("session", "prefix", "unembedded"):
+            if getattr(self, name) is not None:
+                check_text(f"filter.{name}", getattr(self, name))
+        for name in ("protected", "archived", "forgotten", "unappraised"):
+            value = getattr(self, name)
+            if not (isinstance(value, bool) or (value is None and name == "protected")):
+                raise InvalidInput(f"filter.{name}", "{value!r} is not true or false", value=value)
 
 
-_ENUMS_OF_A_FILTER: tuple[tuple[str, type[Any]], ...] = (
-    ("kinds", Kind),
-    ("levels", Level),
-    ("categories", Category),
-)
+def _choices(values: Any, enum: Any, name: str) -> frozenset[Any]:
+    """Some members of an enum."""
+    if isinstance(values, frozenset) and all(type(value) is enum for value in values):
+        return values
+    if not issubclass(enum, IntEnum):
+        return frozenset(one_of(enum, value, name) for value in check_list(name, values))
+    whole = [check_whole(name, value, min(enum), max(enum)) for value in check_list(name, values)]
+    return frozenset(map(enum, whole))
+
 
 ALIVE = Filter()
 
@@ -443,9 +457,6 @@ def _as_html(memory: Memory, more: tuple[str, ...]) -> str:
     return f"<div><p>{words}</p><small>{escape(' · '.join(facts))}</small></div>"
 
 
-LARGEST_COUNT = 10**12  # of anything that is counted; far from where a database's integers end
-
-
 def micros(time: datetime | None) -> int | None:
     """Microseconds since 1970: exact, sortable, the same in every zone."""
     return (time - EPOCH) // timedelta(microseconds=1) if time else None
@@ -480,12 +491,15 @@ def text_digest(text: str) -> bytes:
 def utc(moment: datetime, name: str = "time") -> datetime:
     """`moment` in UTC; naive ones are refused, because guessing a zone loses an hour twice a year."""
     if not isinstance(moment, datetime):
-        raise InvalidInput(name, f"{moment!r} is not a datetime")
+        raise InvalidInput(name, f"{short(moment)} is not a datetime")
     if moment.tzinfo is UTC:
         return moment
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise InvalidInput(name, "a time without a zone; give it one, e.g. datetime.now().astimezone()")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(name, f"{moment!r} is no time in UTC") from None
 
 
 def days_between(earlier: datetime, later: datetime) -> float:
@@ -495,7 +509,7 @@ def days_between(earlier: datetime, later: datetime) -> float:
 
 def _check_name(field_name: str, value: object) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInput(field_name, f"{value!r} is not a name")
+        raise InvalidInput(field_name, f"{short(value)} is not a name")
     if len(value) > LONGEST_NAME:
         raise InvalidInput(field_name, f"longer than {LONGEST_NAME} characters")
     if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
@@ -508,18 +522,18 @@ def _check_name(field_name: str, value: object) -> None:
 def check_memory(memory: Memory) -> None:
     """InvalidInput unless every store can hold each of its values and it has words to show."""
     for name in ("mentions", "recalls", "version"):
-        _check_count(name, getattr(memory, name))
+        check_count(name, getattr(memory, name))
     for name in ("id", "superseded_by", "judged_by", "archive_reason", "project", "agent", "role"):
         _check_string(name, getattr(memory, name))
     source, emotion = memory.source, memory.emotion
     for name in ("session", "speaker", "uri"):
         _check_string(f"source.{name}", getattr(source, name))
     if source.turn is not None:
-        _check_count("source.turn", source.turn, -LARGEST_COUNT)
+        check_count("source.turn", source.turn, -LARGEST_COUNT)
     if memory.protected is not True and memory.protected is not False:
-        raise InvalidInput("protected", f"{memory.protected!r} is not true or false")
+        raise InvalidInput("protected", f"{short(memory.protected)} is not true or false")
     if not (isinstance(memory.coefficient, float) and 0 < memory.coefficient <= 1):
-        raise InvalidInput("coefficient", f"{memory.coefficient!r} is out of range")
+        raise InvalidInput("coefficient", f"{short(memory.coefficient)} is out of range")
     if not (isinstance(emotion.intensity, float) and isinstance(emotion.arousal, float)):
         raise InvalidInput("emotion", "intensity and arousal are not numbers")
     for word in memory.keywords:
@@ -537,25 +551,26 @@ def check_memory(memory: Memory) -> None:
         raise InvalidInput("texts", "not a text")
 
 
-def check_plain(value: Value) -> None:
-    """The same for a value of texts, whole numbers, truth values and times alone."""
-    for name, field in vars(value).items():
-        if isinstance(field, int):
-            _check_count(name, field, -LARGEST_COUNT)
-        elif not isinstance(field, datetime):
-            _check_string(name, field)
+def check_turn(turn: Value) -> None:
+    """The same for a recorded turn."""
+    for name, value in vars(turn).items():
+        if name in ("seq", "index"):
+            if value is not None:
+                check_count(name, value, -LARGEST_COUNT)
+        elif name not in ("at", "processed"):
+            _check_string(name, value)
 
 
-def _check_count(name: str, value: object, least: int = 0) -> None:
-    if not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
-        raise InvalidInput(name, f"{value!r} is not a whole number that can be kept")
+def check_count(name: str, value: object, least: int = 0) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
+        raise InvalidInput(name, f"{short(value)} is not a whole number that can be kept")
 
 
 def _check_string(name: str, value: object) -> None:
     if value is None:
         return
     if not isinstance(value, str):
-        raise InvalidInput(name, f"{value!r} is not a text")
+        raise InvalidInput(name, f"{short(value)} is not a text")
     if "\0" in value:
         raise InvalidInput(name, "contains a NUL character")
     if not value.isascii():

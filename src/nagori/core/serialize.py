@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from math import isfinite
 
 from nagori.core.arguments import read_metadata
 from nagori.core.model import (
-    LARGEST_COUNT,
+    LARGEST_TOLD,
     Category,
     Emotion,
     Kind,
@@ -26,7 +25,7 @@ from nagori.core.model import (
     Trust,
     utc,
 )
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, short
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,17 +146,17 @@ _NUMBERS = {"coefficient": float, "mentions": int, "recalls": int, "version": in
 
 def _plain(name: str, value: object) -> Any:
     if name in _NUMBERS:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-            raise InvalidInput(f"memory.{name}", f"{value!r} is not a number")
-        if not 0 <= value <= LARGEST_COUNT or (name == "coefficient" and not 0 < value <= 1):
-            raise InvalidInput(f"memory.{name}", f"{value!r} is out of range")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidInput(f"memory.{name}", f"{short(value)} is not a number")
+        if not 0 <= value <= LARGEST_TOLD or (name == "coefficient" and not 0 < value <= 1):
+            raise InvalidInput(f"memory.{name}", f"{short(value)} is out of range")
         return _NUMBERS[name](value)
     if name == "protected":
         if not isinstance(value, bool):
-            raise InvalidInput("memory.protected", f"{value!r} is not true or false")
+            raise InvalidInput("memory.protected", f"{short(value)} is not true or false")
         return value
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"memory.{name}", f"{value!r} is not a text")
+        raise InvalidInput(f"memory.{name}", f"{short(value)} is not a text")
     return value
 
 
@@ -166,14 +165,14 @@ def _time(name: str, value: object) -> datetime:
         moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
         return utc(moment, f"memory.{name}")
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"memory.{name}", f"{value!r} is not an ISO 8601 time") from None
+        raise InvalidInput(f"memory.{name}", f"{short(value)} is not an ISO 8601 time") from None
 
 
 def _choice(name: str, enum: Callable[[Any], Any], value: object) -> Any:
     try:
         return enum(value)
-    except ValueError:
-        raise InvalidInput(f"memory.{name}", f"{value!r} is not one of its values") from None
+    except (ValueError, TypeError):
+        raise InvalidInput(f"memory.{name}", f"{short(value)} is not one of its values") from None
 
 
 def _texts(value: object) -> dict[Level, Text]:
@@ -210,5 +209,5 @@ def _strings(name: str, value: object) -> tuple[str, ...]:
 
 def _string(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidInput(f"memory.{name}", f"{value!r} is not a text")
+        raise InvalidInput(f"memory.{name}", f"{short(value)} is not a text")
     return value

@@ -563,14 +563,26 @@ def decode(line: bytes) -> list[Event]:
         bundle = body.get("bundle", [body])
         first = body["seq"] - len(bundle) + 1
         return [_heard(said, first + n) for n, said in enumerate(bundle)]
-    except (ValueError, KeyError, TypeError, RecursionError, InvalidInput) as trouble:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        InvalidInput,
+    ) as trouble:
         raise JournalError(f"not an event: {trouble}") from None
 
 
 def _heard(said: dict[str, Any], seq: int) -> Event:
     at = utc(datetime.fromisoformat(said["at"]))
-    skippable = said.get("skip") is True
-    return Event(said["type"], at, said.get("data", {}), said.get("memory"), said["by"], seq, skippable)
+    type, data, memory, by = said["type"], said.get("data", {}), said.get("memory"), said["by"]
+    if not (isinstance(type, str) and isinstance(by, str) and isinstance(data, dict)):
+        raise ValueError("its parts are not what they should be")
+    if memory is not None and not isinstance(memory, str):
+        raise ValueError("the memory's name is not a text")
+    return Event(type, at, data, memory, by, seq, said.get("skip") is True)
 
 
 def folder_name(name: str) -> str:

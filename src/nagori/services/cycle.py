@@ -27,7 +27,7 @@ from nagori.runtime import Parts, Progress, no_progress
 from nagori.services.edit import change_seen, see
 from nagori.services.linking import link_new
 from nagori.services.llm.summarize import Shortener
-from nagori.services.purge import compact, redact_purged
+from nagori.services.purge import compact_if_due, redact_purged
 from nagori.services.remember import embed
 from nagori.services.upgrade import adopt_notes
 from nagori.services.vectors import embed_missing
@@ -87,9 +87,8 @@ def run(parts: Parts, space: Space, planned: Plan | None = None, progress: Progr
         embed_missing(parts, space)  # a kill between journal and store costs vectors, nothing else
         night.ties, linked = link_new(parts, space)
         renew()
-        if redact_purged(parts, space):
-            compact(parts)
-        note_time(parts, space, linked)
+        redact_purged(parts, space)
+        note_time(parts, space, linked, compacted=compact_if_due(parts, space))
     return night
 
 
@@ -103,9 +102,10 @@ def hours_since(parts: Parts, space: Space) -> float | None:
     return hours if hours >= 0 else None
 
 
-def note_time(parts: Parts, space: Space, linked: int | None = None) -> None:
+def note_time(parts: Parts, space: Space, linked: int | None = None, *, compacted: bool = False) -> None:
     """The last night ended now."""
-    data = {} if linked is None else {"linked": linked}
+    data: dict[str, object] = {} if linked is None else {"linked": linked}
+    data |= {"compacted": True} if compacted else {}
     event = Event("cycle_finished", parts.clock.now(), data, by="cycle")
     parts.ledger.write(space, lambda: [event])
 
@@ -241,7 +241,7 @@ def shorter(memory: Memory, level: Level) -> Text:
 
 def archive(parts: Parts, scope: Scope, id: str) -> Memory:
     """Put a memory away by hand [L4]; it can still be found, and brought back."""
-    parts.ledger.catch_up(scope.space)
+    parts.ledger.catch_up(scope.space, wait=True)
     memory = see(parts, scope, id)
     if memory.archived:
         return memory
@@ -253,7 +253,7 @@ def archive(parts: Parts, scope: Scope, id: str) -> Memory:
 def unarchive(parts: Parts, scope: Scope, id: str) -> Memory:
     """Bring a memory back whole, while its full words are kept [L5]. It is as strong as when it was put
     away, and is left alone for a week."""
-    parts.ledger.catch_up(scope.space)
+    parts.ledger.catch_up(scope.space, wait=True)
     memory, now = see(parts, scope, id), parts.clock.now()
     if memory.level is Level.FULL:
         return memory

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
+from nagori.core.events import PASSED_OVER
 from nagori.core.values import Value, fresh
 from nagori.errors import JournalError, NagoriError
-from nagori.ledger import PASSED_OVER
 from nagori.runtime import Parts
+from nagori.services.maintenance import everybody, lost_folders
 
 
 class Finding(Value):
@@ -73,7 +73,7 @@ def _folder(parts: Parts) -> Iterator[Finding]:
 
 
 def _journals(parts: Parts) -> Iterator[Finding]:
-    for space in parts.journal.spaces():
+    for space in everybody(parts):
         verdict = parts.journal.verify(space)
         name = "/".join(space)
         if verdict.sound:
@@ -95,8 +95,7 @@ def _journals(parts: Parts) -> Iterator[Finding]:
 
 def _lost_folders(parts: Parts) -> Iterator[Finding]:
     """Journals of which nobody knows whose they are, and turns that could not be read from the spool."""
-    folders: list[Path] = getattr(parts.journal, "unreadable_folders", list)()
-    for folder in folders:
+    for folder in lost_folders(parts, everybody(parts)):
         advice = "put its space.json back from a backup"
         yield found("journal", "fail", "{path}: whose journal this is cannot be read", advice, path=folder)
     waiting = len(list((parts.data_dir / "spool").glob("*.unreadable")))
@@ -107,7 +106,7 @@ def _lost_folders(parts: Parts) -> Iterator[Finding]:
 
 def _agreement(parts: Parts) -> Iterator[Finding]:
     """Whether the store was made from this journal, and whether all of it could be applied."""
-    for space in parts.journal.spaces():
+    for space in everybody(parts):
         try:
             parts.ledger.compare(space, parts.store.applied(space), parts.journal.last_seq(space))
             passed_over = parts.store.state(space, PASSED_OVER) or []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nagori.core.decay import coefficient_for, judged
-from nagori.core.events import Event, fold
+from nagori.core.events import Event, fold, prove
 from nagori.core.model import Filter, Memory, Scope, Text
 from nagori.core.serialize import emotion_record, to_record
 from nagori.core.values import replace
@@ -33,6 +33,8 @@ def edit(parts: Parts, scope: Scope, id: str, changes: Edit, version: int | None
     """Correct a memory. It is found by its new words at once. With the `version` that was seen, Conflict if
     somebody has changed it since."""
     memory = see(parts, scope, id)
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
+        raise InvalidInput("version", "{value!r} is not a whole number", value=version)
     if version is not None and version != memory.version:
         raise _changed_meanwhile(memory.id)
     data = _edited(parts, memory, changes)
@@ -100,7 +102,7 @@ def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
 def change_seen(parts: Parts, scope: Scope, seen: Memory, event: Event) -> Memory:
     """Make one change to a memory as it was seen; Conflict if somebody was faster. The vector of the new
     words is computed before, so that row, words and vector change together."""
-    after = fold([event], {seen.id: seen}).memories[seen.id]
+    after = prove([event], {seen.id: seen}, {}).memories[seen.id]
     vectors = embed(parts, scope, [after]) if after.digest != seen.digest else {}
 
     def decide() -> list[Event]:

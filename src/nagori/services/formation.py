@@ -15,7 +15,7 @@ from nagori.core.model import Filter, Kind, Memory, RelationType, Scope, Source,
 from nagori.core.relevance import Query, bm25, relevance
 from nagori.core.storage import Vector
 from nagori.core.values import Value, batched, replace
-from nagori.errors import LimitReached, StoreError
+from nagori.errors import InvalidInput, LimitReached, StoreError
 from nagori.language.appraisal import appraise
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
@@ -132,7 +132,7 @@ def _older(parts: Parts, scope: Scope, memory: Memory, vector: Vector | None) ->
         else:
             ids = _by_words(parts, scope, memory)
         found = parts.store.get(scope, ids)
-    except StoreError:
+    except (StoreError, InvalidInput):  # InvalidInput: a vector that is not of the model's dimension
         return None
     said = shingles(memory.text.content)
     return next((other for other in found if _repeats(memory, other, said)), None)
@@ -194,7 +194,7 @@ def _tie(parts: Parts, scope: Scope, memory: Memory, tie: RelationType, vector: 
     """Take back, carry on or mention what a memory speaks of, where it is plain which one that is."""
     try:
         old = _object(parts, scope, memory, vector, own=tie is RelationType.CONTRADICTS)
-    except StoreError:
+    except (StoreError, InvalidInput):
         return  # the words are kept; what they speak of can wait
     if old is None:
         return

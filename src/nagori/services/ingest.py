@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from nagori.core.arguments import check_kind, check_list
 from nagori.core.events import Event, RecordedTurn, fold, turn_id
 from nagori.core.model import Kind, Memory, Scope, Source, Trust, Turn, TurnFilter
 from nagori.core.storage import Space
@@ -152,8 +153,9 @@ def form_turns(
 ) -> list[Memory]:
     """Record turns of a conversation and form their memories. Telling the same turns again adds nothing."""
     formed: list[Memory] = []
-    for bundle in batched(turns, BUNDLE):
-        pairs = [(turn, event) for turn in bundle if (event := _event_of(parts, scope, turn)) is not None]
+    for bundle in batched(check_list("turns", turns), BUNDLE):
+        told = [check_kind("turns", turn, Turn) for turn in bundle]
+        pairs = [(turn, event) for turn in told if (event := _event_of(parts, scope, turn)) is not None]
         recorded = _record_new(parts, scope.space, [event for _, event in pairs])
         said = [Said(turn, known.seq) for (turn, _), known in zip(pairs, recorded, strict=True)]
         formed += form_said(parts, scope, said)

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from nagori.core import decay
+from nagori.core.arguments import check_kind, check_whole
 from nagori.core.cycle import life_row
 from nagori.core.events import Event, fold
 from nagori.core.forecast import Change, Population, Tally, nights_ahead, place_of
@@ -16,13 +17,13 @@ from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relati
 from nagori.core.storage import Counts, Measures
 from nagori.core.values import Value, batched, replace
 from nagori.core.visibility import passes, sees
-from nagori.errors import InvalidInput
 from nagori.runtime import Parts
 from nagori.services.cycle import rules_of
 from nagori.services.edit import see, tell
 from nagori.services.recall import Question, recall
 
 FOLD_AT_ONCE = 1000  # events
+MOST_DAYS = 36_525  # a century
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def why(parts: Parts, scope: Scope, id: str, query: str | None = None) -> Explan
 def as_of(parts: Parts, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:
     """The memories as they were at a past moment, newest first: the journal, read up to there."""
     then = utc(moment, "as_of")
+    check_kind("filter", filter, Filter)
     parts.ledger.catch_up(scope.space)
     known: dict[str, Memory] = {}
     # Not "until the first later one": a clock that ran ahead for an hour must not hide what came after it.
@@ -160,9 +162,8 @@ def populations(parts: Parts, scope: Scope, past: int | None = None, ahead: int 
     The journal is read once, however many days there are. Nights belong to everybody in a space, so all its
     memories live on in the forecast; those that the scope sees are counted.
     """
-    for name, n in (("past", past or 0), ("ahead", ahead)):
-        if n < 0:
-            raise InvalidInput(name, "{n} is not at least 0", n=n)
+    for name, n in (("past", 0 if past is None else past), ("ahead", ahead)):
+        check_whole(name, n, most=MOST_DAYS)
     today = parts.clock.now().astimezone(parts.clock.zone).date()
     known: dict[str, Memory] = {}
     lived = Tally(today)

@@ -15,7 +15,6 @@ from nagori.core.events import LINKED, Event
 from nagori.core.model import Memory, Relation, RelationType, Scope
 from nagori.core.storage import Space
 from nagori.core.values import batched
-from nagori.errors import ModelError
 from nagori.runtime import Parts
 
 TYPE_CHECKING = False
@@ -45,7 +44,7 @@ def _measured(parts: Parts, embedder: Embedder) -> bool:
     """Whether the model can say what "nothing in common" is; a server may be out of reach tonight."""
     try:
         return bool(embedder.unrelated)
-    except ModelError as trouble:
+    except Exception as trouble:  # an embedder may be anybody's code
         parts.tell("embedder.silent", error=trouble)
         return False
 

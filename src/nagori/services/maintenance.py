@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 
-from nagori.core.events import fold
+from nagori.core.events import PASSED_OVER, fold
 from nagori.core.model import Filter, Memory, Scope
 from nagori.core.storage import Space
 from nagori.core.values import Value, batched, fresh
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 EVERYTHING = Filter(archived=True, forgotten=True)
 
 LOOK_AT_ONCE = 1000
+MOST_KEPT_AWAY = 100  # at the end of a rebuild: each is an open file
 
 
 class Proof(Value, frozen=False):
@@ -30,6 +32,9 @@ class Proof(Value, frozen=False):
     journals: list[Verdict] = fresh(list)
     store: list[str] = fresh(list)
     differing: list[str] = fresh(list)
+    passed_over: list[str] = fresh(
+        list
+    )  # events that cannot be applied: told, but nothing that a rebuild mends
 
     @property
     def sound(self) -> bool:
@@ -40,19 +45,21 @@ def verify(parts: Parts, progress: Progress = no_progress) -> Proof:
     """Read every line of every journal, check the store, and compare it with the journal told anew. Others go
     on writing meanwhile."""
     proof = Proof()
-    spaces = parts.journal.spaces()
+    spaces = everybody(parts)
     for number, space in enumerate(spaces):
         proof.journals.append(parts.journal.verify(space))
         try:
             proof.differing += _differences(parts, space)
+            notes = parts.store.state(space, PASSED_OVER) or []
+            proof.passed_over += [f"event {seq} cannot be applied: {reason}" for seq, reason in notes]
         except JournalMismatch as trouble:
             proof.differing.append(str(trouble))
         except StoreError as trouble:
             proof.store.append(str(trouble))
         progress(number + 1, len(spaces) + 1)
     proof.store += [fault for fault in _checked(parts) if fault not in proof.store]
-    folders: list[Path] = getattr(parts.journal, "unreadable_folders", list)()
-    proof.differing += [f"{folder}: whose journal this is cannot be read" for folder in folders]
+    lost = lost_folders(parts, spaces)
+    proof.differing += [f"{folder}: whose journal this is cannot be read" for folder in lost]
     progress(len(spaces) + 1, len(spaces) + 1)
     return proof
 
@@ -67,13 +74,16 @@ def _checked(parts: Parts) -> list[str]:
 def rebuild(parts: Parts, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
     """Make the derived state anew from the journal; the number of events told. It is made beside the old one,
     and takes its place when it is complete: others read and write on meanwhile."""
-    spaces = parts.journal.spaces()
+    spaces = everybody(parts)
     stamp = parts.clock.now().strftime("%Y%m%dT%H%M%S")
     if not accept_damage:
         for space in spaces:
             _refuse_damage(parts.journal.verify(space))
-            _refuse_mismatch(parts, space)
-    elif any(_mismatch(parts, space) for space in spaces):
+        _refuse_lost_folders(parts, spaces)
+    mismatches = [trouble for space in spaces if (trouble := _mismatch(parts, space))]
+    if mismatches and not accept_damage:
+        raise mismatches[0]
+    if mismatches:
         _put_copy_aside(parts, stamp)  # it may hold the only copy of what the journal has lost
     told = 0
     with _fresh_store(parts, spaces, stamp) as store:
@@ -84,11 +94,23 @@ def rebuild(parts: Parts, progress: Progress = no_progress, *, accept_damage: bo
 
 
 @contextmanager
+def _up_to_date(parts: Parts, spaces: Sequence[Space], store: Store) -> Iterator[None]:
+    """Keep those away who have written since it was filled, for the moment of the exchange: what they were
+    told is kept must not be gone from the store for a while, not even for a reader who has just caught up."""
+    written = (space for space in sorted(spaces) if parts.journal.last_seq(space) > store.applied(space).seq)
+    with ExitStack() as locks:
+        for space in islice(written, MOST_KEPT_AWAY):
+            last = locks.enter_context(parts.journal.locked(space))
+            parts.ledger.apply_waiting(space, last, store)
+        yield
+
+
+@contextmanager
 def _fresh_store(parts: Parts, spaces: list[Space], stamp: str) -> Iterator[Store]:
     """An empty store to be filled, which takes the place of the old one at the end."""
     replacing = getattr(parts.store, "replacing", None)
     if replacing is not None:
-        with replacing(stamp) as store:
+        with replacing(stamp, lambda store: _up_to_date(parts, spaces, store)) as store:
             yield store
         return
     with ExitStack() as stack:
@@ -108,9 +130,30 @@ def _mismatch(parts: Parts, space: Space) -> JournalMismatch | None:
     return None
 
 
-def _refuse_mismatch(parts: Parts, space: Space) -> None:
-    if trouble := _mismatch(parts, space):
-        raise trouble
+def everybody(parts: Parts) -> list[Space]:
+    """Who has a journal, and of whom the store knows: a journal may be gone, or nobody knows whose it is."""
+    try:
+        known = parts.store.known_spaces()
+    except StoreError:
+        known = []
+    return list(dict.fromkeys([*parts.journal.spaces(), *known]))
+
+
+def lost_folders(parts: Parts, spaces: Sequence[Space]) -> list[Path]:
+    """Folders with a journal of which not even the store knows whose it is."""
+    folders: list[Path] = getattr(parts.journal, "unreadable_folders", list)()
+    if not folders:
+        return []
+    known = {parts.journal.folder(space) for space in spaces}  # type: ignore[attr-defined]
+    return [folder for folder in folders if folder not in known]
+
+
+def _refuse_lost_folders(parts: Parts, spaces: Sequence[Space]) -> None:
+    for folder in lost_folders(parts, spaces):
+        reason = (
+            "{path}: whose journal this is cannot be read, so it would be left out; put its space.json back"
+        )
+        raise JournalError(reason, path=folder)
 
 
 def _put_copy_aside(parts: Parts, stamp: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nagori.core.erasure import without_words
-from nagori.core.events import TO_REDACT, Event
+from nagori.core.events import TO_COMPACT, TO_REDACT, Event
 from nagori.core.model import Level, Memory
 from nagori.core.storage import Space
 from nagori.ledger import look
@@ -49,7 +49,10 @@ def _is_whole(memory: Memory) -> bool:
     return Level.FULL in memory.texts
 
 
-def compact(parts: Parts) -> bool:
-    """Leave no byte of deleted words in the store's files, in bounded time; whether it is done."""
-    shrink = getattr(parts.store, "compact", None)
-    return True if shrink is None else bool(shrink(COMPACT_STEPS))
+def compact_if_due(parts: Parts, space: Space) -> bool:
+    """Leave no byte of redacted words in the store's files, in bounded time; whether that was due and is done
+    now. What is not done, because a reader stands in the way or the index is large, stays due."""
+    if not parts.store.state(space, TO_COMPACT):
+        return False
+    compact = getattr(parts.store, "compact", None)
+    return compact is None or bool(compact(COMPACT_STEPS))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import exp, log
 
 from nagori.core import decay, scoring
-from nagori.core.arguments import check_bool, check_kind, check_text, check_whole
+from nagori.core.arguments import check_bool, check_kind, check_number, check_text, check_whole
 from nagori.core.events import Event
 from nagori.core.model import (
     ALIVE,
@@ -108,13 +108,10 @@ class Question(Value):
             check_kind("mood", self.mood, Emotion)
         if self.session is not None:
             check_text("session", self.session)
-        if self.floor is not None and (isinstance(self.floor, bool) or not 0 <= _number(self.floor) <= 1):
+        if self.ranking is not None:
+            check_text("ranking", self.ranking)
+        if self.floor is not None and not 0 <= check_number("floor", self.floor) <= 1:
             raise InvalidInput("floor", "{value!r} is not a number from 0 to 1", value=self.floor)
-
-
-def _number(value: object) -> float:
-    """A number; one that is out of every range for what is none."""
-    return value if isinstance(value, int | float) else -1
 
 
 def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]:
@@ -178,7 +175,12 @@ def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
         words = [*words, *other_words(parts, asked.text)]
     meant = _meant(parts, used, asked.text)
     query = Query(words, meant.data, meant.model, CANDIDATES, asked.filter)
-    evidence = parts.store.candidates(scope, query)
+    try:
+        evidence = parts.store.candidates(scope, query)
+    except InvalidInput as trouble:  # a model that is not of the dimension it had before: words are left
+        parts.tell("embedder.silent", error=trouble)
+        meant, query = _Meant(), replace(query, vector=None, model=None)
+        evidence = parts.store.candidates(scope, query)
     if meant.data and not evidence.cosines and parts.vectors.models(scope.space).active != used:
         return _look(parts, scope, asked)  # the space has changed to another model in this moment
     evidence = replace(evidence, unrelated=meant.unrelated)

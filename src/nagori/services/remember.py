@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from nagori.core.arguments import check_bool, check_kind, read_metadata, read_texts
+from nagori.core.arguments import check_bool, check_kind, check_list, read_metadata, read_texts
 from nagori.core.decay import coefficient_for
 from nagori.core.events import Event
 from nagori.core.model import (
@@ -33,7 +33,7 @@ from nagori.core.model import (
 from nagori.core.serialize import to_record
 from nagori.core.storage import Vector
 from nagori.core.values import Value, batched, fresh, replace
-from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError
+from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError, short
 from nagori.language.lexicon import speaks_of
 from nagori.language.redaction import fit_to_keep
 from nagori.ledger import Decision, look
@@ -125,8 +125,8 @@ def remember_many(
     turns that drafts come from, by the draft's place."""
     kept: list[Memory] = []
     total = len(drafts) if isinstance(drafts, Sequence) else 0
-    for bundle in batched(drafts, AT_ONCE):
-        memories = [compose(parts, scope, draft) for draft in bundle]
+    for bundle in batched(check_list("drafts", drafts), AT_ONCE):
+        memories = [compose(parts, scope, check_kind("drafts", draft, Draft)) for draft in bundle]
         places = enumerate(memories, len(kept))
         turns = {memory.id: origins[n] for n, memory in places if n in origins} if origins else {}
         kept += keep(parts, scope, memories, origins=turns)
@@ -288,12 +288,8 @@ def zip_vectors(
     if not texts:
         return {}
     try:
-        made = list(embedder.embed_passages(texts))
-        if len(made) != len(texts):
-            raise ModelError("{made} vectors for {texts} texts", made=len(made), texts=len(texts))
-        for data in made:
-            check_vector(data, embedder.dimension)
-    except Exception as trouble:  # an embedder may be anybody's code
+        made = make_vectors(embedder, texts)
+    except ModelError as trouble:
         parts.tell("embedder.silent", error=trouble)
         return {}
     return dict(zip(digests, made, strict=True))
@@ -306,3 +302,18 @@ def ensure_room(parts: Parts, scope: Scope, more: int) -> None:
     if more > 0 and parts.store.count(whole).protected + more > limit:
         protected = parts.store.find(scope, Filter(protected=True), limit=limit)
         raise LimitReached(limit, [memory.id for memory in reversed(protected)])
+
+
+def make_vectors(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """Vectors that can be searched, one for each text; ModelError for whatever an embedder does instead."""
+    try:
+        made = list(embedder.embed_passages(texts))
+        for data in made:
+            check_vector(data, embedder.dimension)
+    except ModelError:
+        raise
+    except Exception as trouble:  # an embedder may be anybody's code
+        raise ModelError("{reason}", reason=f"{type(trouble).__name__}: {short(trouble)}") from trouble
+    if len(made) != len(texts):
+        raise ModelError(f"{len(made)} vectors for {len(texts)} texts")
+    return made

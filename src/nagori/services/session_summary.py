@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import log, sqrt
 
+from nagori.core.arguments import check_text, check_whole
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust
 from nagori.core.values import Value
 from nagori.errors import ModelError
@@ -36,6 +37,8 @@ class _Sentence(Value):
 def summarise(parts: Parts, scope: Scope, session: str, tokens: int = 200, model: bool = False) -> str:
     """The session in at most about so many tokens; empty when nothing is known of it. `model`: in the words
     of the configured model, if it answers and stays with what was said."""
+    check_text("session", session)
+    check_whole("tokens", tokens)
     parts.ledger.catch_up(scope.space)
     said = parts.store.find(scope, Filter(session=session), limit=MOST)
     said.sort(key=lambda memory: (memory.created, memory.source.turn or 0))

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from nagori.core.arguments import check_kind, check_list, check_text
 from nagori.core.events import Event
 from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust, check_memory
 from nagori.core.serialize import from_record, relation_of, relation_record, to_record
@@ -97,7 +98,7 @@ def from_jsonl(
     """Take an export in. Memories that are here already stay as they are; bad lines are named, and the
     good ones are taken all the same."""
     report, links = Imported(), []
-    for bundle in batched(enumerate(lines, 1), AT_ONCE):
+    for bundle in batched(enumerate(check_list("lines", lines), 1), AT_ONCE):
         newcomers: list[Memory] = []
         for number, line in bundle:
             try:
@@ -118,7 +119,8 @@ def from_jsonl(
 
 def from_markdown(parts: Parts, scope: Scope, lines: Iterable[str]) -> Imported:
     """Every bullet becomes a memory; so does every paragraph. Headings are left out."""
-    drafts = [Draft(content=text, trust=Trust.IMPORT) for _, text in notes(lines)]
+    told = (check_text("lines", line) for line in check_list("lines", lines))
+    drafts = [Draft(content=text, trust=Trust.IMPORT) for _, text in notes(told)]
     kept = remember_many(parts, scope, drafts) if drafts else []
     fresh = sum(1 for memory in kept if memory.mentions == 1)
     return Imported(added=fresh, known=len(kept) - fresh)
@@ -130,9 +132,10 @@ def from_drafts(
     """Take in what another program remembered. Unlike being told again, being imported again says nothing
     new: what is known stays as it is, and is not counted as mentioned."""
     report, done = Imported(), 0
-    for bundle in batched(drafts, AT_ONCE):
+    for bundle in batched(check_list("drafts", drafts), AT_ONCE):
         newcomers: list[Memory] = []
         for draft in bundle:
+            check_kind("drafts", draft, Draft)
             try:
                 newcomers.append(compose(parts, scope, draft))
             except InvalidInput as fault:
@@ -209,6 +212,8 @@ def _safe(parts: Parts, memory: Memory) -> Memory:
 
 
 def _item(line: str) -> dict[str, Any]:
+    if not isinstance(line, str):
+        raise InvalidInput("line", "{type} is not a text", type=type(line).__name__)
     try:
         item = json.loads(line) if line.strip() else {}
     except (ValueError, RecursionError) as fault:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zlib import crc32
 
-from nagori.core.events import Event
+from nagori.core.events import Event, fold
 from nagori.core.storage import Space
 from nagori.journals.file import NOTES, UPGRADE
 from nagori.runtime import Parts
@@ -34,6 +34,7 @@ def adopt_notes(parts: Parts, space: Space) -> None:
         pass  # the first lock of a journal of 0.1 marks it as such
     events = [event for path in files for event in _events(path, parts.clock.now())]
     events += _unformed_turns(parts, space, folder(space) / "drained.json")
+    events = [event for event in events if not fold([event], {}).passed_over]  # 0.1 checked less
     parts.ledger.write(space, lambda: events, blind=True)
     for path in (*files, folder(space) / UPGRADE):
         path.unlink(missing_ok=True)
@@ -74,7 +75,7 @@ def _unformed_turns(parts: Parts, space: Space, note: Path) -> list[Event]:
     after, numbers, seen = _progress(note)
     turns = []
     for event in parts.journal.read(space, after):
-        if event.type != "heard":
+        if event.type != "heard" or not {"session", "role", "text"} <= event.data.keys():
             continue
         data = dict(event.data)
         session, speaker = str(data["session"]), f"{data['role']} {data.get('speaker', '')}"

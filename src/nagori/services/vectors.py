@@ -17,10 +17,10 @@ from nagori.core.model import Filter, Memory, Scope
 from nagori.core.pricing import Tokens, price_of
 from nagori.core.storage import Space, Vector
 from nagori.core.values import Value, batched
-from nagori.errors import InvalidInput, StoreError
+from nagori.errors import InvalidInput, ModelError, StoreError
 from nagori.language.passages import about_tokens
 from nagori.runtime import Parts, Progress, no_progress
-from nagori.services.remember import zip_vectors
+from nagori.services.remember import make_vectors, zip_vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _fill(parts: Parts, space: Space, embedder: Embedder) -> Iterator[int]:
     store passes over all that have theirs already, each time it is asked."""
     while waiting := without_vector(parts, space, embedder.model, LOOK_AT_ONCE):
         for bundle in batched(waiting, AT_ONCE):
-            data = embedder.embed_passages([memory.searchable for memory in bundle])
+            data = make_vectors(embedder, [memory.searchable for memory in bundle])
             vectors = {
                 memory.id: Vector(embedder.model, memory.digest, vector)
                 for memory, vector in zip(bundle, data, strict=True)
@@ -151,9 +151,7 @@ def embed_missing(parts: Parts, space: Space, progress: Progress = no_progress) 
     embedder = parts.embedder_for(space)
     try:
         return _embed_missing(parts, space, embedder, progress) if embedder else 0
-    except StoreError:
-        raise
-    except Exception as trouble:  # an embedder may be anybody's code
+    except (ModelError, InvalidInput) as trouble:  # InvalidInput: not of the dimension it had before
         parts.tell("embedder.silent", error=trouble)
         return 0
 
@@ -167,7 +165,7 @@ def without_vector(parts: Parts, space: Space, model: str, limit: int) -> list[M
 def _embed_missing(parts: Parts, space: Space, embedder: Embedder, progress: Progress) -> int:
     done = 0
     while waiting := without_vector(parts, space, embedder.model, EMBED_AT_ONCE):
-        data = embedder.embed_passages([memory.searchable for memory in waiting])
+        data = make_vectors(embedder, [memory.searchable for memory in waiting])
         vectors = {
             memory.id: Vector(embedder.model, memory.digest, vector)
             for memory, vector in zip(waiting, data, strict=True)

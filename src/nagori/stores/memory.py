@@ -197,6 +197,9 @@ class MemoryStore:
     def state(self, space: Space, key: str) -> Any:
         return json.loads(self.room(space).state.get(key, "null"))
 
+    def known_spaces(self) -> list[Space]:
+        return [space for space in sorted(self._rooms) if self.applied(space).seq]
+
     def spaces_due(self, key: str, before: str) -> list[Space]:
         values = {space: self.state(space, key) for space in sorted(self._rooms)}
         return [space for space, value in values.items() if isinstance(value, str) and value < before]

@@ -109,6 +109,9 @@ class RowTypes:
             self._sound.add(shape)
 
 
+APPLIED_ROW, SPACE_ROW = RowTypes(_WHOLE, _WHOLE, _TEXT), RowTypes(_TEXT, _TEXT)
+
+
 # --- a memory as a row ----------------------------------------------------------------------------
 
 _TIMES = (

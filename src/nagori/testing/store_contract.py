@@ -400,6 +400,13 @@ class StoreContract:
         put(store, state={"key": None, "never there": None})
         assert store.state(ME.space, "key") is None
 
+    def test_everybody_of_whom_something_was_applied_is_known(self, store: Store) -> None:
+        assert store.known_spaces() == []
+        for user in ("b", "a"):
+            put(store, memory(), scope=Scope(user=user))
+        store.lease(("local", "c"), "cycle", "me", 0.0, 1.0)
+        assert store.known_spaces() == [("local", "a"), ("local", "b")]
+
     def test_spaces_are_due_by_a_text_in_their_state(self, store: Store) -> None:
         for user, value in (("a", "2026-01-05"), ("b", "2026-01"), ("c", 7), ("d", "2027"), ("e", 'q"')):
             put(store, state={"due": value, "other": "2020"}, scope=Scope(user=user))
@@ -687,6 +694,7 @@ class StoreContract:
                 then = BIRTH + timedelta(days=day)
                 assert store.measure(scope, then, Tiers()) == oracle.measure(scope, then, Tiers())
         assert store.spaces_due("a", "2027") == oracle.spaces_due("a", "2027")
+        assert store.known_spaces() == oracle.known_spaces()
         assert store.check() == []
 
 

@@ -87,9 +87,9 @@ def settled(rules: Window, changes: Mapping[str, Any]) -> Window:
     """`rules` with a caller's changes: a preset first, then what is said by itself."""
     if not changes:
         return rules
-    preset = PRESETS.get(str(changes.get("preset")), {})
-    chosen = {key.removeprefix("window."): value for key, value in preset.items()}
     _check_types(changes)
+    preset = PRESETS.get(changes.get("preset", ""), {})
+    chosen = {key.removeprefix("window."): value for key, value in preset.items()}
     made = replace(rules, **chosen | dict(changes))
     wrong = [*faults(made, "window"), *made.faults()]
     if wrong:

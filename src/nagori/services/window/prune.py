@@ -228,6 +228,8 @@ def _mark(original: Any) -> int:
         return crc32(repr(original).encode("utf-8", "replace"))
     except RecursionError as fault:
         raise InvalidInput("messages", "nested too deeply") from fault
+    except Exception as fault:  # anybody's object
+        raise InvalidInput("messages", "{type} cannot be read", type=type(original).__name__) from fault
 
 
 def _unchanged(before: Sequence[int], now: Sequence[int]) -> int:

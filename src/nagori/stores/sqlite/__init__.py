@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nagori.core.levels import Tiers
     from nagori.core.model import Level
     from nagori.core.storage import Measures
+    from nagori.protocols import Store
 
 BUSY_MS = 30_000
 PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
@@ -56,6 +57,11 @@ WAIT_FOR_PLACE = 0.01  # seconds until it is looked whether a connection was giv
 TROUBLES = (apsw.Error, OSError, OverflowError, UnicodeError)
 # What SQLite says of tables that are not as they were made.
 SIGNS_OF_DAMAGE = ("no such table", "no such column", "malformed", "Vector dimension", "Error reading")
+
+
+def _no_more(store: object) -> AbstractContextManager[None]:
+    """Nothing is to be done in the moment of an exchange."""
+    return nullcontext()
 
 
 class SqliteStore:
@@ -82,6 +88,7 @@ class SqliteStore:
     def applied(self, space: Space) -> Applied:
         with self.reading() as db:
             rows = ask(db, "SELECT seq, mark, journal FROM space WHERE tenant = ? AND user = ?", space)
+            sql.APPLIED_ROW.check(rows)
         return Applied(*rows[0]) if rows else NOTHING_APPLIED
 
     def commit(self, space: Space, batch: Batch) -> None:
@@ -198,6 +205,12 @@ class SqliteStore:
         with sql.decoding():
             return json.loads(values[0][0]) if values else None
 
+    def known_spaces(self) -> list[Space]:
+        with self.reading() as db:
+            rows = ask(db, "SELECT tenant, user FROM space WHERE seq > 0 ORDER BY tenant, user")
+            sql.SPACE_ROW.check(rows)
+        return rows
+
     def spaces_due(self, key: str, before: str) -> list[Space]:
         rows = """SELECT tenant, user FROM state JOIN space ON space.id = state.space
                   WHERE key = ? AND plain IS NOT NULL AND plain < ? ORDER BY tenant, user"""
@@ -261,20 +274,24 @@ class SqliteStore:
                 target.close()
 
     @contextmanager
-    def replacing(self, stamp: str) -> Iterator[SqliteStore]:
+    def replacing(
+        self, stamp: str, finishing: Callable[[Store], AbstractContextManager[None]] = _no_more
+    ) -> Iterator[SqliteStore]:
         from nagori.stores.sqlite import replace as replacing  # of a rebuild alone
 
-        draft = self.path.with_name(f"{self.path.name}.rebuild-{stamp}-{os.getpid()}")
-        replacing.remove(draft)
+        replacing.remove_abandoned(self.path)
+        draft = replacing.name_draft(self.path, stamp)
         store = SqliteStore(draft)
         try:
             yield store
-            self._replace_by(store, stamp)
+            self._replace_by(store, stamp, finishing)
         finally:
             store.close()
             replacing.remove(draft)
 
-    def _replace_by(self, store: SqliteStore, stamp: str) -> None:
+    def _replace_by(
+        self, store: SqliteStore, stamp: str, finishing: Callable[[Store], AbstractContextManager[None]]
+    ) -> None:
         """The other's content takes the place of ours. Of a damaged file only what is sound is taken over,
         and it is put aside; one that is only busy or full is left as it is."""
         from nagori.stores.sqlite import replace as replacing
@@ -284,7 +301,7 @@ class SqliteStore:
             try:
                 with store_errors(self.path):
                     replacing.take_over(source, self.path)
-                with self._pool.operation("", write=True) as target:
+                with finishing(store), self._pool.operation("", write=True) as target:
                     replacing.copy_pages(source, target)
             except (StoreDamaged, SchemaTooNew) as trouble:
                 if isinstance(trouble, SchemaTooNew):
@@ -309,6 +326,9 @@ class SqliteStore:
         return aside
 
     def compact(self, steps: int = 1_000) -> bool:
+        from nagori.stores.sqlite import replace as replacing
+
+        replacing.remove_abandoned(self.path)
         with self._pool.operation("", write=True) as db:
             merged = writing.merge_words(db, steps, MERGE_PAGES)
             db.set_busy_timeout(CHECKPOINT_MS)

@@ -5,6 +5,8 @@ journal (vectors, the models in use, leases) is taken over from the old file as 
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import apsw
@@ -12,9 +14,15 @@ import apsw
 from nagori.stores.sql import Model, ask, keys
 from nagori.stores.sqlite import writes as writing
 
-OLD_MODELS = "SELECT id, name, dimension, center FROM old.model ORDER BY id"
+# Rows that are not as they were written stay behind: others are made in their place.
+OLD_MODELS = """SELECT id, name, dimension, center FROM old.model
+                WHERE typeof(id) = 'integer' AND typeof(name) = 'text' AND typeof(dimension) = 'integer'
+                  AND dimension BETWEEN 1 AND 65536 AND typeof(center) IN ('blob', 'null') ORDER BY id"""
 BOTH = """SELECT s.id, o.id, o.model FROM main.space s
-          JOIN old.space o ON o.tenant = s.tenant AND o.user = s.user"""
+          JOIN old.space o ON o.tenant = s.tenant AND o.user = s.user WHERE typeof(o.id) = 'integer'"""
+OLD_LEASES = """SELECT * FROM old.lease
+                WHERE typeof(tenant) = 'text' AND typeof(user) = 'text' AND typeof(work) = 'text'
+                  AND typeof(holder) = 'text' AND typeof(until) = 'real'"""
 
 
 def take_over(db: apsw.Connection, old: Path) -> None:
@@ -25,7 +33,7 @@ def take_over(db: apsw.Connection, old: Path) -> None:
     try:
         db.execute("BEGIN IMMEDIATE")
         _take_vectors(db)
-        db.execute("INSERT OR REPLACE INTO main.lease SELECT * FROM old.lease")
+        db.execute(f"INSERT OR REPLACE INTO main.lease {OLD_LEASES}")
         db.execute("COMMIT")
     except apsw.Error:
         if db.in_transaction:
@@ -43,17 +51,45 @@ def _take_vectors(db: apsw.Connection) -> None:
             sql = f"""INSERT OR IGNORE INTO main.{model.vectors} (key, digest, v)
                       SELECT m.key, m.digest, o.v FROM main.memory m
                       JOIN old.{former.vectors} o ON o.digest = m.digest
-                      WHERE m.space = ? AND o.key BETWEEN ? AND ?"""
-            db.execute(sql, (number, *keys(old_number)))
+                      WHERE m.space = ? AND o.key BETWEEN ? AND ?
+                        AND typeof(o.v) = 'blob' AND length(o.v) = ?"""
+            db.execute(sql, (number, *keys(old_number), 4 * former.dimension))
         writing.count_vectors(db, model)
+    known = {name for (name,) in ask(db, "SELECT name FROM main.model")}
     for number, _, active in spaces:
-        db.execute("UPDATE main.space SET model = ? WHERE id = ?", (active, number))
+        if active in known:
+            db.execute("UPDATE main.space SET model = ? WHERE id = ?", (active, number))
 
 
 def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
     """The whole content of one database into another, in one transaction, while others read it."""
     with target.backup("main", source, "main") as copy:
         copy.step(-1)
+
+
+def name_draft(path: Path, stamp: str) -> Path:
+    """A name of its own for each rebuild, which says whose it is."""
+    return path.with_name(f"{path.name}.rebuild-{stamp}-{os.getpid()}-{os.urandom(4).hex()}")
+
+
+def remove_abandoned(path: Path) -> None:
+    """Drafts of processes that were killed: whole copies that nobody would ever miss."""
+    for file in path.parent.glob(f"{path.name}.rebuild-*"):
+        number = re.search(r"-(\d+)-[0-9a-f]{8}(?:-wal|-shm|-journal)?$", file.name)
+        if number and not _is_alive(int(number[1])):
+            file.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":  # there, asking with signal 0 would interrupt it
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def remove(path: Path) -> None:

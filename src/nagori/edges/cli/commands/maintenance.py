@@ -29,9 +29,12 @@ def verify(context: typer.Context, as_json: Json = False) -> None:
     faults = _faults(proof)
     events = sum(journal.events for journal in proof.journals)
     if as_json:
-        print_json({"sound": proof.sound, "events": events, "faults": faults})
+        told = {"sound": proof.sound, "events": events, "faults": faults, "passed_over": proof.passed_over}
+        print_json(told)
     elif proof.sound:
         session.say("sound", events=f"{events:,}")
+        for note in proof.passed_over:
+            session.out.print(f"  {note}", style="yellow", markup=False)
     else:
         session.say("unsound", n=len(faults))
         for fault in faults[:50]:
