@@ -23,6 +23,7 @@ from bench.recall import CACHE, DURABLE, OVERALL, Result, durable
 from bench.report import header, machine, number, python, table, write_json
 from bench.systems import PIECES, keep, timed
 from bench.vectors import Remembered
+
 from nagori import Config, Filter, Kind, Level, Nagori, __version__
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding

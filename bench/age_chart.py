@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.recall import OVERALL
+
 from nagori.edges.charts import LETTERS, round_ticks
 from nagori.edges.charts.svg import LIGHT, page, safe
 

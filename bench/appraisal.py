@@ -13,6 +13,9 @@ is placed on the axes of `nagori.language.lexicon.axes` first; vectors are kept 
 them takes minutes.
 """
 
+# mypy: disable-error-code="assignment,operator"
+# Because one name for several shapes; rows of mixed values.
+
 from __future__ import annotations
 
 import argparse

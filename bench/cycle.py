@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-
 from bench import filling, ties
 from bench.measure import ROOT
 from bench.report import header, machine, number, python, table, write_json
+
 from nagori import Nagori, __version__
 from nagori.stores.sqlite import connect
 

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from bench.data import sentences
+
 from nagori import Category, Config, Draft, Emotion, Kind, Level, Memory, Nagori, Scope, __version__
 from nagori.core.decay import coefficient_for, retention
 from nagori.core.events import Event

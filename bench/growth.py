@@ -24,6 +24,7 @@ from statistics import median
 from types import FrameType
 
 from bench.report import number, table
+
 from nagori.config import Config
 from nagori.core import relevance
 from nagori.core.model import Emotion, Scope, Text, Valence

@@ -27,6 +27,7 @@ from typing import Any
 
 from bench.data import sentences
 from bench.report import header, machine, middle, number, python, spread, table, write_json
+
 from nagori.edges.hosts import launcher
 
 ROOT = Path(__file__).resolve().parent.parent

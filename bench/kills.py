@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from bench.report import header, machine, python
+
 from nagori import Nagori
 from nagori.testing import WordEmbedder
 

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy
-
 from bench.data_sets import Question
 
 RECALL_AT, ALL_AT, HIT_AT = (5, 10, 20), (10,), (5, 10)

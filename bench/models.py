@@ -9,6 +9,9 @@ The real model is the one of `make test-llm` (out/llm); another can be named by 
 Samples go to the console only: the sentences belong to their authors.
 """
 
+# mypy: disable-error-code="attr-defined,index"
+# Because parts of a module or an engine are looked into; JSON is looked into.
+
 from __future__ import annotations
 
 import argparse
@@ -24,14 +27,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from bench.appraisal import SIGN, Leaner, pearson, read_all, share, with_interval
+from bench.data import sentences
+from bench.report import header, machine, number, python, table, write_json
 from tests.llm.install import NAME, why_missing
 from tests.llm.real import Heard, asking, served
 from tests.models import helped, judging
 from tests.scripted import Scripted
 
-from bench.appraisal import SIGN, Leaner, pearson, read_all, share, with_interval
-from bench.data import sentences
-from bench.report import header, machine, number, python, table, write_json
 from nagori import Nagori, Turn, __version__
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding, Llm

@@ -22,6 +22,7 @@ from bench.measure import ROOT, Subjects, cut_network, peer_python
 from bench.report import header, machine, number, python, table, write_json
 from bench.systems import Answer, Skipped, System
 from bench.vectors import Remembered, query_cpu_seconds
+
 from nagori import __version__
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding

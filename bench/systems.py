@@ -19,6 +19,7 @@ from bench.measure import Subjects
 from bench.metrics import tokens
 from bench.peers import WARM_UP
 from bench.vectors import Remembered
+
 from nagori import Config, Draft, Kind, Memory, Nagori, Scope, Source, Turn
 from nagori.testing import FrozenClock
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.data import sentences
 from bench.filling import AT_ONCE, MADE_BY, SPACE, kept
+
 from nagori import Emotion, Kind, Level, Memory, Nagori, Scope
 from nagori.core.events import LINKED, Event
 from nagori.core.model import Text

@@ -9,6 +9,9 @@
 `bench/README.md` says what the figures mean.
 """
 
+# mypy: disable-error-code="misc"
+# Because lambdas with defaults.
+
 from __future__ import annotations
 
 import argparse
@@ -33,6 +36,7 @@ from bench.data_sets import FORMATS, Talk
 from bench.measure import ROOT, peer_python
 from bench.report import header, machine, number, python, table, write_json
 from bench.vectors import Remembered
+
 from nagori import Config, Nagori, Scope
 from nagori.adapters.embed import open_embedder
 from nagori.adapters.tokens import open_counter

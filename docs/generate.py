@@ -17,8 +17,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import nagori
 from docs import async_verbs
+
+import nagori
 from nagori import config, errors
 from nagori.core import levels
 
@@ -45,6 +46,7 @@ def pages() -> dict[str, str]:
         "reference/config.schema.json": _plain(json.dumps(config.schema(), ensure_ascii=False, indent=2))
         + "\n",
         **pictures(),
+        "house.md": house(),
     }
 
 
@@ -329,7 +331,7 @@ def life_page() -> str:
     return _page(out)
 
 
-def _place(level: levels.Level | None) -> str:
+def _place(level: enum.Enum | None) -> str:
     return "forgotten" if level is None else level.name.lower()
 
 
@@ -372,6 +374,60 @@ def pictures() -> dict[str, str]:
     series = [series_of(it, whole, birth, days, 0.25, times, label) for label, it, times in told]
     axes = Axes(days=days, ticks=(1, 7, 14, 30, 60, 90, 120, 180), early=True)
     return {"pictures/decay.svg": svg_chart(series, "How memories fade, and what recalling does", axes)}
+
+
+# ── the tree ─────────────────────────────────────────────────────────────────────────────────────
+
+TREE_STARTS = "<!-- tree: written by `python -m docs.generate` from the docstrings of the modules -->\n"
+TREE_ENDS = "<!-- tree: end -->\n"
+WIDEST_NAME = 24
+
+
+def house() -> str:
+    """The tour of the house as it is written by hand, with the tree of today in its place."""
+    text = (DOCS / "house.md").read_text(encoding="utf-8")
+    before, start, rest = text.partition(TREE_STARTS)
+    _, end, after = rest.partition(TREE_ENDS)
+    if not (start and end):
+        raise SystemExit(
+            "docs/house.md has no place for the tree; put these two lines where it belongs:\n"
+            f"{TREE_STARTS}{TREE_ENDS}"
+        )
+    package = Path(nagori.__file__).parent
+    shown = "\n".join([_row(0, "nagori/", _summary(package / "__init__.py")), *_tree(package, 1)])
+    return f"{before}{start}\n```text\n{shown}\n```\n\n{end}{after}"
+
+
+def _tree(folder: Path, depth: int) -> Iterator[str]:
+    """A line for each module, each folder below with its own modules, and each kind of data beside them."""
+    for module in sorted(folder.glob("*.py")):
+        if module.name != "__init__.py":
+            yield _row(depth, module.name, _summary(module))
+    for below in sorted(path for path in folder.iterdir() if path.is_dir() and any(_sources(path))):
+        yield _row(depth, f"{below.name}/", _summary(below / "__init__.py"))
+        yield from _tree(below, depth + 1)
+    kinds = sorted({path.suffix for path in folder.iterdir() if path.is_file()} - {".py", ".typed", ""})
+    for kind in kinds:
+        names = sorted(path.stem for path in folder.glob(f"*{kind}"))
+        yield _row(depth, f"*{kind}", ", ".join(names))
+
+
+def _sources(folder: Path) -> Iterator[Path]:
+    """Files that somebody wrote, in a folder or deeper."""
+    return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _row(depth: int, name: str, about: str) -> str:
+    return f"{'  ' * depth + name:{WIDEST_NAME}}  {about}".rstrip()
+
+
+def _summary(module: Path) -> str:
+    """The first sentence of a module's docstring, without its full stop; nothing for a folder of data."""
+    if not module.exists():
+        return ""
+    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+    first = re.match(r".*?[.!?。](?=\s|$)|.+", _one_line(docstring.partition("\n\n")[0]))
+    return first[0].removesuffix(".") if first else ""
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from tests import profiles
 
+import nagori
 from nagori import Nagori
 from nagori.testing import FrozenClock, WordEmbedder
 
-# A shared machine may be slow; correctness does not depend on that.
-settings.register_profile("nagori", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("nagori")
+profiles.load_profile()
+
+
+def pytest_report_header() -> str:
+    """Which nagori is tested, the source tree's or an installed one, and how hard Hypothesis tries."""
+    return f"nagori {nagori.__version__} from {Path(nagori.__file__).parent}, examples: {profiles.PROFILE}"
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.slow
 def test_a_normal_night_changes_a_few_memories_in_a_hundred(figures: dict[str, Any]) -> None:
     [night] = figures["figures"]
     assert night["memories"] == 1200
@@ -33,6 +34,7 @@ def test_a_normal_night_changes_a_few_memories_in_a_hundred(figures: dict[str, A
     assert figures["machine"]
 
 
+@pytest.mark.slow
 def test_every_pair_above_the_threshold_is_tied(figures: dict[str, Any]) -> None:
     [links] = figures["links"]
     assert (links["memories"], links["new"]) == (5000, 60)

@@ -1,11 +1,13 @@
-"""The benchmark of the context window, small enough to be run with every test."""
+"""The benchmark of the context window, on invented conversations."""
 
 import json
 from pathlib import Path
 
+import pytest
 from bench import literal_window, window
 
 
+@pytest.mark.slow
 def test_it_finds_nothing_wrong_with_us_and_much_with_the_documents_own_code(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     talk = {

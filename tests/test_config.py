@@ -1,5 +1,8 @@
 """The configuration: sources in their order, every fault at once, and a description that cannot disagree."""
 
+# mypy: disable-error-code="arg-type"
+# Because words stand for members of enums, or options are passed on as a dict.
+
 from __future__ import annotations
 
 import json
@@ -13,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from nagori import config, paths
 from nagori.config import Config, load
@@ -394,7 +398,7 @@ def toml_float(value: float) -> str:
     return text if "e" in text or "." in text else text + ".0"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted(KEYS)), TOML_SCALARS)
 def test_any_scalar_of_a_wrong_type_at_any_key_is_reported_by_its_name(
     tmp_path: Path, key: str, scalar: tuple[type | None, str]

@@ -14,9 +14,6 @@ from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rich.console import Console
-from rich.text import Text
-
 from examples.demo.nights import crowded, pass_time, replaced, shorten
 from examples.demo.stage import Stage, quiet_table, strength_bar
 from examples.demo.story import (
@@ -37,6 +34,9 @@ from examples.demo.story import (
     moment,
     words,
 )
+from rich.console import Console
+from rich.text import Text
+
 from nagori.app import AUTO, Nagori
 from nagori.config import Config
 from nagori.core.forecast import FORGOTTEN, PLACES

@@ -5,9 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from rich.table import Table
-from rich.text import Text
-
 from examples.demo.stage import SHADES, Stage, quiet_table, strength_bar
 from examples.demo.story import (
     CROWD,
@@ -21,6 +18,9 @@ from examples.demo.story import (
     SHORTENED,
     crowd,
 )
+from rich.table import Table
+from rich.text import Text
+
 from nagori.app import Nagori
 from nagori.config import Config
 from nagori.core.levels import LADDER, Capacity

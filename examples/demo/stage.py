@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from examples.demo.story import Turn, words
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from examples.demo.story import Turn, words
 from nagori.app import Nagori
 from nagori.config import Config
 from nagori.core.model import Level, Memory

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from bench.beside import run
-from nagori.journal import encode
 
 from nagori import Nagori, Scope
 from nagori.core.events import Event
 from nagori.errors import StoreError
+from nagori.journals.file import encode
 from nagori.testing import Failing, FrozenClock, WordEmbedder
 
 

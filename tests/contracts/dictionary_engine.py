@@ -20,8 +20,7 @@ from nagori.core.visibility import passes, sees
 from nagori.errors import Conflict
 from nagori.language.tokenizer import asks, index_words
 
-ALL = Filter(archived=True, forgotten=True)
-age = attrgetter("created", "id")
+ALL, age = Filter(archived=True, forgotten=True), attrgetter("created", "id")
 
 
 class Data:  # everything of one space
@@ -158,17 +157,16 @@ class DictionaryStore:
 
     def turns(self, space, filter):
         turns = [turn for _, turn in sorted(self.data(space).turns.items()) if turn.seq > filter.after]
-        turns = [
-            t for t in turns if filter.session in (None, t.session) and filter.pending <= (not t.processed)
-        ]
+        turns = [t for t in turns if filter.session in (None, t.session)]
         turns = [t for t in turns if filter.seqs is None or t.seq in filter.seqs]
-        turns = [t for t in turns if filter.ids is None or t.id in filter.ids][: filter.first]
+        turns = [t for t in turns if filter.ids is None or t.id in filter.ids]
+        turns = [t for t in turns if not (filter.pending and t.processed)][: filter.first]
         return turns[::-1][: filter.last][::-1]
 
     def origins(self, space, ids):
-        origins = self.data(space).origins
-        turns = {turn for memory, turn in origins if memory in ids}
-        memories = {memory for memory, turn in origins if turn in turns}
+        origins, ids = self.data(space).origins, set(ids)
+        turns = {turn for id, turn in origins if id in ids}
+        memories = {id for id, turn in origins if turn in turns}
         return sorted(origin for origin in origins if origin[0] in memories)
 
     def state(self, space, key):

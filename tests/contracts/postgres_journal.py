@@ -1,6 +1,5 @@
-"""An exercise: a journal over one table of PostgreSQL. An event is a row, and the primary key is the fence:
-two writers never share a number, whatever became of their locks. The lock belongs to a session and ends with
-it. The event is text: jsonb refuses U+0000 and changes numbers and the order of keys."""
+"""An exercise: a journal over one table of PostgreSQL. The primary key is the fence: two writers never share
+a number. The lock belongs to a session. The event is text: jsonb changes numbers and the order of keys."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,27 +18,22 @@ from nagori.journals.file import Damage, Verdict
 TABLES = """SELECT pg_advisory_xact_lock(hashtext('nagori_journal'));
 CREATE TABLE IF NOT EXISTS nagori_journal (tenant text, owner text, seq bigint, line text NOT NULL,
     name uuid DEFAULT gen_random_uuid(), PRIMARY KEY (tenant, owner, seq)); -- the first one's is the identity
-CREATE TABLE IF NOT EXISTS nagori_request
-    (tenant text, owner text, claimed boolean, PRIMARY KEY (tenant, owner, claimed))"""
+CREATE TABLE IF NOT EXISTS nagori_request (tenant text, owner text, claimed boolean)"""
 SETTINGS = "SELECT set_config('lock_timeout', %s, false), set_config('synchronous_commit', 'on', false)"
 LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || %s, 0))"
 ROWS = "FROM nagori_journal WHERE tenant = %s AND owner = %s"
 LAST = f"SELECT coalesce(max(seq), 0) {ROWS}"
 APPEND = f"""INSERT INTO nagori_journal SELECT %s, %s, %s + n, line
     FROM unnest(%s::text[]) WITH ORDINALITY AS new(line, n) WHERE ({LAST}) = %s RETURNING seq"""
-CLAIM = """WITH gone AS
-    (DELETE FROM nagori_request WHERE (tenant, owner) = (%s, %s) AND NOT claimed RETURNING tenant, owner)
-    INSERT INTO nagori_request SELECT tenant, owner, true FROM gone ON CONFLICT DO NOTHING RETURNING 1"""
+CLAIM = "UPDATE nagori_request SET claimed = true WHERE (tenant, owner) = (%s, %s) RETURNING 1"
+FINISH = "DELETE FROM nagori_request WHERE (tenant, owner) = (%s, %s) AND claimed RETURNING 1"
 REDACT = """UPDATE nagori_journal SET line = new.line FROM unnest(%s::bigint[], %s::text[]) AS new(n, line)
     WHERE tenant = %s AND owner = %s AND seq = n RETURNING seq"""
 
 
 class PostgresJournal:
-    """Safe for many threads and processes: every call and every lock has a session of its own."""
-
     def __init__(self, address: str, *, patience: float = 30.0) -> None:
-        self._address, self._patience = address, patience
-        self._holders: dict[Space, psycopg.Connection] = {}
+        self._address, self._patience, self._holders = address, patience, dict[Space, psycopg.Connection]()
         self._ask(TABLES)
 
     def spaces(self) -> list[Space]:
@@ -75,11 +69,10 @@ class PostgresJournal:
         return (event for _, event in self._scan(space, after) if isinstance(event, Event))
 
     def event(self, space: Space, seq: int) -> Event | None:
-        found = self._ask(f"SELECT line {ROWS} AND seq = %s", *space, seq)
-        return next((e for [line] in found if isinstance(e := _event_of(line, seq), Event)), None)
+        return next((event for event in self.read(space, seq - 1) if event.seq == seq), None)
 
     def redact(self, space: Space, replacements: Mapping[int, Event]) -> int:
-        lines = [_line_of(event) for event in replacements.values()]
+        lines = list(map(_line_of, replacements.values()))
         return len(_ask(self._holder(space), REDACT, list(replacements), lines, *space))
 
     def verify(self, space: Space) -> Verdict:
@@ -95,9 +88,7 @@ class PostgresJournal:
         return self._ask(f"SELECT coalesce(sum(octet_length(line)), 0)::bigint {ROWS}", *space)[0][0]
 
     def request_work(self, space: Space) -> None:
-        self._ask(
-            "INSERT INTO nagori_request VALUES (%s, %s, false) ON CONFLICT DO NOTHING RETURNING 1", *space
-        )
+        self._ask("INSERT INTO nagori_request VALUES (%s, %s, false) RETURNING 1", *space)
 
     def requested_work(self) -> list[Space]:
         return self._ask("SELECT DISTINCT tenant, owner FROM nagori_request")
@@ -106,12 +97,9 @@ class PostgresJournal:
         self._ask(CLAIM, *space)
 
     def finish_work(self, space: Space) -> None:
-        self._ask(
-            "DELETE FROM nagori_request WHERE (tenant, owner) = (%s, %s) AND claimed RETURNING 1", *space
-        )
+        self._ask(FINISH, *space)
 
     def _scan(self, space: Space, after: int) -> Iterator[tuple[int, Event | str]]:
-        """Events, or what is wrong with them; between two pages nothing is held open."""
         page = f"SELECT seq, line {ROWS} AND seq > %s ORDER BY seq LIMIT 500"
         while rows := self._ask(page, *space, after):
             yield from ((seq, _event_of(line, seq)) for seq, line in rows)
@@ -147,8 +135,8 @@ def _translated() -> Iterator[None]:
 
 
 def _line_of(event: Event) -> str:
+    said = {**vars(event), "at": utc(event.at).isoformat()}
     try:
-        said = {**vars(event), "at": utc(event.at).isoformat()}
         return json.dumps(said, ensure_ascii=False, allow_nan=False).encode().decode()
     except (ValueError, TypeError, RecursionError) as fault:
         raise InvalidInput("event", "cannot be written as JSON: {fault}", fault=fault) from None

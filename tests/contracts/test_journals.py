@@ -232,3 +232,8 @@ def _while_it_waits(job: Callable[[], object], then: Callable[[], object]) -> No
         time.sleep(0.3)
         then()
         waiting.result(10)
+
+
+def test_a_journal_over_one_table_takes_no_more_than_150_lines() -> None:
+    text = (Path(__file__).parent / "postgres_journal.py").read_text()
+    assert len(text.splitlines()) <= 150

@@ -1,5 +1,8 @@
 """What only the SQLite engine has: files, connections, damage, and other processes."""
 
+# mypy: disable-error-code="func-returns-value"
+# Because `append` in a lambda.
+
 import os
 import shutil
 import subprocess
@@ -13,8 +16,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+import nagori
 from nagori.core.cycle import Rules
-from nagori.core.model import Filter, Scope, TurnFilter
+from nagori.core.model import Scope, TurnFilter
 from nagori.core.relevance import Query
 from nagori.core.storage import Applied, Batch
 from nagori.errors import SchemaTooNew, StoreDamaged, StoreError
@@ -301,7 +305,14 @@ def test_a_store_is_read_where_nothing_may_be_written(sound: Path, public_folder
     path.chmod(0o444 if what != "folder" else 0o666)
     public_folder.chmod(0o555 if what != "file" else 0o777)
     as_nobody = "os.setuid(65534)\n" if os.getuid() == 0 else ""
+    if as_nobody and not _is_readable_by_others(Path(nagori.__file__)):
+        pytest.skip("the source lies in a folder that another user may not enter")
     assert elsewhere(as_nobody + textwrap.dedent(ASK), path) == ANSWER
+
+
+def _is_readable_by_others(path: Path) -> bool:
+    places = [path.resolve(), Path(sys.executable).absolute()]
+    return all(each.stat().st_mode & 0o005 == 0o005 for place in places for each in place.parents)
 
 
 def test_what_waits_in_a_log_is_never_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,7 +441,6 @@ def test_trouble_that_is_no_damage_is_not_told_as_damage(path: Path, tmp_path: P
         (SqliteStore(path), lambda s: put(s, memory(version=2**63))),
         (SqliteStore(path), lambda s: put(s, memory(content="half \ud800"))),
         (SqliteStore(path), lambda s: s.find(ME, limit=2**64)),
-        (SqliteStore(path), lambda s: s.find(ME, Filter(session="\ud800"))),
         (SqliteStore(path), lambda s: s.turns(ME.space, TurnFilter(after=2**70))),
         (SqliteStore(path), lambda s: s.state(ME.space, "\ud800")),
         (SqliteStore(path), lambda s: s.commit(ME.space, Batch(before=0, after=Applied(2**64)))),

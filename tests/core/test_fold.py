@@ -1,5 +1,8 @@
 """The same events always give the same memories."""
 
+# mypy: disable-error-code="arg-type"
+# Because words stand for members of enums, or options are passed on as a dict.
+
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -134,7 +137,7 @@ def test_the_life_of_a_memory_event_by_event() -> None:
     assert (whole.level, set(whole.texts)) == (Level.FULL, {Level.FULL})
     left = told(Event("purged", LATER, {}, "m"), on=away)
     assert set(left.texts) == {Level.TRACE}
-    assert fold([Event("restored", LATER, data, "m")], {"m": left}).memories == {}
+    assert told(Event("restored", LATER, data, "m"), on=left).texts == left.texts
 
 
 def test_what_is_archived_whole_gets_its_trace_and_what_has_no_trace_keeps_its_words() -> None:
@@ -213,7 +216,7 @@ memories = st.builds(
     emotion=st.builds(Emotion, st.floats(0, 100), tags=st.just(("joy",))),
     coefficient=st.floats(0.01, 1),
     keywords=st.lists(words, max_size=3).map(tuple),
-    source=st.builds(Source, words, st.integers(), words, st.none()),
+    source=st.builds(Source, words, st.integers(-(10**12), 10**12), words, st.none()),
     protected=st.booleans(),
     mentions=st.integers(0, 99),
     recalled_at=st.none() | times,

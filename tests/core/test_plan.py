@@ -4,8 +4,9 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from nagori.core.cycle import (
     AGAIN_AFTER,
@@ -316,7 +317,7 @@ def applied(rows: list[LifeRow], steps: list[Step]) -> list[LifeRow]:
 SOME = Rules(compression=Compression(min_population=10), capacity=Capacity(limit=50))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(stores())
 def test_a_plan_holds_what_it_promises(rows: list[LifeRow]) -> None:
     plan = planned(*rows, rules=SOME)
@@ -334,7 +335,7 @@ def test_a_plan_holds_what_it_promises(rows: list[LifeRow]) -> None:
             assert before.revival_at is not None
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(stores())
 def test_a_plan_done_twice_changes_nothing_more(rows: list[LifeRow]) -> None:
     after = applied(rows, planned(*rows, rules=FEW).steps)
@@ -342,7 +343,7 @@ def test_a_plan_done_twice_changes_nothing_more(rows: list[LifeRow]) -> None:
     assert [s for s in again if s.act != "postpone"] == []
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(stores(), st.integers(0, 200))
 def test_a_night_that_was_interrupted_ends_like_one_that_was_not(rows: list[LifeRow], at: int) -> None:
     steps = planned(*rows, rules=FEW).steps

@@ -73,7 +73,10 @@ def told(tmp_path: Path, lang: str, width: int) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(("lang", "width"), [("en", 120), ("ja", 120), ("en", 60)])
+@pytest.mark.parametrize(
+    ("lang", "width"),
+    [("ja", 120), *(pytest.param("en", width, marks=pytest.mark.slow) for width in (60, 120))],
+)
 def test_the_story_is_told_at_other_widths(tmp_path: Path, lang: str, width: int) -> None:
     text = told(tmp_path, lang, width)
     lines = [line for line in text.splitlines() if str(tmp_path) not in line]  # a path is not broken

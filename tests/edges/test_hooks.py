@@ -1,5 +1,8 @@
 """The hook: what a host says is written down first, and whatever happens, the host goes on."""
 
+# mypy: disable-error-code="arg-type,attr-defined"
+# Because words stand for members of enums, options are passed on as a dict, parts of modules are replaced.
+
 import errno
 import io
 import json

@@ -1,5 +1,8 @@
 """The model at the command line and in the worker: what it did, what it cost, what is wrong with it."""
 
+# mypy: disable-error-code="return-value,var-annotated"
+# Because results of a library that has two of them; empty lists are filled later.
+
 import io
 import json
 import subprocess

@@ -1,5 +1,8 @@
 """The worker: what was heard becomes memories, once, whatever happens to the processes."""
 
+# mypy: disable-error-code="attr-defined"
+# Because parts of a module or an engine are looked into.
+
 import io
 import json
 import os

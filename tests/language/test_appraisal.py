@@ -4,8 +4,9 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from nagori.core.model import TAGS, Category, Kind, Valence
 from nagori.language import appraisal
@@ -534,7 +535,7 @@ def test_the_tables_are_large_and_every_tag_can_be_felt():
     assert named == TAGS
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(max_size=200), st.sampled_from(["user", "assistant"]))
 def test_any_text_can_be_appraised(text, role):
     found = appraise(text, speaker_role=role)

@@ -4,8 +4,9 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from nagori.core.model import Emotion, Text, Valence
 from nagori.language.compression import KEYWORD_CHARACTERS, KEYWORDS, LONGEST, summarised, traced
@@ -363,7 +364,7 @@ TEXTS = st.one_of(st.text(max_size=300), SPOKEN)
 EMOTIONS = st.sampled_from([CALM, HAPPY, UPSET])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(TEXTS, TEXTS, EMOTIONS)
 @example("", " \n ", CALM)
 def test_never_longer_and_never_empty(trigger: str, content: str, emotion: Emotion) -> None:
@@ -373,14 +374,14 @@ def test_never_longer_and_never_empty(trigger: str, content: str, emotion: Emoti
             assert bool(left.strip()) == bool(whole.strip())
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(TEXTS, EMOTIONS)
 def test_a_summary_of_a_summary_is_the_summary(text: str, emotion: Emotion) -> None:
     once = level2(text, emotion)
     assert level2(once, emotion) == once
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(SPOKEN, EMOTIONS)
 def test_no_word_is_new(text: str, emotion: Emotion) -> None:
     said, spelled = set(tokens(text)), re.sub("[-._]+", "_", normalise(text))
@@ -389,7 +390,7 @@ def test_no_word_is_new(text: str, emotion: Emotion) -> None:
         assert token in spelled  # kana that were cut out of a longer run
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(TEXTS)
 def test_what_is_left_was_there_letter_by_letter(text: str) -> None:
     summary, trace = level2(text), traced(Text("", text), CALM).content
@@ -398,7 +399,7 @@ def test_what_is_left_was_there_letter_by_letter(text: str) -> None:
     assert all(re.sub(r"[\s*]", "", piece) in letters for piece in trace.split(", "))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(TEXTS, EMOTIONS)
 def test_both_halves_of_the_same_text_leave_the_same(text: str, emotion: Emotion) -> None:
     short = summarised(Text(text, text), emotion)

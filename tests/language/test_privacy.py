@@ -8,8 +8,9 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from nagori.core.model import strictest
 from nagori.core.visibility import visible
@@ -61,7 +62,7 @@ FILLER = st.text(st.sampled_from("abc XYZ 012 .,:;=-_/\n\"'()[]<>日本語のは
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_no_secret_leaks_from_any_surroundings(kind: str, data: st.DataObject) -> None:
     secret = data.draw(KINDS[kind])
@@ -93,7 +94,7 @@ PASSWORD = body(ALNUM + "!@#$%^*+?", 12).filter(lambda p: any(c.isdigit() for c 
         "x\n  secret_password : {}\n",
     ],
 )
-@settings(max_examples=40)
+@examples(40)
 @given(password=PASSWORD)
 def test_the_value_of_a_password_goes_and_its_label_stays(frame: str, password: str) -> None:
     label = frame.split("{}", maxsplit=1)[0].replace("{{", "{")
@@ -119,7 +120,7 @@ def test_the_value_of_a_password_goes_and_its_label_stays(frame: str, password: 
         '"secret": "{}"',
     ],
 )
-@settings(max_examples=40)
+@examples(40)
 @given(value=body(ALNUM, 24))
 def test_the_value_of_a_token_or_key_goes(frame: str, value: str) -> None:
     assume(any(c.isdigit() for c in value) and any(c.isalpha() for c in value))
@@ -313,7 +314,7 @@ PIECES = [
 
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=14).map("".join))
-@settings(max_examples=1500)
+@examples(1500)
 def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
     once = scrub(text).text
     assert scrub(once).text == once

@@ -2,8 +2,9 @@
 
 import apsw
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from nagori.language import tokenizer as t
 from nagori.language.keywords import keywords
@@ -360,7 +361,7 @@ def test_clean_text_can_be_stored_and_stays_clean(text: str) -> None:
 
 
 @given(BOTH)
-@settings(max_examples=300)
+@examples(300)
 def test_every_token_survives_fts5_as_one_token(text: str) -> None:
     found = t.tokens(text)
     db = index(text)

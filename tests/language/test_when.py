@@ -4,8 +4,9 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.profiles import examples
 
 from nagori.errors import InvalidInput
 from nagori.language.temporal import TimeWish, read_time, said_time
@@ -842,7 +843,7 @@ PIECES = sorted({text for _, text, _ in rows(JAPANESE) + rows(ENGLISH)}) + list(
 texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(texts, moments, zones)
 @example("明日今朝", NOWS["nyc"], "Asia/Tokyo")
 @example("9999年前", NOWS["nyc"], "Asia/Tokyo")

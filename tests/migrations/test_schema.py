@@ -1,6 +1,7 @@
 """Old stores are brought up to date, newer ones are left alone, foreign ones too."""
 
 import threading
+from importlib import import_module
 from pathlib import Path
 
 import apsw
@@ -13,10 +14,11 @@ from nagori.core.storage import Applied, LogEntry, Models
 from nagori.errors import SchemaTooNew, StoreError
 from nagori.language.tokenizer import FTS5_TOKENIZE, index_words
 from nagori.stores.sqlite import SqliteStore, connect
-from nagori.stores.sqlite import migrate as schema
 from nagori.testing.drawing import BIRTH, ME, OTHER, having, memory, nearest, put, turn, vector
 
 NEXT = "9999_test.sql"
+
+schema = import_module("nagori.stores.sqlite.migrate")  # its function has the same name
 
 
 @pytest.fixture
@@ -27,11 +29,11 @@ def next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...
         UPDATE memory SET mood = 'calm' WHERE intensity < 50;
     """
     folder = tmp_path / "steps"
-    (folder / "sql").mkdir(parents=True)
-    (folder / "sql" / NEXT).write_text(sql)
+    (folder / "migrations").mkdir(parents=True)
+    (folder / "migrations" / NEXT).write_text(sql)
     real = Path(schema.__file__).parent
     for name in schema.STEPS:
-        (folder / "sql" / name).write_text((real / "sql" / name).read_text())
+        (folder / "migrations" / name).write_text((real / "migrations" / name).read_text())
     monkeypatch.setattr("importlib.resources.files", lambda _: folder)
     return (*schema.STEPS, NEXT)
 
@@ -176,7 +178,7 @@ def test_two_processes_bring_a_store_of_0_1_up_to_date_at_once(tmp_path: Path) -
 
 def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, next_step: tuple[str, ...]) -> None:
     path = tmp_path / "n.db"
-    (tmp_path / "steps/sql" / NEXT).write_text("CREATE TABLE half_done (x); SELECT * FROM nowhere;")
+    (tmp_path / "steps/migrations" / NEXT).write_text("CREATE TABLE half_done (x); SELECT * FROM nowhere;")
     connection = connect(path)
     with pytest.raises(apsw.SQLError):
         schema.migrate(connection, next_step)
@@ -230,7 +232,7 @@ def test_many_who_open_a_new_store_at_once_all_succeed(tmp_path: Path, number: i
 
 
 def test_the_word_index_cuts_tokens_as_core_text_promises() -> None:
-    sql = (Path(schema.__file__).parent / "sql" / schema.STEPS[0]).read_text()
+    sql = (Path(schema.__file__).parent / "migrations" / schema.STEPS[0]).read_text()
     assert FTS5_TOKENIZE in sql
 
 

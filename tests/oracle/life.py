@@ -5,6 +5,9 @@ Nothing here looks at a journal, a table or a note file. Everything that a refac
 the first section.
 """
 
+# mypy: disable-error-code="arg-type,assignment"
+# Because words stand for members of enums, or options are passed on as a dict; one name for several shapes.
+
 from __future__ import annotations
 
 import io

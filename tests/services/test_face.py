@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nagori.edges.error_words import ERRORS
 
 import nagori
 from nagori import AsyncNagori, Config, Draft, Filter, Nagori, Scope, Window, load_config
+from nagori.edges.locale.errors import ERRORS
 from nagori.errors import InvalidConfig, InvalidInput, MemoryClosed, NagoriError
 from nagori.stores.memory import MemoryStore
 from nagori.stores.sqlite import SqliteStore

@@ -1,5 +1,8 @@
 """Answers that are strange on purpose, and money: nothing breaks, and the count is never too low."""
 
+# mypy: disable-error-code="arg-type,override"
+# Because words stand for members of enums, or options are passed on as a dict; a fake that takes anything.
+
 import json
 from collections.abc import Iterator
 from datetime import timedelta

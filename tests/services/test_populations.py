@@ -44,7 +44,7 @@ def live(memory: Nagori, clock: FrozenClock, days: int, seed: int = 1) -> None:
         memory.cycle()
 
 
-@pytest.mark.parametrize("settings", [{}, TIGHT])
+@pytest.mark.parametrize("settings", [{}, pytest.param(TIGHT, marks=pytest.mark.slow)])
 def test_every_past_day_is_as_it_was_then(tmp_path, clock: FrozenClock, settings: dict[str, str]) -> None:  # type: ignore[no-untyped-def]
     config = load(overrides=settings).config
     with Nagori.open(tmp_path, config=config, clock=clock, embedder=None) as memory:
@@ -63,7 +63,14 @@ def test_every_past_day_is_as_it_was_then(tmp_path, clock: FrozenClock, settings
         assert memory.populations(past=7) == told[-8:]
 
 
-@pytest.mark.parametrize("settings", [{}, TIGHT, TIGHT | {"retention.law": "weekly"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        TIGHT,
+        pytest.param(TIGHT | {"retention.law": "weekly"}, marks=pytest.mark.slow),
+    ],
+)
 def test_the_forecast_is_what_the_nights_then_do(  # type: ignore[no-untyped-def]
     tmp_path, clock: FrozenClock, settings: dict[str, str]
 ) -> None:

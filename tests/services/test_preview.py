@@ -1,5 +1,8 @@
 """A plan in numbers before it is done: the same numbers that the night then has."""
 
+# mypy: disable-error-code="arg-type"
+# Because words stand for members of enums, or options are passed on as a dict.
+
 import pytest
 
 from nagori import Category, Draft, Emotion, Kind, Level, Nagori

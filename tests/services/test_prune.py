@@ -17,9 +17,9 @@ from nagori import AsyncNagori, Config, Nagori
 from nagori.edges.locale.errors import ERRORS
 from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, StoreError
 from nagori.language.tokens import estimate_tokens
-from nagori.services import ingest
+from nagori.services import ingest, vectors
 from nagori.services.vectors import without_vector
-from nagori.services.window import evict, formats, gaps
+from nagori.services.window import formats, gaps
 from nagori.services.window.formats import format_of
 from nagori.services.window.formats.content import cut_text, moment, shortened, weigh
 from nagori.testing import WordEmbedder
@@ -445,7 +445,7 @@ def test_a_store_that_fails_while_vectors_are_made_does_not_stop_the_pruning(
     def fails(*_: object) -> list[Any]:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(evict, "without_vector", fails)
+    monkeypatch.setattr(vectors, "without_vector", fails)
     memory.parts.__dict__["embedder"] = WordEmbedder()
     assert memory.prune(talk(10), budget=400).report["remembered"]
 

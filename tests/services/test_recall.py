@@ -1,5 +1,8 @@
 """How a question is understood: its time, the present, what is not about it, what is tied to it."""
 
+# mypy: disable-error-code="arg-type"
+# Because words stand for members of enums, or options are passed on as a dict.
+
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 

@@ -147,7 +147,7 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import test_reembed as here
-from nagori.services import reembed
+from nagori.services import vectors as reembed
 from nagori.testing import Failing
 reembed.AT_ONCE, reembed.DROP_AT_ONCE = 10, 15
 with here.opened(Path(sys.argv[2]), here.NEW) as memory:

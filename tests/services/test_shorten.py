@@ -1,5 +1,8 @@
 """A model's shorter words: taken if they stand for their source, waited for if they fail."""
 
+# mypy: disable-error-code="arg-type"
+# Because words stand for members of enums, or options are passed on as a dict.
+
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -15,15 +15,15 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from nagori.services.rank import RANKINGS
 
 from nagori import AsyncNagori, Nagori
 from nagori.aio import AsyncConversation, AsyncTurn
 from nagori.core import model
 from nagori.core.window import PRESETS, STRATEGIES
-from nagori.services.formats import FORMATS
+from nagori.services.recall import RANKINGS
 from nagori.services.turns import OpenTurn
 from nagori.services.window.conversation import Conversation
+from nagori.services.window.formats import FORMATS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -390,7 +390,7 @@ def _state_changed(event: Event, known: Known) -> Iterator[Change]:
     key, value = event.data["key"], event.data.get("value")
     if not isinstance(key, str) or key in OF_OTHER_EVENTS:
         raise InvalidInput("key", f"{key!r} is not a key that can be set")
-    yield _note_linked(value) if key == LINKED else StateChange(key, value)
+    yield _note_linked(value) if key == LINKED and value is not None else StateChange(key, value)
 
 
 def _cycle_finished(event: Event, known: Known) -> Iterator[Change]:

@@ -222,6 +222,8 @@ class Turn(Value):
 
     def __post_init__(self) -> None:
         check_text("turn.text", self.text)
+        if self.index is not None:
+            check_whole("turn.index", self.index, -LARGEST_COUNT, LARGEST_COUNT)
         object.__setattr__(self, "at", utc(self.at, "turn.at"))
         object.__setattr__(self, "role", one_of(Trust, self.role, "turn.role"))
         Source(
@@ -547,8 +549,7 @@ def check_memory(memory: Memory) -> None:
     for text in memory.texts.values():
         _check_string("trigger", text.trigger)
         _check_string("content", text.content)
-    if not isinstance(memory.text, Text):
-        raise InvalidInput("texts", "not a text")
+    memory.text  # noqa: B018 - InvalidInput where it has no words to show at its level
 
 
 def check_turn(turn: Value) -> None:

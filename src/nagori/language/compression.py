@@ -209,7 +209,7 @@ def _run(part: _Part, bounds: Sequence[int], room: float) -> tuple[int, int]:
     """The most telling piece and as many of its neighbours as there is room for, the more telling first."""
     worth = [0.0] * (len(bounds) - 1)
     for word in part.words:
-        if bounds[0] <= word.start < bounds[-1]:
+        if bounds[0] <= word.start < bounds[-1]:  # pragma: no branch - rarely a word stands outside
             worth[bisect_right(bounds, word.start) - 1] += word.weight
     worth[0] *= FIRST
     low = worth.index(max(worth))

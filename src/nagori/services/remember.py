@@ -313,7 +313,8 @@ def make_vectors(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     except ModelError:
         raise
     except Exception as trouble:  # an embedder may be anybody's code
-        raise ModelError("{reason}", reason=f"{type(trouble).__name__}: {short(trouble)}") from trouble
+        kind, reason = type(trouble).__name__, short(trouble)
+        raise ModelError("the embedder failed ({kind}: {reason})", kind=kind, reason=reason) from trouble
     if len(made) != len(texts):
-        raise ModelError(f"{len(made)} vectors for {len(texts)} texts")
+        raise ModelError("{made} vectors for {texts} texts", made=len(made), texts=len(texts))
     return made

@@ -14,7 +14,7 @@ from itertools import chain
 
 from nagori.core.arguments import check_kind, check_list, check_text
 from nagori.core.events import Event
-from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust, check_memory
+from nagori.core.model import Filter, Level, Memory, Relation, Scope, Text, Trust, check_memory
 from nagori.core.serialize import from_record, relation_of, relation_record, to_record
 from nagori.core.values import Value, batched, fresh, replace
 from nagori.errors import InvalidInput
@@ -108,7 +108,7 @@ def from_jsonl(
                     check_memory(memory)
                     newcomers.append(memory)
                 elif "relation" in item:
-                    links.append(relation_of(str(item["relation"].get("source")), item["relation"]))
+                    links.append(_relation(item["relation"]))
             except InvalidInput as fault:
                 report.faults.append(f"line {number}: {fault}")
         _take_in(parts, scope, newcomers, report)
@@ -209,6 +209,12 @@ def _safe(parts: Parts, memory: Memory) -> Memory:
     if not any(text.whole for text in texts.values()):
         raise InvalidInput("memory.texts", "empty")
     return replace(memory, texts=texts, metadata=safe_metadata(parts, memory.metadata))
+
+
+def _relation(record: Any) -> Relation:
+    if not isinstance(record, dict):
+        raise InvalidInput("relation", "not an object")
+    return relation_of(str(record.get("source")), record)
 
 
 def _item(line: str) -> dict[str, Any]:

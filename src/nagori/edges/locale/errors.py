@@ -97,6 +97,9 @@ ERRORS: dict[str, str] = {
     "expected event {after} to be the last one, but {last} is": (
         "最後の出来事は {after} 番のはずですが、{last} 番でした"
     ),
+    "the embedder failed ({kind}: {reason})": "埋め込みモデルが失敗しました（{kind}: {reason}）",
+    "{value!r} is not the name of a file": "{value!r} はファイル名ではありません",
+    "{type} cannot be read": "{type} は読み取れません",
     "empty": "空です",
     "not JSON: {reason}": "JSON ではありません: {reason}",
     "not an object": "オブジェクトではありません",
