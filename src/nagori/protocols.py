@@ -299,6 +299,10 @@ class VectorIndex(Protocol):
         more. InvalidInput for a wrong dimension or a NaN. Made for one, and for a thousand at once."""
         ...
 
+    def active(self, space: Space) -> str | None:
+        """The model that the space is searched with; None before the first vector. Every recall asks."""
+        ...
+
     def models(self, space: Space) -> Models:
         """The active model (None before the first vector), and how many vectors there are of each."""
         ...

@@ -79,7 +79,7 @@ class Parts(Value, frozen=False):
 
     def embedder_for(self, space: Space) -> Embedder | None:
         """Whose vectors the space is searched with, and new memories are given."""
-        return self.embedder_of(self.vectors.models(space).active)
+        return self.embedder_of(self.vectors.active(space))
 
     def embedder_of(self, model: str | None) -> Embedder | None:
         """The embedder called `model`; the configured one where that is nobody's name, or out of reach."""

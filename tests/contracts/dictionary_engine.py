@@ -207,8 +207,7 @@ class DictionaryVectors:
             check_vector(vector.data, self.store.dimensions.get(vector.model))
 
     def put(self, space, vectors):
-        self.check(vectors)
-        return self.change(self.store.data(space), vectors)
+        return self.check(vectors) or self.change(self.store.data(space), vectors)
 
     def change(self, data, vectors):
         """Put those that fit, and take away those whose text changed; how many were put."""
@@ -216,8 +215,7 @@ class DictionaryVectors:
         fitting = {(id, v.model): v for id, v in vectors.items() if digests.get(id) == v.digest}
         self.store.dimensions |= {model: len(v.data) // 4 for (_, model), v in fitting.items()}
         data.active = data.active or min((model for _, model in fitting), default=None)
-        every = (data.vectors | fitting).items()
-        data.vectors = {key: vector for key, vector in every if digests[key[0]] == vector.digest}
+        data.vectors = {key: v for key, v in (data.vectors | fitting).items() if digests[key[0]] == v.digest}
         return len(fitting)
 
     def get(self, space, model, digests):
@@ -234,9 +232,11 @@ class DictionaryVectors:
         hits = [Hit(id, cosine(array("f", vector), array("f", v.data))) for id, v in points if v]
         return sorted((hit for hit in hits if hit.score >= least), key=lambda hit: (-hit.score, hit.id))
 
+    def active(self, space):
+        return self.store.data(space).active
+
     def models(self, space):
-        data = self.store.data(space)
-        return Models(data.active, Counter(model for _, model in data.vectors))
+        return Models(self.active(space), Counter(model for _, model in self.store.data(space).vectors))
 
     def activate(self, space, model):
         data = self.store.data(space)

@@ -17,6 +17,7 @@ from datetime import datetime
 from zlib import crc32
 
 from nagori.core.arguments import read_metadata
+from nagori.core.digest import sha256
 from nagori.core.model import (
     Category,
     Emotion,
@@ -363,8 +364,6 @@ _OF_A_TURN = ("index", "speaker", "project", "agent", "agent_role", "host", "ref
 def turn_id(data: Mapping[str, Any], at: datetime) -> str:
     """The name of a turn: two hooks that report one event say the same, and so does a line that was taken in
     twice. `ref` is the host's own name for the turn; without one its time tells it from others."""
-    from hashlib import sha256
-
     which = data.get("ref") or at.isoformat()
     place = (data.get("session"), data.get("index"), which)
     said = (*place, data.get("role"), data.get("speaker"), data.get("text"))

@@ -19,6 +19,7 @@ from enum import IntEnum, StrEnum
 from math import isfinite
 
 from nagori.core.arguments import check_list, check_text, check_whole, read_texts
+from nagori.core.digest import sha256
 from nagori.core.values import Value, fresh, replace
 from nagori.errors import InvalidInput, short
 
@@ -485,8 +486,6 @@ def check_vector(data: bytes, dimension: int | None) -> int:
 
 def text_digest(text: str) -> bytes:
     """A short name for a text, the same everywhere."""
-    from hashlib import sha256  # not needed to recall, so a hook does not pay for it
-
     return sha256(text.encode()).digest()[:16]
 
 

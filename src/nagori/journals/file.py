@@ -21,11 +21,11 @@ import json
 import os
 import re
 import time
+from _thread import get_ident  # `threading` would cost a hook a millisecond
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from threading import get_ident
 from zlib import crc32
 
 from nagori.core.events import SKIPPABLE, Event
@@ -417,8 +417,9 @@ def _scan(path: Path, after: int) -> Iterator[Event | Damage]:
 
 
 def _find(file: BinaryIO, after: int) -> int:
-    """Where a line begins before which no event has a higher number: binary search over sound lines."""
-    low, high = 0, file.seek(0, os.SEEK_END)
+    """Where a line begins before which no event has a higher number: binary search over sound lines. Nearly
+    everybody wants the newest events, so the search begins near the end."""
+    low, high = _find_near_end(file, after)
     while high - low > NEAR:
         middle = (low + high) // 2
         begin, end, seq = _sound_line(file, middle, high)
@@ -429,6 +430,18 @@ def _find(file: BinaryIO, after: int) -> int:
         else:
             high = begin
     return low
+
+
+def _find_near_end(file: BinaryIO, after: int) -> tuple[int, int]:
+    """Two places between which the binary search can begin, found in growing steps backward from the end."""
+    size = high = file.seek(0, os.SEEK_END)
+    step = NEAR
+    while step < size:
+        begin, end, seq = _sound_line(file, size - step, high)
+        if seq is not None and seq <= after:
+            return end, high
+        high, step = (begin if seq is not None else size - step), step * 16
+    return 0, high
 
 
 def _sound_line(file: BinaryIO, start: int, limit: int) -> tuple[int, int, int | None]:

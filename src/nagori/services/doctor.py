@@ -165,7 +165,7 @@ def _embedder(parts: Parts) -> Iterator[Finding]:
 def _other_models(parts: Parts, wished: str) -> Iterator[Finding]:
     """Spaces whose vectors are of another model than the one that is configured."""
     try:
-        used = {parts.vectors.models(space).active for space in parts.journal.spaces()} - {None, wished}
+        used = {parts.vectors.active(space) for space in parts.journal.spaces()} - {None, wished}
     except NagoriError:
         return  # said already, by the check of the store
     for name in sorted(filter(None, used)):

@@ -168,7 +168,7 @@ def _mood(parts: Parts, scope: Scope, session: str) -> Emotion | None:
 def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
     """What the store knows. A time that is named brings its own candidates: "what did we do last Friday?" has
     no other word to go by."""
-    words, used = query_tokens(asked.text), parts.vectors.models(scope.space).active
+    words, used = query_tokens(asked.text), parts.vectors.active(scope.space)
     if parts.config.llm.expand:
         from nagori.services.llm.expand import other_words  # rarely wanted, and a hook pays for every import
 
@@ -181,7 +181,7 @@ def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
         parts.tell("embedder.silent", error=trouble)
         meant, query = _Meant(), replace(query, vector=None, model=None)
         evidence = parts.store.candidates(scope, query)
-    if meant.data and not evidence.cosines and parts.vectors.models(scope.space).active != used:
+    if meant.data and not evidence.cosines and parts.vectors.active(scope.space) != used:
         return _look(parts, scope, asked)  # the space has changed to another model in this moment
     evidence = replace(evidence, unrelated=meant.unrelated)
     wish = asked.wish

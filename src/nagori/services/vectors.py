@@ -174,7 +174,7 @@ def _embed_missing(parts: Parts, space: Space, embedder: Embedder, progress: Pro
             break  # all of them changed meanwhile; whoever changed them embeds them
         done += len(waiting)
         progress(done, 0)
-    if parts.vectors.models(space).active != embedder.model:
+    if parts.vectors.active(space) != embedder.model:
         parts.vectors.activate(space, embedder.model)  # the old model is out of reach: this one serves now
     return done
 

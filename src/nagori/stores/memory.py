@@ -308,6 +308,9 @@ class MemoryVectors:
         }
         return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k])
 
+    def active(self, space: Space) -> str | None:
+        return self._store.room(space).model
+
     def models(self, space: Space) -> Models:
         room = self._store.room(space)
         return Models(room.model, dict(Counter(name for _, name in room.vectors)))

@@ -174,7 +174,7 @@ class VectorIndexContract:
     def test_the_first_vectors_decide_what_a_space_is_searched_with(self, store: Store) -> None:
         assert store.vectors.models(ME.space) == Models()
         put(store, memory("mem_a", "a"))
-        assert store.vectors.models(ME.space).active is None
+        assert store.vectors.active(ME.space) is None
         give(store, "m3", "mem_a")
         give(store, "m4", "mem_a")
         assert store.vectors.models(ME.space) == Models("m3", {"m3": 1, "m4": 1})
@@ -184,17 +184,17 @@ class VectorIndexContract:
         put(store, memory("mem_a", "a"), memory("mem_b", "b"), vectors={"mem_a": vector(1, 0, 0)})
         give(store, "m4", "mem_a")
         assert not store.vectors.activate(ME.space, "m4")
-        assert store.vectors.models(ME.space).active == "m3"
+        assert store.vectors.active(ME.space) == "m3"
         give(store, "m4", "mem_b")
         assert store.vectors.activate(ME.space, "m4")
-        assert store.vectors.models(ME.space).active == "m4"
+        assert store.vectors.active(ME.space) == "m4"
         put(store, memory("mem_b", "new words", version=2))
         assert not store.vectors.activate(ME.space, "m4")
-        assert store.vectors.models(ME.space).active == "m4"
+        assert store.vectors.active(ME.space) == "m4"
 
     def test_a_space_without_memories_may_use_any_model(self, store: Store) -> None:
         assert store.vectors.activate(ME.space, "m4")
-        assert store.vectors.models(ME.space).active == "m4"
+        assert store.vectors.active(ME.space) == "m4"
 
     def test_vectors_that_nobody_searches_with_can_be_dropped(self, store: Store) -> None:
         index, names = store.vectors, [f"mem_{x}" for x in "abc"]

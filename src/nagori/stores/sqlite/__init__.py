@@ -391,6 +391,11 @@ class SqliteVectors:
             selection = self._store.selection(db, scope, filter)
             return search.nearest(db, selection, vectors, known, k, least)
 
+    def active(self, space: Space) -> str | None:
+        with self._store.reading() as db:
+            rows = ask(db, "SELECT model FROM space WHERE tenant = ? AND user = ?", space)
+        return rows[0][0] if rows else None
+
     def models(self, space: Space) -> Models:
         with self._store.reading() as db:
             rows = ask(db, "SELECT id, model FROM space WHERE tenant = ? AND user = ?", space)
