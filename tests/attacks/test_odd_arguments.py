@@ -150,6 +150,7 @@ VERBS: dict[str, Callable[[Nagori, list[Any]], object]] = {
     "populations": lambda m, v: m.populations(v[0], v[1]),
     "edit id": lambda m, v: m.edit(v[0], content="x"),
     "edit": lambda m, v: m.edit(pick(m), **one(EDIT, v)),
+    "edit unknown": lambda m, v: m.edit(pick(m), **{"nothing": v[0]}),
     "edit version": lambda m, v: m.edit(pick(m), version=v[0], content="other words"),
     "feedback": lambda m, v: m.feedback(v[0], v[1]),
     "feedback good": lambda m, v: m.feedback(pick(m), v[1]),
@@ -212,7 +213,7 @@ FILTER = (
     *("kinds", "levels", "categories", "since", "until", "session", "protected", "archived"),
     *("forgotten", "prefix", "unappraised", "unembedded"),
 )
-EDIT = ("content", "trigger", "kind", "category", "emotion", "privacy", "nothing")
+EDIT = ("content", "trigger", "kind", "category", "emotion", "privacy", "metadata")
 PRUNING = (
     "session",
     "format",
