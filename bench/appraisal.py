@@ -34,7 +34,7 @@ from typing import Any
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding
 from nagori.core.model import Valence
-from nagori.language.appraisal import Appraisal, Leaning, anchors, appraise, axes_from, lean
+from nagori.language.appraisal import Appraisal, AxisPosition, anchors, appraise, axes_from, project
 from nagori.protocols import Embedder
 
 RESAMPLES = 400
@@ -85,8 +85,8 @@ class Leaner:
         self.embedder, self.cache = embedder, cache
         self.axes = axes_from(self.vectors([anchor.text for anchor in anchors()]))
 
-    def leanings(self, texts: list[str]) -> list[Leaning | None]:
-        return [lean(vector, self.axes) for vector in self.vectors(texts)]
+    def leanings(self, texts: list[str]) -> list[AxisPosition | None]:
+        return [project(vector, self.axes) for vector in self.vectors(texts)]
 
     def vectors(self, texts: list[str]) -> list[bytes]:
         size = self.embedder.dimension * 4

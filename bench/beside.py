@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from nagori import Filter, Nagori, Scope
-from nagori.core.values import Value, fresh
+from nagori.core.values import Value, default_factory
 
 STALL = 1.0  # seconds
 THREADS = 2
@@ -39,7 +39,7 @@ class Figures(Value, frozen=False):
     doubled: int = 0
     lost: int = 0
     foreign: int = 0
-    errors: list[str] = fresh(list)
+    errors: list[str] = default_factory(list)
     sound: bool = True
 
     @property
@@ -81,7 +81,9 @@ def run(minutes: float, writers: int = 4, readers: int = 4, folder: Path | None 
         home, seconds = Path(work) / "data", minutes * 60
         with Nagori.open(home, embedder=None) as memory:
             for user in range(USERS):
-                memory.within(Scope(user=f"user{user}")).remember(f"The word of user{user} is sesame{user}.")
+                memory.with_scope(Scope(user=f"user{user}")).remember(
+                    f"The word of user{user} is sesame{user}."
+                )
         kinds = ["write"] * writers + ["read"] * readers + ["rebuild"]
         workers = [_start(home, kind, number, seconds) for number, kind in enumerate(kinds)]
         return _sum_up(home, [(kind, *_finish(worker)) for kind, worker in zip(kinds, workers, strict=True)])
@@ -119,7 +121,7 @@ def _sum_up(home: Path, told: list[tuple[str, dict[str, Any], str]]) -> Figures:
     with Nagori.open(home, embedder=None) as memory:
         known: dict[str, int] = {}
         for user in range(USERS):
-            mine = memory.within(Scope(user=f"user{user}"))
+            mine = memory.with_scope(Scope(user=f"user{user}"))
             for one in mine.list(Filter(archived=True, forgotten=True), limit=10**6):
                 known[one.text.content] = one.mentions
         figures.doubled = sum(known.get(words, 0) > times for words, times in kept.items())
@@ -151,7 +153,7 @@ def _write(memory: Nagori, counting: Counting, end: float, name: str) -> None:
     n = 0
     while time.monotonic() < end:
         user = n % USERS
-        mine = memory.within(Scope(user=f"user{user}"))
+        mine = memory.with_scope(Scope(user=f"user{user}"))
         words = f"Note {n} of writer {name} about sesame{user}."
         kept = counting.call("remember", lambda mine=mine, words=words: mine.remember(words))
         if kept is not None:
@@ -166,7 +168,7 @@ def _read(memory: Nagori, counting: Counting, end: float, name: str) -> None:
     n = 0
     while time.monotonic() < end:
         user = n % USERS
-        mine = memory.within(Scope(user=f"user{user}"))
+        mine = memory.with_scope(Scope(user=f"user{user}"))
         marks = n % 4 == 0
         found = (
             counting.call("recall", lambda mine=mine, marks=marks: mine.recall("sesame", 10, mark=marks))

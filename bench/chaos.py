@@ -29,10 +29,10 @@ from tests.scripted import FAULTS, Scripted
 from nagori import Config, Nagori, Turn
 from nagori.core.llm import Prompt, Reply
 from nagori.core.model import Filter, Level
-from nagori.core.values import Value, fresh, replace
+from nagori.core.values import Value, default_factory, replace
 from nagori.errors import ModelError
 from nagori.protocols import LLM
-from nagori.services.llm.health import Patience
+from nagori.services.llm.health import ModelHealth
 from nagori.testing import FrozenClock
 
 DEADLINE = 0.25
@@ -47,7 +47,7 @@ class Told(Value, frozen=False):
     """The count of one run."""
 
     questions: int = 0
-    faults: Counter[str] = fresh(Counter)
+    faults: Counter[str] = default_factory(Counter)
     overdue: int = 0
     longest: float = 0.0
     turns: int = 0
@@ -127,7 +127,7 @@ def live(folder: Path, operations: int, seed: int) -> Told:
             _step(memory, clock, rng, kept, told)
         server.script, moody.well = ["ok"], True
         for _ in range(5):
-            memory.judge()
+            memory.appraise()
             clock.forward(days=1)
             memory.cycle()
             told.nights += 1
@@ -138,17 +138,23 @@ def live(folder: Path, operations: int, seed: int) -> Told:
 def _opened(folder: Path, server: Scripted, clock: FrozenClock, told: Told) -> Nagori:
     # Full words are kept for ever, so that losing them can be told from letting them go after their grace.
     kept = replace(Config(), archive=replace(Config().archive, grace_days=36500.0))
-    how = {"timeout_seconds": DEADLINE, "tries": 2, "judge_days": 36500.0, "batch": 5, "patience": 2}
+    how = {
+        "timeout_seconds": DEADLINE,
+        "max_attempts": 2,
+        "appraise_days": 36500.0,
+        "memories_per_request": 5,
+        "fallback_after_cycles": 2,
+    }
     memory = helped(folder, server, clock, config=kept, **how)
-    assert memory.parts.llm is not None
-    memory.parts.__dict__["llm"] = Watched(memory.parts.llm, told)
+    assert memory.runtime.llm is not None
+    memory.runtime.__dict__["llm"] = Watched(memory.runtime.llm, told)
     return memory
 
 
 def _step(memory: Nagori, clock: FrozenClock, rng: random.Random, kept: dict[str, str], told: Told) -> None:
     act = rng.random()
     if act < 0.5:
-        memory.judge()
+        memory.appraise()
     elif act < 0.75:
         for _ in range(rng.randrange(1, 6)):
             text = _text(rng, told.turns)
@@ -176,16 +182,16 @@ def _count(memory: Nagori, kept: dict[str, str], told: Told) -> None:
         whole = known[id].texts.get(Level.FULL) if id in known else None
         told.lost += whole is None or whole.content != text.strip()
     told.lost += len(known) - len(kept)
-    always = memory.parts.clock.now() - timedelta(days=36500)
+    always = memory.runtime.clock.now() - timedelta(days=36500)
     wanted = Filter(since=always, unappraised=True)
-    waiting = {m.id for m in memory.parts.store.find(memory.scope, wanted, limit=10**6)}
-    unjudged = [known[id] for id in kept if id in known and not known[id].judged_by and id not in waiting]
+    waiting = {m.id for m in memory.runtime.store.find(memory.scope, wanted, limit=10**6)}
+    unjudged = [known[id] for id in kept if id in known and not known[id].appraised_by and id not in waiting]
     told.faded = sum(one.level is not Level.FULL for one in unjudged)
     told.dropped = len(unjudged) - told.faded
-    told.given_up = sum(one.judged_by == "rules" for one in known.values())
+    told.given_up = sum(one.appraised_by == "rules" for one in known.values())
     plan = memory.plan()
     told.waiting = len(waiting) + sum(step.act == "fade" for step in plan.steps)
-    assert Patience.of(memory.parts, memory.scope.space).trouble == ""
+    assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble == ""
 
 
 def main() -> None:

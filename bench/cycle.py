@@ -49,8 +49,8 @@ class Watched:
             self.part.commit(*arguments)
 
     @contextmanager
-    def locked(self, space: Any, patience: float | None = None) -> Iterator[int]:
-        with self.part.locked(space, patience) as last, self._timed():
+    def locked(self, owner: Any, patience: float | None = None) -> Iterator[int]:
+        with self.part.locked(owner, patience) as last, self._timed():
             yield last
 
     @contextmanager
@@ -63,7 +63,7 @@ class Watched:
 
 def measured(size: int, cache: Path, work: Path, lines: int = 1, floor: bool = False) -> dict[str, float]:
     with evening(size, cache, work / "night", lines) as memory:
-        ledger = memory.parts.ledger
+        ledger = memory.runtime.ledger
         ledger.store = store = Watched(ledger.store)  # type: ignore[assignment]
         ledger.journal = journal = Watched(ledger.journal)  # type: ignore[assignment]
         memory.plan()  # as in a process that has planned before
@@ -100,12 +100,12 @@ def sqlite_alone(size: int, cache: Path, work: Path, lines: int) -> float:
     said: list[tuple[str, Any]] = []
     with evening(size, cache, work / "traced", lines) as memory:
         plan = memory.plan()
-        with memory.parts.store.reading() as db:  # the one connection of this thread, used from now on
+        with memory.runtime.store.reading() as db:  # the one connection of this thread, used from now on
             db.exec_trace = lambda _, sql, values: said.append((sql, values)) is None
         memory.cycle(plan)
-        path = memory.parts.store.path
+        path = memory.runtime.store.path
     with evening(size, cache, work / "alone", lines) as memory:
-        copy = memory.parts.store.path
+        copy = memory.runtime.store.path
     assert copy != path
     db = connect(copy)
     begun = time.process_time()
@@ -151,7 +151,7 @@ def row_by_row(work: Path, size: int = ROW_BY_ROW) -> float:
     return time.process_time() - begun
 
 
-def tell(figures: Sequence[dict[str, float]]) -> None:
+def observe(figures: Sequence[dict[str, float]]) -> None:
     if figures:
         names = list(figures[0])
         print(table(names, [[number(each[name]) for name in names] for each in figures], ()), end="\n\n")
@@ -167,7 +167,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--links", default="", help="tie new memories to so many others, with commas")
     parser.add_argument("--new", type=int, default=ties.NEW, help="how many are new, for --links")
     parser.add_argument("--lines", type=int, default=1, help="sentences of a memory")
-    parser.add_argument("--floor", action="store_true", help="measure SQLite's share by itself too")
+    parser.add_argument("--min-confidence", action="store_true", help="measure SQLite's share by itself too")
     parser.add_argument("--cache", type=Path, default=CACHE, help="where filled stores are kept")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     options = parser.parse_args(given)
@@ -183,14 +183,14 @@ def main(given: Sequence[str] | None = None) -> None:
         ]
         links = [ties.measured(size, options.cache, work, options.new) for size in sizes(options.links)]
     print("\n".join(header(head)), "", sep="\n")
-    tell(nights)
+    observe(nights)
     print(f"row by row, {ROW_BY_ROW:,} memories, scores only: {slow:.2f} s CPU")
     for ours in (night for night in nights if night["memories"] == ROW_BY_ROW):
         whole = slow / (ours["plan_s"] + ours["write_s"])
         print(f"ratio to planning the same number: {slow / ours['plan_s']:.0f}x, with writing: {whole:.0f}x")
     if links:
         print("\nties of new memories; vectors are drawn (unit vectors around centres), not computed:")
-        tell(links)
+        observe(links)
     if options.json:
         write_json(options.json, {"figures": nights, "links": links, "row_by_row_s": slow, **head})
 

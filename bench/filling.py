@@ -20,11 +20,11 @@ from bench.data import sentences
 from nagori import Category, Config, Draft, Emotion, Kind, Level, Memory, Nagori, Scope, __version__
 from nagori.core.decay import coefficient_for, retention
 from nagori.core.events import Event
-from nagori.core.levels import LADDER, Capacity, level_for
+from nagori.core.levels import LEVELS, Capacity, level_for
 from nagori.core.model import Filter, Text
 from nagori.core.serialize import to_record
-from nagori.core.values import batched, replace
-from nagori.language.compression import summarised, traced
+from nagori.core.values import replace, split_batches
+from nagori.language.compression import compress_to_summary, compress_to_trace
 from nagori.services.remember import identify
 from nagori.stores.sqlite.migrate import STEPS
 from nagori.testing import FrozenClock
@@ -33,7 +33,7 @@ DAYS = 120
 NEW, RECALLED = 0.01, 0.008  # of all memories, in the day before the night
 AT_ONCE = 5_000
 KINDS = [Kind.EPISODE] * 6 + [Kind.FACT, Kind.DECISION, Kind.LESSON]
-SPACE = Scope().space
+OWNER = Scope().owner
 MADE_BY = f"{__version__}-{len(STEPS)}"  # a kept store is another one when the schema is
 
 
@@ -41,11 +41,11 @@ def filled(folder: Path, size: int, lines: int = 1) -> None:
     """A store of so many memories in `folder`, each of so many sentences; the evening before the night."""
     clock = FrozenClock()
     with opened(folder, size, clock) as memory:
-        for bundle in batched(settled(size, clock.now(), lines), AT_ONCE):
+        for bundle in split_batches(settled(size, clock.now(), lines), AT_ONCE):
             events = [Event("imported", clock.now(), {"memory": to_record(m)}, m.id) for m in bundle]
-            memory.parts.ledger.write(SPACE, lambda events=events: events)  # type: ignore[misc]
+            memory.runtime.ledger.write(OWNER, lambda events=events: events)  # type: ignore[misc]
         a_day(memory, clock, size, lines)
-        memory.parts.store.compact()
+        memory.runtime.store.compact()
 
 
 def evening() -> FrozenClock:
@@ -94,7 +94,7 @@ def told(seed: int, lines: int) -> Iterator[str]:
 
 def levels(strengths: Sequence[float], config: Config) -> list[Level]:
     """By strength, the strongest first, as far as each level has room."""
-    room = {rung.level: int(getattr(config.compression, rung.ratio) * len(strengths)) for rung in LADDER}
+    room = {rung.level: int(getattr(config.compression, rung.ratio) * len(strengths)) for rung in LEVELS}
     found, used, level = [Level.FULL] * len(strengths), Counter[Level](), Level.FULL
     for place in sorted(range(len(strengths)), key=lambda place: -strengths[place]):
         level = max(level, level_for(strengths[place], config.levels))
@@ -110,20 +110,20 @@ def aged(memory: Memory, level: Level, now: datetime, share: float) -> Memory:
     if level is Level.FULL:
         return memory
     whole = memory.texts[Level.FULL]
-    texts = memory.texts | {Level.SUMMARY: summarised(whole, memory.emotion)}
+    texts = memory.texts | {Level.SUMMARY: compress_to_summary(whole, memory.emotion)}
     if level > Level.SUMMARY:
-        texts |= {Level.TRACE: traced(whole, memory.emotion)}
+        texts |= {Level.TRACE: compress_to_trace(whole, memory.emotion)}
     away = now - (now - memory.created) * share if level is Level.ARCHIVED else None
     if away and now - away > timedelta(days=Config().archive.grace_days):
         texts = {Level.TRACE: texts[Level.TRACE]}
     reason = "score" if away else None
-    return memory.but(level=level, texts=texts, archived_at=away, archive_reason=reason)
+    return memory.evolve(level=level, texts=texts, archived_at=away, archive_reason=reason)
 
 
 def a_day(memory: Nagori, clock: FrozenClock, size: int, lines: int) -> None:
     """What is new, and what comes to mind: recalls find five at a time."""
     dice = random.Random(2)
-    recalled = memory.parts.store.find(Scope(), Filter(), limit=int(RECALLED * size))
+    recalled = memory.runtime.store.find(Scope(), Filter(), limit=int(RECALLED * size))
     clock.forward(days=1)
     drafts = (
         Draft(
@@ -137,6 +137,7 @@ def a_day(memory: Nagori, clock: FrozenClock, size: int, lines: int) -> None:
     )
     memory.remember_many(drafts)
     marks = [
-        Event("recalled", clock.now(), {"memories": [m.id for m in few]}) for few in batched(recalled, 5)
+        Event("recalled", clock.now(), {"memories": [m.id for m in few]})
+        for few in split_batches(recalled, 5)
     ]
-    memory.parts.ledger.write(SPACE, lambda: marks)
+    memory.runtime.ledger.write(OWNER, lambda: marks)

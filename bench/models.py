@@ -93,7 +93,7 @@ def findings(memory: Nagori, texts: list[str]) -> dict[int, Told]:
     shown = [{"i": place, "who": "user", "text": text, "judge": True} for place, text in enumerate(texts)]
     places = range(len(texts))
     try:
-        items = ask(memory.parts, STAGE, shown, SCHEMA, 200 + 160 * len(texts), places)["items"]
+        items = ask(memory.runtime, STAGE, shown, SCHEMA, 200 + 160 * len(texts), places)["items"]
     except ModelError as trouble:
         print(f"  {trouble}", flush=True)
         return {}
@@ -200,11 +200,13 @@ def measured(turns: int, seconds: float, batch: int, work: Path) -> dict[str, fl
         return answer
 
     with Scripted(answer=slowly) as server:
-        with helped(work / str(batch), server, clock, batch=batch, timeout_seconds=seconds + 60) as memory:
+        with helped(
+            work / str(batch), server, clock, memories_per_request=batch, timeout_seconds=seconds + 60
+        ) as memory:
             begun = time.perf_counter()
             kept = memory.form(conversation(turns, clock))
             formed = time.perf_counter()
-            done = memory.judge()
+            done = memory.appraise()
             ended = time.perf_counter()
         read = sum(about_tokens(json.dumps(each.body, ensure_ascii=False)) for each in server.requests)
     assert done.judged == len(kept)

@@ -76,7 +76,7 @@ class OurMemory:
         self._memory = Nagori.open(folder, config=Config(), clock=self._clock, embedder=embedder)
 
     def __call__(self, talk: Talk) -> list[Answer]:
-        memory = self._memory.within(Scope(user=talk.name))
+        memory = self._memory.with_scope(Scope(user=talk.name))
         moments = [said.at for said in talk.said if said.at]
         if moments:
             self._clock.set(max(moments) + timedelta(days=1))

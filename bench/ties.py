@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.data import sentences
-from bench.filling import AT_ONCE, MADE_BY, SPACE, kept
+from bench.filling import AT_ONCE, MADE_BY, OWNER, kept
 
 from nagori import Emotion, Kind, Level, Memory, Nagori, Scope
 from nagori.core.events import LINKED, Event
 from nagori.core.model import Text
 from nagori.core.serialize import to_record
 from nagori.core.storage import Vector
-from nagori.core.values import batched, replace
+from nagori.core.values import replace, split_batches
 from nagori.services import linking
 from nagori.services.remember import identify
 from nagori.testing import FrozenClock
@@ -82,10 +82,10 @@ def filled(folder: Path, size: int, new: int) -> None:
         for block in old_vectors(size):
             first = block if first is None else first
             put(memory, source, block)
-        end = memory.parts.journal.last_seq(SPACE)
+        end = memory.runtime.journal.last_seq(OWNER)
         clock.forward(days=1)
         put(memory, source, new_vectors(first, new))
-        memory.parts.ledger.set_state(SPACE, LINKED, end, clock.now(), by="bench")
+        memory.runtime.ledger.set_state(OWNER, LINKED, end, clock.now(), by="bench")
 
 
 def opened(folder: Path, clock: FrozenClock) -> Nagori:
@@ -94,14 +94,14 @@ def opened(folder: Path, clock: FrozenClock) -> Nagori:
 
 def put(memory: Nagori, source: Iterator[tuple[str, str, int]], vectors: Any) -> None:
     """New memories with these vectors, the usual way."""
-    now, events, known = memory.parts.clock.now(), [], {}
+    now, events, known = memory.runtime.clock.now(), [], {}
     for (text, _, _), vector in zip(source, vectors, strict=False):
         young = Memory("", now, now, {Level.FULL: Text("", text)}, Kind.FACT, emotion=Emotion(60))
         young = replace(young, id=identify(young))
         events.append(Event("imported", now, {"memory": to_record(young)}, young.id))
         known[young.id] = Vector(Drawn.model, young.digest, vector.tobytes())
-    for few in batched(events, AT_ONCE):
-        memory.parts.ledger.write(SPACE, lambda few=few: few, known)  # type: ignore[misc]
+    for few in split_batches(events, AT_ONCE):
+        memory.runtime.ledger.write(OWNER, lambda few=few: few, known)  # type: ignore[misc]
 
 
 def measured(size: int, cache: Path, work: Path, new: int = NEW) -> dict[str, float]:
@@ -111,11 +111,11 @@ def measured(size: int, cache: Path, work: Path, new: int = NEW) -> dict[str, fl
     clock.forward(days=1)
     with opened(folder, clock) as memory:
         begun, looked = time.process_time(), time.perf_counter()
-        made, _ = linking.link_new(memory.parts, SPACE)
+        made, _ = linking.link_new(memory.runtime, OWNER)
         cpu, wall = time.process_time() - begun, time.perf_counter() - looked
-        ids = [event.memory or "" for event in memory.parts.journal.read(SPACE) if _new(event)]
-        tied = {(r.source, r.target) for r in memory.parts.store.relations(Scope(), ids[size:])}
-        true = true_pairs(ids, size, new, memory.parts.config.relations.auto_link_similarity_threshold)
+        ids = [event.memory or "" for event in memory.runtime.journal.read(OWNER) if _new(event)]
+        tied = {(r.source, r.target) for r in memory.runtime.store.relations(Scope(), ids[size:])}
+        true = true_pairs(ids, size, new, memory.runtime.config.relations.auto_link_similarity_threshold)
     recall = len(true & tied) / max(1, len(true))
     return {
         "memories": size,

@@ -225,7 +225,7 @@ def kept(
             with Nagori.open(Path(work), config=Config(), clock=clock, embedder=embedder) as memory:
                 for talk in talks:
                     clock.set(max(said.at for said in talk.said if said.at))
-                    there = memory.within(Scope(user=talk.name))
+                    there = memory.with_scope(Scope(user=talk.name))
                     for who, tokens, shares in _talk(there, talk, apart, budget, count, peer):
                         found.setdefault(who, []).extend(shares)
                         sent.setdefault(who, []).append(tokens)

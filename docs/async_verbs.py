@@ -24,12 +24,12 @@ class AsyncNagori(_AsyncMemory):
     ...     await memory.remember("The staging server moved to port 8443.")
     """
 '''
-BY_HAND = ("close", "parts", "config")  # in aio.py, above the line; parts are no caller's business
+BY_HAND = ("close", "runtime", "config")  # in aio.py, above the line; it is no caller's business
 # How a verb that is more than a call in a thread answers; {arguments} are those of the verb.
 OTHERS = {
-    "open": ("def", "Opening[Self]", "Opening(cls, partial(Nagori.open, {arguments}))"),
+    "open": ("def", "PendingOpen[Self]", "PendingOpen(cls, partial(Nagori.open, {arguments}))"),
     "folder": ("def", "Path", "Nagori.folder({arguments})"),
-    "within": ("def", "Self", "type(self)(self._memory.within({arguments}), self._workers)"),
+    "with_scope": ("def", "Self", "type(self)(self._memory.with_scope({arguments}), self._workers)"),
     "restore": ("async def", "Path | None", "await asyncio.to_thread(Nagori.restore, {arguments})"),
     "turn": (
         "async def",

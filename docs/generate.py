@@ -184,10 +184,10 @@ def _aliases() -> Iterator[str]:
                 yield ast.unparse(node)
 
 
-TAKEN = ("Question", "Edit")
+TAKEN = ("RecallRequest", "Edit")
 ANSWERED = (
     *("Explanation", "Status", "Counts", "Measures", "Usage"),
-    *("Proof", "Verdict", "Damage", "Finding", "Imported", "Saved"),
+    *("Proof", "Verdict", "Damage", "Finding", "ImportReport", "BackupReport"),
 )
 
 
@@ -304,7 +304,7 @@ def life_page() -> str:
         "| level | name | while its strength is above | largest share | what is kept |",
         "|---|---|---|---|---|",
     ]
-    for rung in levels.LADDER:
+    for rung in levels.LEVELS:
         threshold = f"{getattr(thresholds, rung.threshold):g}" if rung.threshold else "–"
         share = f"{getattr(shares, rung.ratio):.0%}"
         name = rung.level.name.lower()
@@ -319,7 +319,7 @@ def life_page() -> str:
         "| act | by | from → to | when |",
         "|---|---|---|---|",
     ]
-    for move in levels.MOVES:
+    for move in levels.TRANSITIONS:
         ends = [f"{_place(at)} → {' or '.join(map(_place, to))}" for at, to in move.ends.items()]
         where = ", ".join(ends) if move.moves else ", ".join(map(_place, move.ends)) + " (it stays)"
         out.append(f"| {move.act} | {' or '.join(move.by)} | {where} | {_plain(move.when)} |")
@@ -344,7 +344,7 @@ def pictures() -> dict[str, str]:
 
     from nagori.core.decay import coefficient_for
     from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
-    from nagori.edges.charts import Axes, series_of
+    from nagori.edges.charts import ChartAxes, series_of
     from nagori.edges.charts.svg import svg_chart
 
     whole, birth = config.Config(), datetime(2026, 1, 1, tzinfo=UTC)
@@ -372,7 +372,7 @@ def pictures() -> dict[str, str]:
         ("something that moved you", memory(90, Category.EMOTIONAL), []),
     ]
     series = [series_of(it, whole, birth, days, 0.25, times, label) for label, it, times in told]
-    axes = Axes(days=days, ticks=(1, 7, 14, 30, 60, 90, 120, 180), early=True)
+    axes = ChartAxes(days=days, ticks=(1, 7, 14, 30, 60, 90, 120, 180), early=True)
     return {"pictures/decay.svg": svg_chart(series, "How memories fade, and what recalling does", axes)}
 
 

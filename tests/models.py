@@ -58,7 +58,7 @@ def helped(
     folder: Any, server: Scripted, clock: Any, embedder: Any = None, config: Config | None = None, **more: Any
 ) -> Nagori:
     """A memory whose model is the scripted server."""
-    given = {"timeout_seconds": 5.0, "tries": 1, "model": "m", **more}
+    given = {"timeout_seconds": 5.0, "max_attempts": 1, "model": "m", **more}
     provider = given.pop("provider", "openai")
     base = server.base if provider == "openai" else server.url
     llm = Llm(provider=provider, base_url=base, **given)

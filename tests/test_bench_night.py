@@ -14,7 +14,7 @@ from nagori.testing import FrozenClock
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("bench")
-    options = ("--sizes", "1200", "--links", "5000", "--new", "60", "--lines", "2", "--floor")
+    options = ("--sizes", "1200", "--links", "5000", "--new", "60", "--lines", "2", "--min-confidence")
     cycle.main([*options, "--cache", str(folder / "cache"), "--json", str(folder / "figures.json")])
     told: dict[str, Any] = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
     assert [path.name for path in sorted((folder / "cache").iterdir())] == [
@@ -49,7 +49,7 @@ def test_a_filled_store_is_as_nights_would_have_left_it(tmp_path: Path) -> None:
         events = [
             filling.Event("imported", clock.now(), {"memory": filling.to_record(m)}, m.id) for m in kept
         ]
-        memory.parts.ledger.write(filling.SPACE, lambda: events)
+        memory.runtime.ledger.write(filling.OWNER, lambda: events)
         assert memory.plan().steps == []
         assert {m.level for m in kept} == set(Level)
         assert memory.verify().sound

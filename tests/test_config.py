@@ -22,10 +22,10 @@ from tests.profiles import examples
 
 from nagori import config, paths
 from nagori.config import Config, load
-from nagori.core.values import Value, faults, knob, replace
+from nagori.core.values import Value, find_faults, replace, setting
 from nagori.errors import InvalidConfig, InvalidInput
 
-KEYS = {setting.key: setting for setting in config.describe()}
+KEYS = {row.key: row for row in config.describe()}
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def faults_of(*args: Any, **kwargs: Any) -> tuple[str, ...]:
     return caught.value.faults
 
 
-def value_of(loaded: config.Loaded, key: str) -> object:
+def value_of(loaded: config.LoadedConfig, key: str) -> object:
     return {row[0]: row[1] for row in config.rows(loaded)}[key]
 
 
@@ -86,14 +86,17 @@ def test_the_real_environment_is_read_when_none_is_given(
 def test_each_source_wins_over_the_one_before_and_the_origin_says_which(
     home: dict[str, str], write: Callable[..., Path]
 ) -> None:
-    path = write("[retrieval]\ntop_k = 6\nfloor = 0.1\ntoken_budget = 600\n[levels]\nlevel1_threshold = 60\n")
-    env = home | {"NAGORI_RETRIEVAL__TOP_K": "7", "NAGORI_RETRIEVAL__FLOOR": "0.2"}
+    path = write(
+        "[retrieval]\ntop_k = 6\nmin_confidence = 0.1\ntoken_budget = 600\n[levels]\nlevel1_threshold = 60\n"
+    )
+    env = home | {"NAGORI_RETRIEVAL__TOP_K": "7", "NAGORI_RETRIEVAL__MIN_CONFIDENCE": "0.2"}
     loaded = load(path, env, {"retrieval.top_k": 8})
     got = loaded.config.retrieval
-    assert (got.top_k, got.floor, got.token_budget, got.char_budget) == (8, 0.2, 600, 9500)
+    assert (got.top_k, got.min_confidence, got.token_budget, got.char_budget) == (8, 0.2, 600, 9500)
     assert [
-        loaded.origins[f"retrieval.{key}"] for key in ("top_k", "floor", "token_budget", "char_budget")
-    ] == ["override", "env:NAGORI_RETRIEVAL__FLOOR", f"file:{path}", "default"]
+        loaded.origins[f"retrieval.{key}"]
+        for key in ("top_k", "min_confidence", "token_budget", "char_budget")
+    ] == ["override", "env:NAGORI_RETRIEVAL__MIN_CONFIDENCE", f"file:{path}", "default"]
 
 
 def test_the_platforms_own_file_is_read_when_it_exists(home: dict[str, str]) -> None:
@@ -152,7 +155,7 @@ def test_texts_of_the_environment_are_read_by_the_type_of_the_setting(
 
 def test_an_empty_variable_and_a_missing_override_are_not_given(home: dict[str, str]) -> None:
     empty = home | {"NAGORI_RETRIEVAL__TOP_K": "", "NAGORI_DATA_DIR": "", "NAGORI_CONFIG": ""}
-    assert load(env=empty, overrides={"retrieval.floor": None}).config == Config()
+    assert load(env=empty, overrides={"retrieval.min_confidence": None}).config == Config()
 
 
 def test_overrides_given_as_texts_are_read_like_the_environment(home: dict[str, str]) -> None:
@@ -253,14 +256,14 @@ def test_every_fault_of_every_source_is_told_at_once(
     home: dict[str, str], write: Callable[..., Path]
 ) -> None:
     path = write(
-        "[retrieval]\ntopk = 3\nfloor = 7\n[levels]\nlevel1_threshold = 10\n[llm]\nmax_tokens = true\n"
+        "[retrieval]\ntopk = 3\nmin_confidence = 7\n[levels]\nlevel1_threshold = 10\n[llm]\nmax_tokens = true\n"
     )
     env = home | {"NAGORI_CAPACITY__LIMIT": "many"}
     assert set(faults_of(path, env, {"archive.delete_condition_mode": "XOR"})) == {
         f"retrieval.topk: no such setting; did you mean retrieval.top_k? (file:{path})",
         f"llm.max_tokens: True is not a whole number (file:{path})",
         "capacity.limit: 'many' is not a whole number (env:NAGORI_CAPACITY__LIMIT)",
-        f"retrieval.floor: 7.0 is above 1.0 (file:{path})",
+        f"retrieval.min_confidence: 7.0 is above 1.0 (file:{path})",
         f"levels.level2_threshold: 20.0 is not below level1_threshold (10.0) (file:{path})",
         "archive.delete_condition_mode: 'XOR' is none of AND, OR (override)",
     }
@@ -277,8 +280,8 @@ def test_every_fault_of_every_source_is_told_at_once(
         ("retention.decay_by_category = 3", "retention.decay_by_category: 3 is not a table"),
         ("retrieval.top_k = {a = 1}", "retrieval.top_k: {'a': 1} is not a whole number"),
         ("retrieval.top_k = 5.0", "retrieval.top_k: 5.0 is not a whole number"),
-        ("retrieval.floor = nan", "retrieval.floor: nan is not a number"),
-        ("retrieval.floor = inf", "retrieval.floor: inf is not a number"),
+        ("retrieval.min_confidence = nan", "retrieval.min_confidence: nan is not a number"),
+        ("retrieval.min_confidence = inf", "retrieval.min_confidence: inf is not a number"),
         ("llm.model = 2026-01-01", "llm.model: datetime.date(2026, 1, 1) is not a text"),
         ("window.keywords = ['a', 1]", "window.keywords: ['a', 1] is not a list of texts"),
         ("general.data_dir = 'memories'", "general.data_dir: 'memories' is not absolute"),
@@ -305,8 +308,8 @@ def test_a_monstrous_value_makes_a_short_message(
 
 
 def test_a_monstrous_number_is_no_number_either(home: dict[str, str], write: Callable[..., Path]) -> None:
-    (fault,) = faults_of(write(f"retrieval.floor = 0x{'f' * 5000}"), home)
-    assert fault.startswith("retrieval.floor: this int is not a number")
+    (fault,) = faults_of(write(f"retrieval.min_confidence = 0x{'f' * 5000}"), home)
+    assert fault.startswith("retrieval.min_confidence: this int is not a number")
 
 
 def test_a_section_with_a_fault_is_not_accused_of_contradictions_as_well(
@@ -415,7 +418,7 @@ def test_any_scalar_of_a_wrong_type_at_any_key_is_reported_by_its_name(
         assert loaded.origins[key] == f"file:{path}"
 
 
-def outcome(*args: Any, **kwargs: Any) -> tuple[config.Loaded | None, tuple[str, ...]]:
+def outcome(*args: Any, **kwargs: Any) -> tuple[config.LoadedConfig | None, tuple[str, ...]]:
     try:
         return load(*args, **kwargs), ()
     except InvalidConfig as error:
@@ -434,9 +437,9 @@ def test_no_environment_makes_a_traceback(extra: dict[str, str]) -> None:
 
 
 def test_every_setting_has_a_meaning_and_every_number_has_bounds() -> None:
-    for setting in config.describe():
-        assert setting.doc, setting.key
-        assert setting.bounds or "number" not in setting.type, setting.key
+    for row in config.describe():
+        assert row.doc, row.key
+        assert row.bounds or "number" not in row.type, row.key
 
 
 def test_a_description_names_key_type_default_bounds_and_meaning() -> None:
@@ -458,8 +461,8 @@ def test_a_name_the_configuration_does_not_have_is_an_attribute_error() -> None:
 
 def test_a_list_or_table_as_a_default_is_every_sections_own() -> None:
     class Section(Value):
-        words: list[str] = knob(["a"], "words")
-        table: dict[str, list[int]] = knob({"a": [1]}, "numbers")
+        words: list[str] = setting(["a"], "words")
+        table: dict[str, list[int]] = setting({"a": [1]}, "numbers")
 
     Section().words.append("b")
     Section().table["a"].append(2)
@@ -467,8 +470,8 @@ def test_a_list_or_table_as_a_default_is_every_sections_own() -> None:
 
 
 def test_a_section_made_in_code_is_checked_for_what_no_file_can_say() -> None:
-    section = replace(Config().retrieval, floor=math.nan)
-    assert list(faults(section, "retrieval")) == ["retrieval.floor: not a number"]
+    section = replace(Config().retrieval, min_confidence=math.nan)
+    assert list(find_faults(section, "retrieval")) == ["retrieval.min_confidence: not a number"]
 
 
 def test_no_two_settings_share_a_name_in_the_environment() -> None:
@@ -526,12 +529,12 @@ def test_the_defaults_conform_to_their_own_schema_and_load(
     home: dict[str, str], write: Callable[..., Path]
 ) -> None:
     tree: dict[str, Any] = {}
-    for key, setting in KEYS.items():
+    for key, row in KEYS.items():
         *sections, name = key.split(".")
         at = tree
         for section in sections:
             at = at.setdefault(section, {})
-        at[name] = list(setting.default) if isinstance(setting.default, tuple) else setting.default
+        at[name] = list(row.default) if isinstance(row.default, tuple) else row.default
     assert conforms(tree, config.schema())
     assert load(write(json.dumps(tree), "all.json"), home).config == Config()
 

@@ -165,7 +165,7 @@ def test_spaces_are_listed_by_their_real_names(journal: FileJournal) -> None:
     for name in names:
         with journal.locked(("local", name)) as last:
             journal.append(("local", name), [event(1)], last)
-    assert sorted(user for _, user in journal.spaces()) == sorted(names)
+    assert sorted(user for _, user in journal.owners()) == sorted(names)
     inside = {path.parent.resolve() for path in journal.root.rglob("space.json")}
     assert all(journal.root.resolve() in path.parents for path in inside)
 
@@ -235,7 +235,7 @@ def test_a_failed_append_is_an_error_and_leaves_nothing(
 def test_an_empty_space_ends_at_the_beginning(journal: FileJournal) -> None:
     assert journal.last_seq(ME) == 0
     assert list(journal.read(ME)) == []
-    assert journal.spaces() == []
+    assert journal.owners() == []
 
 
 def test_whoever_waits_too_long_for_the_lock_is_told(

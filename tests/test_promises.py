@@ -135,7 +135,7 @@ def test_any_journal_prefix_rebuilds_to_a_sound_store(tmp_path: Path, seed: int)
                 memory.recall("thing")
             else:
                 getattr(memory, act)(id)
-        [segment] = memory.parts.journal.folder(("local", "me")).glob("*.jsonl")
+        [segment] = memory.runtime.journal.folder(("local", "me")).glob("*.jsonl")
         whole = segment.read_bytes()
         note = (segment.parent / "space.json").read_bytes()
     for cut in sorted(dice.sample(range(len(whole)), 5)):

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from nagori.errors import ModelError
-from nagori.spend import KEPT_DAYS, Asked, SpendBook
+from nagori.spend import KEPT_DAYS, SpendBook, SpendEntry
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
 
 
 def settle(book: SpendBook, hold: str, usd: float, at: datetime = NOON, **more: object) -> None:
-    book.settle(at, hold, Asked(at, "judge", "m", usd, **more))  # type: ignore[arg-type]
+    book.settle(at, hold, SpendEntry(at, "judge", "m", usd, **more))  # type: ignore[arg-type]
 
 
 def test_a_question_is_counted_with_the_most_it_can_cost_until_it_is_settled(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_days_are_added_up_by_stage_and_model(tmp_path: Path) -> None:
     book = SpendBook(tmp_path)
     for stage, fault in (("judge", None), ("judge", "cut"), ("summary", None)):
         hold = book.hold(NOON, stage, "m", 0.2, cap=1.0)
-        book.settle(NOON, hold, Asked(NOON, stage, "m", 0.1, 5, 2, fault))
+        book.settle(NOON, hold, SpendEntry(NOON, stage, "m", 0.1, 5, 2, fault))
     (day,) = book.days(NOON.date(), 30)
     assert (day.questions, round(day.usd, 6)) == (3, 0.3)
     judged = day.sums["judge", "m"]

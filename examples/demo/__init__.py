@@ -39,10 +39,10 @@ from rich.text import Text
 
 from nagori.app import AUTO, Nagori
 from nagori.config import Config
-from nagori.core.forecast import FORGOTTEN, PLACES
+from nagori.core.forecast import FORGOTTEN, GROUPS
 from nagori.core.model import Kind, Level, Recollection
 from nagori.edges import charts
-from nagori.edges.charts.levels import Words, levels_svg, levels_text
+from nagori.edges.charts.levels import ChartLabels, levels_svg, levels_text
 from nagori.edges.charts.svg import svg_chart
 from nagori.edges.charts.terminal import terminal_chart
 from nagori.edges.cli.render import explanation_view, one_line
@@ -110,13 +110,13 @@ def ask(stage: Stage) -> dict[str, list[Recollection]]:
     stage.clock.set(DAY_0)
     stage.heading("before")
     stage.say(stage.words("before_text"))
-    if stage.memory.parts.embedder is None:
+    if stage.memory.runtime.embedder is None:
         stage.say(stage.words("by_words"), "yellow")
     answers = {question: stage.memory.recall(question, k=3, mark=False) for question in ASKED}
     for question, found in answers.items():
         stage.gap()
         _answer(stage, question, found)
-    if stage.memory.parts.embedder is not None:
+    if stage.memory.runtime.embedder is not None:
         stage.gap()
         stage.say(stage.words("across"), "dim")
         _answer(stage, ASKED_ACROSS, stage.memory.recall(ASKED_ACROSS, k=1, mark=False))
@@ -200,11 +200,11 @@ def _draw_curves(stage: Stage, svg: Path) -> None:
     series = []
     for name in DRAWN:
         history = stage.memory.why(stage.ids[name]).history
-        series.append(charts.lived(stage.ids[name], history, stage.config, DAY_0, DAYS[-1], STEP))
+        series.append(charts.life_series(stage.ids[name], history, stage.config, DAY_0, DAYS[-1], STEP))
         if name == RECALLED_NAME:
             alone = charts.curve_points(stage.born[name], stage.config, DAY_0, DAYS[-1], STEP)
             series.append(charts.Series(stage.words("unrecalled"), alone, ghost=True))
-    axes = charts.Axes(
+    axes = charts.ChartAxes(
         days=DAYS[-1],
         ticks=DAYS,
         early=True,
@@ -223,9 +223,9 @@ def _draw_levels(stage: Stage, svg: Path) -> None:
     stage.say(stage.words("levels_text"))
     stage.gap()
     told = stage.memory.populations(ahead=AHEAD)
-    names = {place: stage.voice(f"level{n}") for n, place in enumerate(PLACES, 1) if place != FORGOTTEN}
+    names = {place: stage.voice(f"level{n}") for n, place in enumerate(GROUPS, 1) if place != FORGOTTEN}
     names[FORGOTTEN] = stage.voice("chart_forgotten")
-    said = Words(names, stage.voice("chart_today"), stage.voice("chart_forecast"))
+    said = ChartLabels(names, stage.voice("chart_today"), stage.voice("chart_forecast"))
     stage.show(*levels_text(told, said, min(stage.console.width, WIDEST) - 4))
     _save(stage, svg, levels_svg(told, stage.voice("chart_levels"), said))
 

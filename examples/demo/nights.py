@@ -23,7 +23,7 @@ from rich.text import Text
 
 from nagori.app import Nagori
 from nagori.config import Config
-from nagori.core.levels import LADDER, Capacity
+from nagori.core.levels import LEVELS, Capacity
 from nagori.core.model import Filter, Level
 from nagori.core.values import replace
 from nagori.edges.cli.render import COLOURS, one_line
@@ -70,7 +70,7 @@ def _look_around(stage: Stage, number: int) -> None:
 
 def _shades(stage: Stage) -> Text:
     line = Text()
-    for rung in LADDER:
+    for rung in LEVELS:
         name = stage.voice(f"level{int(rung.level)}")
         limit = getattr(stage.config.levels, rung.threshold) if rung.threshold else None
         words = name if limit is None else stage.words("above", level=name, n=limit)
@@ -158,6 +158,6 @@ def crowded(stage: Stage, data_dir: Path) -> None:
         stage.show(table)
         stage.gap()
         found = memory.list(Filter(archived=True), limit=CROWD)
-        away_most = max(one.emotion.intensity for one in found if one.archived)
-        stays_least = min(one.emotion.intensity for one in found if not one.archived)
+        away_most = max(one.emotion.intensity for one in found if one.is_archived)
+        stays_least = min(one.emotion.intensity for one in found if not one.is_archived)
         stage.say(stage.words("room_end", away=away_most, stays=stays_least), "dim")

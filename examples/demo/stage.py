@@ -38,7 +38,7 @@ class Stage:
 
     @property
     def config(self) -> Config:
-        return self.memory.parts.config
+        return self.memory.runtime.config
 
     def words(self, name: str, **values: object) -> str:
         return words(self.voice, name, **values)

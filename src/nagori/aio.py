@@ -40,25 +40,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import Count, ExportFormat, MessageFormat, Preset, Provider, Ranking, Strategy, Texts
     from nagori.core.arguments import Metadata
-    from nagori.core.cycle import Plan
+    from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
     from nagori.core.window import Window
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
-    from nagori.services.backup import Saved
-    from nagori.services.cycle import Night
+    from nagori.services.backup import BackupReport
+    from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.inspect import Explanation, Status
-    from nagori.services.llm.appraise import Estimate, Judged
+    from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.maintenance import Proof
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
     from nagori.services.remember import Draft
-    from nagori.services.transfer import Imported
+    from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
-    from nagori.services.vectors import Change, Changed
+    from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.window.conversation import Conversation
     from nagori.services.window.prune import Pruned
 
@@ -66,7 +66,7 @@ WORKERS = 4
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
-Opened = TypeVar("Opened", bound="AsyncNagori")
+OpenedMemory = TypeVar("OpenedMemory", bound="AsyncNagori")
 
 
 class Workers:
@@ -109,21 +109,21 @@ def _close_opened(opening: Future[Nagori]) -> None:
         opening.result().close()
 
 
-class Opening(Generic[Opened]):
+class PendingOpen(Generic[OpenedMemory]):
     """A memory that is being opened: `async with` it, or await it and close it yourself."""
 
-    def __init__(self, kind: type[Opened], open: Callable[[], Nagori]) -> None:
+    def __init__(self, kind: type[OpenedMemory], open: Callable[[], Nagori]) -> None:
         self._kind, self._open = kind, open
-        self._memory: Opened | None = None
+        self._memory: OpenedMemory | None = None
 
-    def __await__(self) -> Generator[Any, None, Opened]:
+    def __await__(self) -> Generator[Any, None, OpenedMemory]:
         return self._opened().__await__()
 
-    async def _opened(self) -> Opened:
+    async def _opened(self) -> OpenedMemory:
         workers = Workers()
         return self._kind(await workers.open(self._open), workers)
 
-    async def __aenter__(self) -> Opened:
+    async def __aenter__(self) -> OpenedMemory:
         self._memory = await self
         return self._memory
 
@@ -164,12 +164,14 @@ class AsyncConversation:
         *,
         filter: Filter = ALIVE,
         tokens: int | None = None,
-        floor: float | None = None,
+        min_confidence: float | None = None,
         mark: bool = True,
     ) -> list[Recollection]:
         """What left the window, and everything else that is remembered, by what it is about."""
         verb = self._conversation.recall
-        return await self._workers.run(verb, query, k, filter=filter, tokens=tokens, floor=floor, mark=mark)
+        return await self._workers.run(
+            verb, query, k, filter=filter, tokens=tokens, min_confidence=min_confidence, mark=mark
+        )
 
     @property
     def history(self) -> list[Any]:
@@ -237,10 +239,10 @@ class AsyncNagori(_AsyncMemory):
         llm: LLM | None = AUTO,
         store: Store | None = None,
         journal: Journal | None = None,
-        tell: Observer = no_observer,
-    ) -> Opening[Self]:
+        observe: Observer = no_observer,
+    ) -> PendingOpen[Self]:
         """Open the memory in `data_dir` (default: the configured folder), making it if it is new."""
-        return Opening(
+        return PendingOpen(
             cls,
             partial(
                 Nagori.open,
@@ -252,7 +254,7 @@ class AsyncNagori(_AsyncMemory):
                 llm=llm,
                 store=store,
                 journal=journal,
-                tell=tell,
+                observe=observe,
             ),
         )
 
@@ -261,7 +263,7 @@ class AsyncNagori(_AsyncMemory):
         """Where the memories are: the given folder, or the configured one."""
         return Nagori.folder(data_dir, config)
 
-    def within(
+    def with_scope(
         self,
         scope: Scope | None = None,
         *,
@@ -273,7 +275,7 @@ class AsyncNagori(_AsyncMemory):
     ) -> Self:
         """The same memory for somebody else: another scope, or this one with something changed."""
         return type(self)(
-            self._memory.within(scope, user=user, tenant=tenant, project=project, agent=agent, role=role),
+            self._memory.with_scope(scope, user=user, tenant=tenant, project=project, agent=agent, role=role),
             self._workers,
         )
 
@@ -362,11 +364,11 @@ class AsyncNagori(_AsyncMemory):
         mood: Emotion | None = None,
         session: str | None = None,
         tokens: int | None = None,
-        floor: float | None = None,
+        min_confidence: float | None = None,
         mark: bool = True,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
-        a confidence of `floor` or more."""
+        a confidence of `min_confidence` or more."""
         return await self._workers.run(
             self._memory.recall,
             query,
@@ -376,7 +378,7 @@ class AsyncNagori(_AsyncMemory):
             mood=mood,
             session=session,
             tokens=tokens,
-            floor=floor,
+            min_confidence=min_confidence,
             mark=mark,
         )
 
@@ -545,31 +547,31 @@ class AsyncNagori(_AsyncMemory):
         """Bring a memory back whole, while its full words are kept."""
         return await self._workers.run(self._memory.unarchive, id)
 
-    async def plan(self) -> Plan:
+    async def plan(self) -> CyclePlan:
         """What a cycle would do now, and why; nothing is done."""
         return await self._workers.run(self._memory.plan)
 
-    async def preview(self, plan: Plan | None = None) -> Preview:
+    async def preview(self, plan: CyclePlan | None = None) -> Preview:
         """What a plan comes to before it is done: examples, bytes saved, tokens a model would take."""
         return await self._workers.run(self._memory.preview, plan)
 
-    async def cycle(self, plan: Plan | None = None, progress: Progress = no_progress) -> Night:
+    async def cycle(self, plan: CyclePlan | None = None, progress: Progress = no_progress) -> CycleReport:
         """Strengthen what was recalled, let the rest fade, archive, revive: one night."""
         return await self._workers.run(self._memory.cycle, plan, progress)
 
-    async def judge(
+    async def appraise(
         self,
         since: datetime | None = None,
         progress: Progress = no_progress,
         stop: Callable[[], bool] = never_stop,
-    ) -> Judged:
+    ) -> AppraisalReport:
         """Let the configured model judge what only rules have judged so far, since `since` or for the days
-        of `llm.judge_days`."""
-        return await self._workers.run(self._memory.judge, since, progress, stop)
+        of `llm.appraise_days`."""
+        return await self._workers.run(self._memory.appraise, since, progress, stop)
 
-    async def judge_estimate(self, since: datetime | None = None) -> Estimate:
+    async def estimate_appraisal(self, since: datetime | None = None) -> Estimate:
         """What `judge` would ask and cost at most."""
-        return await self._workers.run(self._memory.judge_estimate, since)
+        return await self._workers.run(self._memory.estimate_appraisal, since)
 
     async def forget(self, id: str) -> Memory:
         """Hide it from every recall; `undo` brings it back."""
@@ -585,11 +587,11 @@ class AsyncNagori(_AsyncMemory):
 
     async def import_(
         self, lines: Iterable[str], format: ExportFormat = "jsonl", progress: Progress = no_progress
-    ) -> Imported:
+    ) -> ImportReport:
         """Take in what `export` wrote, or notes in Markdown, line by line."""
         return await self._workers.run(self._memory.import_, lines, format, progress)
 
-    async def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> Imported:
+    async def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> ImportReport:
         """Take in what another program remembered; importing it again adds nothing."""
         return await self._workers.run(self._memory.import_drafts, drafts, progress)
 
@@ -605,15 +607,15 @@ class AsyncNagori(_AsyncMemory):
         """Give vectors to memories that have none yet."""
         return await self._workers.run(self._memory.embed_missing, progress)
 
-    async def plan_reembed(self) -> Change:
+    async def plan_reembed(self) -> ReembedPlan:
         """What a change to the configured embedding model would take; nothing is done."""
         return await self._workers.run(self._memory.plan_reembed)
 
-    async def reembed(self, progress: Progress = no_progress) -> Changed:
+    async def reembed(self, progress: Progress = no_progress) -> ReembedReport:
         """Change every memory over to the configured embedding model; recall goes on meanwhile."""
         return await self._workers.run(self._memory.reembed, progress)
 
-    async def backup(self, path: str | Path, progress: Progress = no_progress) -> Saved:
+    async def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
         """Everything in one checked file, while others go on writing."""
         return await self._workers.run(self._memory.backup, path, progress)
 

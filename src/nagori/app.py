@@ -26,7 +26,7 @@ from nagori.core.model import (
     Source,
     Trust,
     Turn,
-    one_of,
+    parse_choice,
     utc,
 )
 from nagori.core.values import no_observer, replace
@@ -35,7 +35,7 @@ from nagori.journals.file import FileJournal
 from nagori.ledger import Ledger
 from nagori.paths import data_dir as default_dir
 from nagori.paths import private_dir
-from nagori.runtime import Parts, Progress, no_progress
+from nagori.runtime import Progress, Runtime, no_progress
 from nagori.stores.sqlite import SqliteStore
 
 TYPE_CHECKING = False
@@ -43,25 +43,25 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Self
 
     from nagori.core.arguments import Metadata
-    from nagori.core.cycle import Plan
+    from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
     from nagori.core.window import Window
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
-    from nagori.services.backup import Saved
-    from nagori.services.cycle import Night
+    from nagori.services.backup import BackupReport
+    from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.inspect import Explanation, Status
-    from nagori.services.llm.appraise import Estimate, Judged
+    from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.maintenance import Proof
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
     from nagori.services.remember import Draft
-    from nagori.services.transfer import Imported
+    from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
-    from nagori.services.vectors import Change, Changed
+    from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.window.conversation import Conversation
     from nagori.services.window.prune import Pruned
 
@@ -92,20 +92,20 @@ class Nagori:
     ...     memory.recall("Where is staging?")
     """
 
-    def __init__(self, parts: Parts, scope: Scope) -> None:
-        self._parts = parts
+    def __init__(self, runtime: Runtime, scope: Scope) -> None:
+        self._runtime = runtime
         self.scope = scope
 
     @property
-    def parts(self) -> Parts:
+    def runtime(self) -> Runtime:
         """What the verbs work with; MemoryClosed after `close`."""
-        self._parts.ensure_open()
-        return self._parts
+        self._runtime.ensure_open()
+        return self._runtime
 
     @property
     def config(self) -> Config:
         """The settings it was opened with."""
-        return self.parts.config
+        return self.runtime.config
 
     @classmethod
     def open(
@@ -119,7 +119,7 @@ class Nagori:
         llm: LLM | None = AUTO,
         store: Store | None = None,
         journal: Journal | None = None,
-        tell: Observer = no_observer,
+        observe: Observer = no_observer,
     ) -> Self:
         """Open the memory in `data_dir` (default: the configured folder), making it if it is new."""
         config = config or load().config
@@ -131,26 +131,26 @@ class Nagori:
         journal = journal or FileJournal(folder / "journal")
         store = store or SqliteStore(folder / "nagori.db")
         auto = embedder is AUTO
-        parts = Parts(
+        runtime = Runtime(
             config=config,
             clock=clock or SystemClock(),
             journal=journal,
             store=store,
-            ledger=Ledger(journal, store, tell),
-            open_embedder=lambda: _configured_embedder(config, tell, folder) if auto else embedder,
+            ledger=Ledger(journal, store, observe),
+            open_embedder=lambda: _configured_embedder(config, observe, folder) if auto else embedder,
             data_dir=folder,
-            tell=tell,
+            observe=observe,
             open_llm=lambda: _configured_llm(config) if llm is AUTO else llm,
-            open_model=lambda name: _named_embedder(config, name, tell, folder) if auto else None,
+            open_model=lambda name: _named_embedder(config, name, observe, folder) if auto else None,
         )
-        return cls(parts, scope or Scope())
+        return cls(runtime, scope or Scope())
 
     @staticmethod
     def folder(data_dir: str | Path | None, config: Config) -> Path:
         """Where the memories are: the given folder, or the configured one."""
         return default_dir(os.environ, str(data_dir or config.general.data_dir)).absolute()
 
-    def within(
+    def with_scope(
         self,
         scope: Scope | None = None,
         *,
@@ -164,14 +164,14 @@ class Nagori:
         given = {"user": user, "tenant": tenant, "project": project, "agent": agent, "role": role}
         changes = {name: value for name, value in given.items() if value is not SAME}
         check_kind("scope", scope if scope is not None else self.scope, Scope)
-        return type(self)(self.parts, replace(scope or self.scope, **changes))
+        return type(self)(self.runtime, replace(scope or self.scope, **changes))
 
     def close(self) -> None:
         """End it, for every view that `within` gave as well; closing it again does nothing."""
-        self._parts.close()
+        self._runtime.close()
 
     def __enter__(self) -> Self:
-        self._parts.ensure_open()
+        self._runtime.ensure_open()
         return self
 
     def __exit__(
@@ -205,18 +205,18 @@ class Nagori:
         draft = remember.Draft(
             content=content,
             trigger=trigger,
-            kind=one_of(Kind, kind, "kind"),
-            category=None if category is None else one_of(Category, category, "category"),
-            emotion=remember.TOLD_EMOTION if emotion is None else emotion,
+            kind=parse_choice(Kind, kind, "kind"),
+            category=None if category is None else parse_choice(Category, category, "category"),
+            emotion=remember.REMEMBERED_EMOTION if emotion is None else emotion,
             keywords=read_texts("keywords", keywords),
             created=created,
             source=Source() if source is None else source,
-            trust=one_of(Trust, trust, "trust"),
-            privacy=one_of(Privacy, privacy, "privacy"),
+            trust=parse_choice(Trust, trust, "trust"),
+            privacy=parse_choice(Privacy, privacy, "privacy"),
             protect=protect,
             metadata={} if metadata is None else metadata,
         )
-        return remember.remember(self.parts, self.scope, draft)
+        return remember.remember(self.runtime, self.scope, draft)
 
     def remember_many(self, drafts: Iterable[str | Draft], progress: Progress = no_progress) -> list[Memory]:
         """Keep many things at once."""
@@ -226,7 +226,7 @@ class Nagori:
         made = [remember.Draft(draft) if isinstance(draft, str) else draft for draft in drafts]
         for draft in made:
             check_kind("drafts", draft, remember.Draft)
-        return remember.remember_many(self.parts, self.scope, made, progress)
+        return remember.remember_many(self.runtime, self.scope, made, progress)
 
     def form(
         self,
@@ -244,8 +244,8 @@ class Nagori:
         from nagori.services import ingest
         from nagori.services.turns import read_turns
 
-        told = read_turns(self.parts, turns, session)
-        return ingest.form_turns(self.parts, self.scope, told, progress)
+        told = read_turns(self.runtime, turns, session)
+        return ingest.form_turns(self.runtime, self.scope, told, progress)
 
     def turn(
         self,
@@ -260,13 +260,13 @@ class Nagori:
         `answer` of the result records what was answered."""
         from nagori.services.turns import record_turn
 
-        return record_turn(self.parts, self.scope, text, session, role, speaker, at)
+        return record_turn(self.runtime, self.scope, text, session, role, speaker, at)
 
     def process(self) -> int:
         """Form memories of the turns that were recorded and wait for it; how many turns."""
         from nagori.services import ingest
 
-        return ingest.process(self.parts, self.scope.space)
+        return ingest.process(self.runtime, self.scope.owner)
 
     def context(self, prompt: str, *, session: str = "", project: str | None = None) -> Context:
         """What an agent should be given along with a prompt: the text that hooks inject, and the memories in
@@ -276,7 +276,7 @@ class Nagori:
         check_text("prompt", prompt)
         check_text("session", session)
         scope = replace(self.scope, project=project) if project else self.scope
-        return context_for_prompt(self.parts, scope, prompt, session)
+        return context_for_prompt(self.runtime, scope, prompt, session)
 
     # --- finding --------------------------------------------------------------------------------
 
@@ -290,16 +290,18 @@ class Nagori:
         mood: Emotion | None = None,
         session: str | None = None,
         tokens: int | None = None,
-        floor: float | None = None,
+        min_confidence: float | None = None,
         mark: bool = True,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
-        a confidence of `floor` or more. A recall strengthens what it finds; with `mark=False` it only looks.
+        a confidence of `min_confidence` or more. A recall strengthens what it finds; with `mark=False` it only looks.
         Memories that feel like `mood`, or like the last ones of a `session`, come a little sooner."""
         from nagori.services import recall
 
-        question = recall.Question(query, k, filter, ranking, mood, session, tokens, floor, mark)
-        return recall.recall(self.parts, self.scope, question)
+        question = recall.RecallRequest(
+            query, k, filter, ranking, mood, session, tokens, min_confidence, mark
+        )
+        return recall.recall(self.runtime, self.scope, question)
 
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """What a session was about, in a few of its own sentences; with `model`, in the model's."""
@@ -307,14 +309,14 @@ class Nagori:
 
         check_text("session", session)
         check_whole("tokens", tokens, 0)
-        return session_summary.summarise(self.parts, self.scope, session, tokens, model)
+        return session_summary.summarise(self.runtime, self.scope, session, tokens, model)
 
     def show(self, id: str) -> Memory:
         """One memory, by id or by the beginning of it."""
         from nagori.services import edit
 
-        self.parts.ledger.catch_up(self.scope.space)
-        return edit.see(self.parts, self.scope, id)
+        self.runtime.ledger.catch_up(self.scope.owner)
+        return edit.read_version(self.runtime, self.scope, id)
 
     def list(
         self, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
@@ -324,45 +326,45 @@ class Nagori:
         check_whole("limit", limit, 1)
         if older_than is not None:
             check_kind("older_than", older_than, Memory)
-        self.parts.ledger.catch_up(self.scope.space)
-        return self.parts.store.find(self.scope, filter, limit=limit, older_than=older_than)
+        self.runtime.ledger.catch_up(self.scope.owner)
+        return self.runtime.store.find(self.scope, filter, limit=limit, older_than=older_than)
 
     def as_of(self, moment: datetime, filter: Filter = ALIVE) -> Sequence[Memory]:
         """The memories as they were at a past moment, newest first, read from the journal."""
         from nagori.services import inspect
 
         check_kind("filter", filter, Filter)
-        return inspect.as_of(self.parts, self.scope, utc(moment, "moment"), filter)
+        return inspect.as_of(self.runtime, self.scope, utc(moment, "moment"), filter)
 
     def why(self, id: str, query: str | None = None) -> Explanation:
         """Why a memory is as strong as it is, what happened to it, and what will."""
         from nagori.services import inspect
 
-        return inspect.why(self.parts, self.scope, id, query)
+        return inspect.why(self.runtime, self.scope, id, query)
 
     def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
         """How many memories stood at each level, day by day; and will, if nothing is recalled."""
         from nagori.services import inspect
 
-        return inspect.populations(self.parts, self.scope, past, ahead)
+        return inspect.populations(self.runtime, self.scope, past, ahead)
 
     def status(self) -> Status:
         """Counts, sizes, the last event."""
         from nagori.services import inspect
 
-        return inspect.status(self.parts, self.scope)
+        return inspect.status(self.runtime, self.scope)
 
     def measure(self) -> Measures:
         """How the memories divide over kinds and tiers, and how far they are compressed."""
         from nagori.services import inspect
 
-        return inspect.measure(self.parts, self.scope)
+        return inspect.measure(self.runtime, self.scope)
 
     def usage(self) -> Usage | None:
         """How much is remembered a day, and how long it is, over the last month; None if nothing is."""
         from nagori.services import costs
 
-        return costs.usage(self.parts, self.scope)
+        return costs.usage(self.runtime, self.scope)
 
     # --- the context window ---------------------------------------------------------------------
 
@@ -395,11 +397,11 @@ class Nagori:
         many are sent beside them. Messages at the places `pins` stay."""
         from nagori.services.window import prune
 
-        changes = _given(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
-        rules, counter = _window_rules(self.parts, window, changes, count)
+        changes = _drop_missing(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
+        rules, counter = _window_rules(self.runtime, window, changes, count)
         places = prune.places(pins)
         asked = prune.Pruning(rules, counter, format, session, places, beside, remember, provider)
-        return prune.prune(self.parts, self.scope, messages, asked, before)
+        return prune.prune(self.runtime, self.scope, messages, asked, before)
 
     def conversation(
         self,
@@ -423,13 +425,13 @@ class Nagori:
         from nagori.services.window import prune
         from nagori.services.window.conversation import Conversation
 
-        changes = _given(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
-        rules, counter = _window_rules(self.parts, window, changes, count)
+        changes = _drop_missing(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
+        rules, counter = _window_rules(self.runtime, window, changes, count)
         places = prune.places(pins)
         asked = prune.Pruning(rules, counter, format, session, places, beside, remember, provider)
         return Conversation(
-            lambda history, last: prune.prune(self.parts, self.scope, history, asked, last),
-            lambda last: prune.keep_rest(self.parts, self.scope, last),
+            lambda history, last: prune.prune(self.runtime, self.scope, history, asked, last),
+            lambda last: prune.keep_rest(self.runtime, self.scope, last),
             self.recall,
             prune.listed(messages),
         )
@@ -456,104 +458,104 @@ class Nagori:
         changes = remember.Edit(
             content=content,
             trigger=trigger,
-            kind=None if kind is None else one_of(Kind, kind, "kind"),
-            category=None if category is None else one_of(Category, category, "category"),
+            kind=None if kind is None else parse_choice(Kind, kind, "kind"),
+            category=None if category is None else parse_choice(Category, category, "category"),
             emotion=emotion,
-            privacy=None if privacy is None else one_of(Privacy, privacy, "privacy"),
+            privacy=None if privacy is None else parse_choice(Privacy, privacy, "privacy"),
             metadata=metadata,
         )
         if version is not None:
             check_whole("version", version, 1)
-        self.parts.ledger.catch_up(self.scope.space, wait=True)
-        return edit.edit(self.parts, self.scope, id, changes, version)
+        self.runtime.ledger.catch_up(self.scope.owner, wait=True)
+        return edit.edit(self.runtime, self.scope, id, changes, version)
 
     def feedback(self, id: str, good: bool) -> Memory:
         """Say that a memory was useful, or was not: it grows stronger or weaker, once a day at most."""
         from nagori.services import edit
 
         check_bool("good", good)
-        self.parts.ledger.catch_up(self.scope.space, wait=True)
-        return edit.feedback(self.parts, self.scope, id, good)
+        self.runtime.ledger.catch_up(self.scope.owner, wait=True)
+        return edit.feedback(self.runtime, self.scope, id, good)
 
     def protect(self, id: str, release: Texts = ()) -> Memory:
         """Never let it fade; `release` are the ids of others that may fade again, to make room."""
         from nagori.services import edit
 
-        self.parts.ledger.catch_up(self.scope.space, wait=True)
-        return edit.protect(self.parts, self.scope, self.show(id).id, read_texts("release", release))
+        self.runtime.ledger.catch_up(self.scope.owner, wait=True)
+        return edit.protect(self.runtime, self.scope, self.show(id).id, read_texts("release", release))
 
     def unprotect(self, id: str) -> Memory:
         """Let it fade like any other."""
         from nagori.services import edit
 
-        self.parts.ledger.catch_up(self.scope.space, wait=True)
-        return edit.unprotect(self.parts, self.scope, self.show(id).id)
+        self.runtime.ledger.catch_up(self.scope.owner, wait=True)
+        return edit.unprotect(self.runtime, self.scope, self.show(id).id)
 
     def archive(self, id: str) -> Memory:
         """Put a memory away; it can still be found and brought back."""
         from nagori.services import cycle
 
-        return cycle.archive(self.parts, self.scope, id)
+        return cycle.archive(self.runtime, self.scope, id)
 
     def unarchive(self, id: str) -> Memory:
         """Bring a memory back whole, while its full words are kept."""
         from nagori.services import cycle
 
-        return cycle.unarchive(self.parts, self.scope, id)
+        return cycle.unarchive(self.runtime, self.scope, id)
 
-    def plan(self) -> Plan:
+    def plan(self) -> CyclePlan:
         """What a cycle would do now, and why; nothing is done."""
         from nagori.services import cycle
 
-        return cycle.plan(self.parts, self.scope.space)
+        return cycle.plan(self.runtime, self.scope.owner)
 
-    def preview(self, plan: Plan | None = None) -> Preview:
+    def preview(self, plan: CyclePlan | None = None) -> Preview:
         """What a plan comes to before it is done: examples, bytes saved, tokens a model would take."""
         from nagori.services import preview
 
-        return preview.preview(self.parts, self.scope, self.plan() if plan is None else _plan(plan))
+        return preview.preview(self.runtime, self.scope, self.plan() if plan is None else _plan(plan))
 
-    def cycle(self, plan: Plan | None = None, progress: Progress = no_progress) -> Night:
+    def cycle(self, plan: CyclePlan | None = None, progress: Progress = no_progress) -> CycleReport:
         """Strengthen what was recalled, let the rest fade, archive, revive: one night. Run twice, the
         second time changes nothing."""
         from nagori.services import cycle
 
         planned = None if plan is None else _plan(plan)
-        return cycle.run(self.parts, self.scope.space, planned, progress)
+        return cycle.run(self.runtime, self.scope.owner, planned, progress)
 
-    def judge(
+    def appraise(
         self,
         since: datetime | None = None,
         progress: Progress = no_progress,
         stop: Callable[[], bool] = never_stop,
-    ) -> Judged:
+    ) -> AppraisalReport:
         """Let the configured model judge what only rules have judged so far, since `since` or for the days of
-        `llm.judge_days`. Without a model nothing happens."""
+        `llm.appraise_days`. Without a model nothing happens."""
         from nagori.services.llm import appraise
 
-        self.parts.ledger.catch_up(self.scope.space)
-        return appraise.judge(self.parts, self.scope.space, _aware(since), progress, stop)
+        self.runtime.ledger.catch_up(self.scope.owner)
+        return appraise.appraise_with_llm(self.runtime, self.scope.owner, _check_aware(since), progress, stop)
 
-    def judge_estimate(self, since: datetime | None = None) -> Estimate:
+    def estimate_appraisal(self, since: datetime | None = None) -> Estimate:
         """What `judge` would ask and cost at most."""
         from nagori.services.llm import appraise
 
-        self.parts.ledger.catch_up(self.scope.space)
-        return appraise.estimate(self.parts, self.scope.space, _aware(since))
+        self.runtime.ledger.catch_up(self.scope.owner)
+        return appraise.estimate(self.runtime, self.scope.owner, _check_aware(since))
 
     def forget(self, id: str) -> Memory:
         """Hide it from every recall; `undo` brings it back."""
         from nagori.services import edit
 
-        self.parts.ledger.catch_up(self.scope.space, wait=True)
-        return edit.forget(self.parts, self.scope, id)
+        self.runtime.ledger.catch_up(self.scope.owner, wait=True)
+        return edit.forget(self.runtime, self.scope, id)
 
     def undo(self, id: str) -> tuple[Memory, str]:
         """Take back the last change of a memory; the memory, and what was undone."""
         from nagori.services import edit
 
-        self.parts.ledger.catch_up(self.scope.space, wait=True)
-        return edit.undo(self.parts, self.scope, id)
+        self.runtime.ledger.catch_up(self.scope.owner, wait=True)
+        return edit.undo(self.runtime, self.scope, id)
 
     # --- leaving and coming ---------------------------------------------------------------------
 
@@ -564,27 +566,27 @@ class Nagori:
         writers = {"jsonl": transfer.to_jsonl, "markdown": transfer.to_markdown}
         if not isinstance(format, str) or format not in writers:
             raise _no_such_format(format)
-        return writers[format](self.parts, self.scope)
+        return writers[format](self.runtime, self.scope)
 
     def import_(
         self, lines: Iterable[str], format: ExportFormat = "jsonl", progress: Progress = no_progress
-    ) -> Imported:
+    ) -> ImportReport:
         """Take in what `export` wrote, or notes in Markdown, line by line."""
         from nagori.services import transfer
 
         check_list("lines", lines)
         if format == "markdown":
-            return transfer.from_markdown(self.parts, self.scope, lines)
+            return transfer.from_markdown(self.runtime, self.scope, lines)
         if format != "jsonl":
             raise _no_such_format(format)
-        return transfer.from_jsonl(self.parts, self.scope, lines, progress)
+        return transfer.from_jsonl(self.runtime, self.scope, lines, progress)
 
-    def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> Imported:
+    def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> ImportReport:
         """Take in what another program remembered; importing it again adds nothing."""
         from nagori.services import transfer
 
         check_list("drafts", drafts)
-        return transfer.from_drafts(self.parts, self.scope, drafts, progress)
+        return transfer.from_drafts(self.runtime, self.scope, drafts, progress)
 
     # --- upkeep ---------------------------------------------------------------------------------
 
@@ -592,38 +594,38 @@ class Nagori:
         """Prove that journal and store are sound and tell the same story."""
         from nagori.services import maintenance
 
-        return maintenance.verify(self.parts, progress)
+        return maintenance.verify(self.runtime, progress)
 
     def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
         """Throw the store away and tell the journal again."""
         from nagori.services import maintenance
 
-        return maintenance.rebuild(self.parts, progress, accept_damage=accept_damage)
+        return maintenance.rebuild(self.runtime, progress, accept_damage=accept_damage)
 
     def embed_missing(self, progress: Progress = no_progress) -> int:
         """Give vectors to memories that have none yet."""
         from nagori.services import vectors
 
-        self.parts.ledger.catch_up(self.scope.space)
-        return vectors.embed_missing(self.parts, self.scope.space, progress)
+        self.runtime.ledger.catch_up(self.scope.owner)
+        return vectors.embed_missing(self.runtime, self.scope.owner, progress)
 
-    def plan_reembed(self) -> Change:
+    def plan_reembed(self) -> ReembedPlan:
         """What a change to the configured embedding model would take; nothing is done."""
         from nagori.services import vectors
 
-        return vectors.plan(self.parts)
+        return vectors.plan(self.runtime)
 
-    def reembed(self, progress: Progress = no_progress) -> Changed:
+    def reembed(self, progress: Progress = no_progress) -> ReembedReport:
         """Change every memory over to the configured embedding model; recall goes on meanwhile."""
         from nagori.services import vectors
 
-        return vectors.reembed(self.parts, progress)
+        return vectors.reembed(self.runtime, progress)
 
-    def backup(self, path: str | Path, progress: Progress = no_progress) -> Saved:
+    def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
         """Everything in one checked file, while others go on writing."""
         from nagori.services import backup
 
-        return backup.backup(self.parts, _path(path), progress)
+        return backup.backup(self.runtime, _path(path), progress)
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
@@ -638,19 +640,21 @@ class Nagori:
         """Look at everything a user might have to know about."""
         from nagori.services.doctor import doctor
 
-        return doctor(self.parts)
+        return doctor(self.runtime)
 
 
-def _configured_embedder(config: Config, tell: Observer, folder: Path) -> Embedder | None:
+def _configured_embedder(config: Config, observe: Observer, folder: Path) -> Embedder | None:
     from nagori.adapters.embed import open_embedder
 
-    return open_embedder(config.embedding, tell, folder)
+    return open_embedder(config.embedding, observe, folder)
 
 
-def _named_embedder(config: Config, name: str, tell: Observer, folder: Path) -> Embedder | None:
+def _named_embedder(config: Config, name: str, observe: Observer, folder: Path) -> Embedder | None:
     from nagori.adapters.embed import open_named
 
-    return open_named(name, config.embedding, tell, folder) if config.embedding.provider != "none" else None
+    return (
+        open_named(name, config.embedding, observe, folder) if config.embedding.provider != "none" else None
+    )
 
 
 def _configured_llm(config: Config) -> LLM | None:
@@ -661,13 +665,13 @@ def _configured_llm(config: Config) -> LLM | None:
     return open_llm(config.llm)
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _drop_missing(**values: Any) -> dict[str, Any]:
     """The arguments that were given."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _window_rules(
-    parts: Parts, window: Window | None, changes: Mapping[str, Any], count: Callable[[str], int] | None
+    runtime: Runtime, window: Window | None, changes: Mapping[str, Any], count: Callable[[str], int] | None
 ) -> tuple[Window, Callable[[str], int]]:
     """What a caller said about a window on top of what is configured, and what counts its tokens."""
     from nagori.adapters.tokens import open_counter
@@ -675,11 +679,11 @@ def _window_rules(
 
     if window is not None:
         check_kind("window", window, Window)
-    rules = settled(window or parts.config.window, changes)
-    return rules, open_counter(rules.model, parts.tell) if count is None else count
+    rules = settled(window or runtime.config.window, changes)
+    return rules, open_counter(rules.model, runtime.observe) if count is None else count
 
 
-def _aware(moment: datetime | None) -> datetime | None:
+def _check_aware(moment: datetime | None) -> datetime | None:
     return None if moment is None else utc(moment, "since")
 
 
@@ -687,10 +691,10 @@ def _no_such_format(format: str) -> InvalidInput:
     return InvalidInput("format", "{value!r} is none of {choices}", value=format, choices="jsonl, markdown")
 
 
-def _plan(plan: object) -> Plan:
-    from nagori.core.cycle import Plan
+def _plan(plan: object) -> CyclePlan:
+    from nagori.core.cycle import CyclePlan
 
-    return check_kind("plan", plan, Plan)
+    return check_kind("plan", plan, CyclePlan)
 
 
 def _path(path: object, name: str = "path") -> Path:

@@ -13,7 +13,7 @@
     │   ├── JournalMismatch … it is not the journal that the store was made from
     │   └── JournalTooNew   … because a newer nagori wrote it
     ├── ModelError          a model's or its server's: no answer                         exit 8
-    │   └── Unusable        … an answer, but none to be used
+    │   └── UnusableAnswer  … an answer, but none to be used
     └── MemoryClosed        the caller's: it was closed before                           exit 1
 
 A missing model or library is no error: the answer gets plainer and says so. A ModelError reaches a person
@@ -161,7 +161,7 @@ class ModelError(NagoriError):
         return self.unasked or not self.passing or "status" in self.values
 
 
-class Unusable(ModelError):
+class UnusableAnswer(ModelError):
     """A model answered, but with nothing that could be used: a refusal, half an answer, another shape. Its
     tokens were paid for, as many as the server says."""
 

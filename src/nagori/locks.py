@@ -16,8 +16,8 @@ from nagori.errors import Conflict, JournalError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.storage import Space
-    from nagori.runtime import Parts
+    from nagori.core.storage import Owner
+    from nagori.runtime import Runtime
 
 SECONDS = 900.0  # of a lease; a holder renews long before
 _LIFE = os.urandom(4).hex()  # of this process: a number may be given again to another one
@@ -67,7 +67,7 @@ def wait_for_lock(descriptor: int, patience: float) -> None:
 
 
 @contextmanager
-def lease(parts: Parts, space: Space, work: str) -> Iterator[Callable[[], None]]:
+def lease(runtime: Runtime, owner: Owner, work: str) -> Iterator[Callable[[], None]]:
     """Conflict when somebody else is at the same `work` in this space. Gives a function that renews the
     lease, to be called between the parts of long work; Conflict when it was lost."""
     import socket  # a hook that only appends does not pay for it
@@ -76,10 +76,10 @@ def lease(parts: Parts, space: Space, work: str) -> Iterator[Callable[[], None]]
 
     def take() -> None:
         now = time.time()
-        other = parts.store.lease(space, work, holder, now, now + SECONDS)
+        other = runtime.store.lease(owner, work, holder, now, now + SECONDS)
         if other is not None and _is_dead(other):
-            parts.store.lease(space, work, other, now, 0)
-            other = parts.store.lease(space, work, holder, now, now + SECONDS)
+            runtime.store.lease(owner, work, other, now, 0)
+            other = runtime.store.lease(owner, work, holder, now, now + SECONDS)
         if other is not None:
             raise Conflict("another {work} is running", work=work)
 
@@ -87,7 +87,7 @@ def lease(parts: Parts, space: Space, work: str) -> Iterator[Callable[[], None]]
     try:
         yield take
     finally:
-        parts.store.lease(space, work, holder, time.time(), 0)
+        runtime.store.lease(owner, work, holder, time.time(), 0)
 
 
 def _is_dead(holder: str) -> bool:

@@ -27,7 +27,7 @@ KEPT_SECONDS = 30 * 86_400  # of a session's notes
 def data_dir(env: Mapping[str, str], chosen: str = "", platform: str = sys.platform) -> Path:
     """The folder of memories: `chosen` (the setting `general.data_dir`) or the platform's place."""
     if chosen:
-        return expanded(chosen, env)
+        return expand_home(chosen, env)
     return _place(env, platform, "XDG_DATA_HOME", ".local/share")
 
 
@@ -36,7 +36,7 @@ def config_dir(env: Mapping[str, str], platform: str = sys.platform) -> Path:
     return _place(env, platform, "XDG_CONFIG_HOME", ".config")
 
 
-def expanded(path: str, env: Mapping[str, str]) -> Path:
+def expand_home(path: str, env: Mapping[str, str]) -> Path:
     """`path` with a leading ~/ replaced by the home of `env`."""
     return _home(env) / path[2:] if path.startswith("~/") else Path(path)
 

@@ -13,13 +13,22 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from nagori.core.cycle import CycleRows, Rules
+from nagori.core.cycle import CycleRows, CycleRules
 from nagori.core.events import Event, RecordedTurn
 from nagori.core.levels import Tiers
-from nagori.core.llm import Prompt, Question, Reply
+from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.model import Filter, Hit, Memory, Relation, Scope, TurnFilter
-from nagori.core.relevance import Evidence, Query
-from nagori.core.storage import Applied, Batch, Counts, LogEntry, Measures, Models, Space, Vector
+from nagori.core.relevance import Candidates, Query
+from nagori.core.storage import (
+    AppliedPosition,
+    Batch,
+    Counts,
+    LogEntry,
+    Measures,
+    Owner,
+    Vector,
+    VectorModels,
+)
 from nagori.errors import ModelError
 
 TYPE_CHECKING = False
@@ -81,11 +90,11 @@ class LLM(Protocol):
 
 
 @runtime_checkable
-class Deferring(Protocol):
+class BatchLLM(Protocol):
     """A language model that also takes many questions at once and answers within a day, for half the price.
     Whoever submits remembers the batch's name; answers are told apart by the names of the questions."""
 
-    def submit(self, questions: Mapping[str, Question]) -> str:
+    def submit(self, questions: Mapping[str, CompletionRequest]) -> str:
         """Hand the questions over; the batch's name."""
         ...
 
@@ -106,64 +115,64 @@ class Journal(Protocol):
     are proved by `nagori.testing.journal_contract`.
     """
 
-    def spaces(self) -> list[Space]:
+    def owners(self) -> list[Owner]:
         """Everybody who has a journal."""
         ...
 
-    def identity(self, space: Space) -> str:
+    def identity(self, owner: Owner) -> str:
         """A name that the journal was given when it began and keeps for ever; "" before anybody locked it."""
         ...
 
-    def locked(self, space: Space, patience: float | None = None) -> AbstractContextManager[int]:
+    def locked(self, owner: Owner, patience: float | None = None) -> AbstractContextManager[int]:
         """One writer at a time, across processes and threads; gives the number of the last event (0: none).
         Waits; JournalError when it waits longer than `patience` seconds, or the journal's own limit."""
         ...
 
-    def append(self, space: Space, events: Sequence[Event], after: int) -> list[Event]:
+    def append(self, owner: Owner, events: Sequence[Event], after: int) -> list[Event]:
         """All of `events` or none, durable, numbered from `after` + 1: the events as they stand. Only inside
         `locked`, with the number that it gave or the last append returned. Conflict, and nothing is written,
         when somebody else has written since (a lock that was lost)."""
         ...
 
-    def last_seq(self, space: Space) -> int:
+    def last_seq(self, owner: Owner) -> int:
         """The number of the last event; 0 if there is none. Sees everything acknowledged before. Cheap."""
         ...
 
-    def read(self, space: Space, after: int = 0) -> Iterator[Event]:
+    def read(self, owner: Owner, after: int = 0) -> Iterator[Event]:
         """Events after number `after`, in order. Damaged ones are passed over (`verify` tells them)."""
         ...
 
-    def event(self, space: Space, seq: int) -> Event | None:
+    def event(self, owner: Owner, seq: int) -> Event | None:
         """The event of this number; None if there is none that can be read."""
         ...
 
-    def redact(self, space: Space, replacements: Mapping[int, Event]) -> int:
+    def redact(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
         """Put other events in the places of these numbers, durably, so that no byte of the former ones is
         left and no byte of any other is changed; how many were replaced. Only inside `locked`."""
         ...
 
-    def verify(self, space: Space) -> Verdict:
+    def verify(self, owner: Owner) -> Verdict:
         """Read everything and say what is wrong."""
         ...
 
-    def size(self, space: Space) -> int:
+    def size(self, owner: Owner) -> int:
         """How many bytes it takes."""
         ...
 
-    def request_work(self, space: Space) -> None:
+    def request_work(self, owner: Owner) -> None:
         """Note that turns wait to be processed for this space."""
         ...
 
-    def requested_work(self) -> list[Space]:
+    def requested_work(self) -> list[Owner]:
         """The spaces for which work was requested and not finished; what a killed worker had claimed is
         among them."""
         ...
 
-    def claim_work(self, space: Space) -> None:
+    def claim_work(self, owner: Owner) -> None:
         """Begin with what was requested so far: a request made from now on is another one."""
         ...
 
-    def finish_work(self, space: Space) -> None:
+    def finish_work(self, owner: Owner) -> None:
         """What was claimed is done; what was requested since then stays."""
         ...
 
@@ -187,17 +196,17 @@ class Store(Protocol):
 
     def close(self) -> None: ...
 
-    def applied(self, space: Space) -> Applied:
+    def applied(self, owner: Owner) -> AppliedPosition:
         """How far the journal has been applied; Applied() for a space never seen."""
         ...
 
-    def commit(self, space: Space, batch: Batch) -> None:
+    def commit(self, owner: Owner, batch: Batch) -> None:
         """Apply `batch` atomically: memories, text index, vectors, relations, turns, state, log and position
         together. Conflict when the store does not stand at `batch.before`; then nothing changed. A turn whose
         id is known is left out; one without an index gets the next one of its session, from 0."""
         ...
 
-    def rebuilding(self, space: Space) -> AbstractContextManager[None]:
+    def rebuilding(self, owner: Owner) -> AbstractContextManager[None]:
         """Inside, the space is empty and can be filled anew; others see the old state until the end.
         Vectors of texts that come back are kept."""
         ...
@@ -218,12 +227,12 @@ class Store(Protocol):
         """Memories newest first (created, then id); the next page begins after `older_than`."""
         ...
 
-    def candidates(self, scope: Scope, query: Query) -> Evidence:
+    def candidates(self, scope: Scope, query: Query) -> Candidates:
         """Everything `core.relevance` wants to know about a question: the places of its words (but for
         words that nearly every memory has), the n nearest in meaning, and sketches of all of them."""
         ...
 
-    def cycle_rows(self, space: Space, rules: Rules, now: datetime) -> CycleRows:
+    def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
         """What a cycle plans with: how many memories stand at each level (forgotten ones not counted), every
         row for which it may have something to do by itself (an engine may give more), and the weakest of a
         level that are not protected: by strength, then oldest, then least recalled, then id."""
@@ -233,32 +242,32 @@ class Store(Protocol):
         """Relations from or to any of `ids` whose both ends the scope may see."""
         ...
 
-    def history(self, space: Space, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
+    def history(self, owner: Owner, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
         """The life-cycle log of one memory, oldest first; without an id that of all, newest first."""
         ...
 
-    def turns(self, space: Space, filter: TurnFilter) -> list[RecordedTurn]:
+    def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:
         """Recorded turns in the order of their events."""
         ...
 
-    def origins(self, space: Space, ids: Sequence[str]) -> list[tuple[str, int]]:
+    def origins(self, owner: Owner, ids: Sequence[str]) -> list[tuple[str, int]]:
         """Which memories were formed from which turns: of these memories, and of every other memory that
         shares a turn with them."""
         ...
 
-    def state(self, space: Space, key: str) -> Any:
+    def state(self, owner: Owner, key: str) -> Any:
         """The plain JSON data that events left under this key; None if there is none."""
         ...
 
-    def known_spaces(self) -> list[Space]:
+    def known_owners(self) -> list[Owner]:
         """Everybody of whose journal something was applied."""
         ...
 
-    def spaces_due(self, key: str, before: str) -> list[Space]:
+    def owners_due(self, key: str, before: str) -> list[Owner]:
         """Spaces whose state `key` is a text that sorts before this one (a time in ISO form, say)."""
         ...
 
-    def lease(self, space: Space, work: str, holder: str, now: float, until: float) -> str | None:
+    def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         """Take or renew the right to do `work` alone until a time (seconds since 1970): None when it is ours
         now, otherwise the name of the holder whose lease has not ended at `now`. `until` <= `now` gives it
         back. A lease outlives a crash of its holder and a rebuild."""
@@ -278,11 +287,11 @@ class Store(Protocol):
 class VectorIndex(Protocol):
     """Vectors of memories' texts, by model, searched by cosine."""
 
-    def put(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+    def put(self, owner: Owner, vectors: Mapping[str, Vector]) -> int:
         """Give memories their missing vectors; those whose text changed meanwhile are left alone."""
         ...
 
-    def get(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+    def get(self, owner: Owner, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         """Vectors already known for these texts: the content-hash cache."""
         ...
 
@@ -299,20 +308,20 @@ class VectorIndex(Protocol):
         more. InvalidInput for a wrong dimension or a NaN. Made for one, and for a thousand at once."""
         ...
 
-    def active(self, space: Space) -> str | None:
+    def active(self, owner: Owner) -> str | None:
         """The model that the space is searched with; None before the first vector. Every recall asks."""
         ...
 
-    def models(self, space: Space) -> Models:
+    def models(self, owner: Owner) -> VectorModels:
         """The active model (None before the first vector), and how many vectors there are of each."""
         ...
 
-    def activate(self, space: Space, model: str) -> bool:
+    def activate(self, owner: Owner, model: str) -> bool:
         """Search the space with the vectors of `model` from now on; False, and nothing changes, while a
         memory has none of them. The first vectors a space gets decide this by themselves."""
         ...
 
-    def drop(self, space: Space, model: str, limit: int) -> int:
+    def drop(self, owner: Owner, model: str, limit: int) -> int:
         """Take away at most `limit` vectors of `model`, never those the space is searched with; how many."""
         ...
 

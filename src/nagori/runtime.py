@@ -13,7 +13,7 @@ from nagori.ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.storage import Space
+    from nagori.core.storage import Owner
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, VectorIndex
     from nagori.spend import SpendBook
 
@@ -29,7 +29,7 @@ def no_progress(done: int, total: int) -> None:
     """Nobody is watching."""
 
 
-class Parts(Value, frozen=False):
+class Runtime(Value, frozen=False):
     """Everything a service may use. Models are opened when first asked for: many verbs never do.
 
     `embedder` is the one that is wished for; a space is searched with the one whose vectors it has
@@ -43,7 +43,7 @@ class Parts(Value, frozen=False):
     ledger: Ledger
     open_embedder: Callable[[], Embedder | None]
     data_dir: Path
-    tell: Observer
+    observe: Observer
     open_llm: Callable[[], LLM | None] = lambda: None
     open_model: Callable[[str], Embedder | None] = no_model
     closed: bool = False
@@ -77,9 +77,9 @@ class Parts(Value, frozen=False):
 
         return SpendBook(self.data_dir)
 
-    def embedder_for(self, space: Space) -> Embedder | None:
+    def embedder_for(self, owner: Owner) -> Embedder | None:
         """Whose vectors the space is searched with, and new memories are given."""
-        return self.embedder_of(self.vectors.active(space))
+        return self.embedder_of(self.vectors.active(owner))
 
     def embedder_of(self, model: str | None) -> Embedder | None:
         """The embedder called `model`; the configured one where that is nobody's name, or out of reach."""
@@ -89,7 +89,7 @@ class Parts(Value, frozen=False):
         if model not in self._opened:
             self._opened[model] = self.open_model(model)
             if wished is not None and self._opened[model] is not None:
-                self.tell("embedder.differs", used=model, wished=wished.model)
+                self.observe("embedder.differs", used=model, wished=wished.model)
         return self._opened[model] or wished
 
     @cached_property

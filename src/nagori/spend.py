@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from nagori.core.values import Value, fresh
+from nagori.core.values import Value, default_factory
 from nagori.errors import JournalError, ModelError
 from nagori.locks import wait_for_lock
 from nagori.paths import open_private, private_dir
@@ -34,7 +34,7 @@ SETTLED_WITHIN = 40  # days: a batch may lie until somebody works again
 KEPT_DAYS = 400  # a year can be looked at
 
 
-class Asked(Value):
+class SpendEntry(Value):
     """One question: settled, or still held (then `usd` is the most it can cost)."""
 
     at: datetime
@@ -47,7 +47,7 @@ class Asked(Value):
     settled: bool = True
 
 
-class Sum(Value, frozen=False):
+class SpendTotal(Value, frozen=False):
     """Questions of one kind, added up."""
 
     questions: int = 0
@@ -56,7 +56,7 @@ class Sum(Value, frozen=False):
     output_tokens: int = 0
     usd: float = 0.0
 
-    def add(self, asked: Asked) -> None:
+    def add(self, asked: SpendEntry) -> None:
         self.questions += 1
         self.faults += asked.fault is not None
         self.input_tokens += asked.input_tokens
@@ -64,11 +64,11 @@ class Sum(Value, frozen=False):
         self.usd += asked.usd
 
 
-class Day(Value):
+class SpendDay(Value):
     """A day's questions, by stage and model."""
 
     day: date
-    sums: dict[tuple[str, str], Sum] = fresh(dict)
+    sums: dict[tuple[str, str], SpendTotal] = default_factory(dict)
 
     @property
     def usd(self) -> float:
@@ -99,9 +99,9 @@ class SpendBook:
 
     def left(self, now: datetime, stage: str, cap: float) -> float:
         """What may still be spent today."""
-        return cap - sum(asked.usd for asked in self.asked(now.date()) if _same_purse(asked.stage, stage))
+        return cap - sum(asked.usd for asked in self.asked(now.date()) if _shares_cap(asked.stage, stage))
 
-    def settle(self, now: datetime, hold: str, asked: Asked) -> None:
+    def settle(self, now: datetime, hold: str, asked: SpendEntry) -> None:
         """What a held question came to; it is counted on the day it was asked. If it cannot be written the
         hold stands, and the count is too high."""
         told = {"in": asked.input_tokens, "out": asked.output_tokens, "usd": asked.usd, "fault": asked.fault}
@@ -110,13 +110,13 @@ class SpendBook:
             days = (now.date() - timedelta(days=back) for back in range(SETTLED_WITHIN))
             self._write(now, line, next((day for day in days if self._has(day, hold)), now.date()))
 
-    def asked(self, day: date) -> list[Asked]:
+    def asked(self, day: date) -> list[SpendEntry]:
         """Every question of a day, in order."""
-        held: dict[str, Asked] = {}
+        held: dict[str, SpendEntry] = {}
         for line in self._lines(day):
             try:
                 name = line.get("settles") or line["hold"]
-                held[name] = Asked(
+                held[name] = SpendEntry(
                     datetime.fromisoformat(line["at"]),
                     str(line["stage"]),
                     str(line["model"]),
@@ -130,13 +130,13 @@ class SpendBook:
                 continue  # a torn line; its hold, if there was one, still counts
         return list(held.values())
 
-    def days(self, last: date, count: int) -> list[Day]:
+    def days(self, last: date, count: int) -> list[SpendDay]:
         """The days up to `last` on which anything was asked, oldest first."""
         found = []
         for back in range(count - 1, -1, -1):
-            day = Day(last - timedelta(days=back))
+            day = SpendDay(last - timedelta(days=back))
             for asked in self.asked(day.day):
-                day.sums.setdefault((asked.stage, asked.model), Sum()).add(asked)
+                day.sums.setdefault((asked.stage, asked.model), SpendTotal()).add(asked)
             if day.sums:
                 found.append(day)
         return found
@@ -194,7 +194,7 @@ class SpendBook:
             raise ModelError(told, reason=getattr(fault, "strerror", None) or fault, unasked=True) from None
 
 
-def _same_purse(one: str, other: str) -> bool:
+def _shares_cap(one: str, other: str) -> bool:
     """Vectors have a limit of their own: a busy language model must not make memories hard to find."""
     return (one == EMBEDDING) == (other == EMBEDDING)
 

@@ -17,7 +17,7 @@ from nagori import Nagori
 from nagori.adapters import embed
 from nagori.adapters.credentials import key_from
 from nagori.adapters.embed import calibrated, libraries, openai, profiles
-from nagori.adapters.embed.calibrated import Measured, Rows
+from nagori.adapters.embed.calibrated import CalibratedEmbedder, Rows
 from nagori.adapters.embed.profiles import Facts
 from nagori.adapters.http import post_json
 from nagori.config import Config, load
@@ -46,7 +46,7 @@ def quick(url: str, body: Any, headers: Any, **more: Any) -> Any:
     return post_json(url, body, headers, plain=more["plain"], timeout=0.6, tries=1)
 
 
-def opened(server: Scripted, folder: Path | None = None, **more: Any) -> Measured:
+def opened(server: Scripted, folder: Path | None = None, **more: Any) -> CalibratedEmbedder:
     made = openai.open_openai(wanted(server, **more), folder=folder, post=quick)
     assert made is not None
     return made
@@ -202,7 +202,7 @@ def test_whoever_failed_is_left_alone_for_a_while() -> None:
             raise ModelError("the request was cancelled", wait=90.0)
         return Rows([vector_of(text) for text in texts])
 
-    embedder = Measured("x", Embedding(model="m"), None, encode, clock=lambda: now[0])
+    embedder = CalibratedEmbedder("x", Embedding(model="m"), None, encode, clock=lambda: now[0])
     assert embedder.dimension == 8
     for moment in (0.0, 89.0):
         now[0] = moment
@@ -284,7 +284,7 @@ def test_a_model_that_was_exchanged_behind_its_name_is_not_mixed_in(tmp_path: Pa
 
 def test_unrelated_texts_tell_where_a_models_cosines_begin() -> None:
     words = WordEmbedder()
-    embedder = Measured(
+    embedder = CalibratedEmbedder(
         "x",
         Embedding(model="m"),
         None,
@@ -304,7 +304,7 @@ def test_the_bundled_model_measured_like_others_says_nearly_what_is_written_besi
         made = [real.embed_query(text) for text in texts] if asking else real.embed_passages(texts)
         return Rows([array("f", data) for data in made])
 
-    mean, spread = Measured("x", Embedding(model="m"), None, encode).unrelated
+    mean, spread = CalibratedEmbedder("x", Embedding(model="m"), None, encode).unrelated
     assert (mean, spread) == (pytest.approx(real.unrelated[0], abs=0.01), pytest.approx(0.03, abs=0.005))
 
 
@@ -451,7 +451,7 @@ def test_a_library_that_is_missing_is_said(provider: str, monkeypatch: pytest.Mo
 
 def remembering(server: Scripted, folder: Path, told: list[str], **more: Any) -> Nagori:
     config = Config(embedding=wanted(server, **more))
-    return Nagori.open(folder, config=config, tell=lambda name, **_: told.append(name))
+    return Nagori.open(folder, config=config, observe=lambda name, **_: told.append(name))
 
 
 @pytest.fixture

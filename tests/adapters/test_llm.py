@@ -14,7 +14,7 @@ from nagori.adapters.llm import PROVIDERS, open_llm
 from nagori.config.sections import Llm
 from nagori.core.llm import Prompt
 from nagori.core.values import replace
-from nagori.errors import ModelError, Unusable
+from nagori.errors import ModelError, UnusableAnswer
 from nagori.protocols import LLM
 
 ASKED = Prompt("Judge.", "Some data.")
@@ -30,7 +30,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(provider: str, server: Scripted, **more: Any) -> LLM:
     base = server.url if provider == "anthropic" else server.base
-    given = {"timeout_seconds": 2.0, "tries": 1, "model": "a-model", **more}
+    given = {"timeout_seconds": 2.0, "max_attempts": 1, "model": "a-model", **more}
     llm = open_llm(Llm(provider=provider, base_url=base, **given))
     assert llm is not None
     return llm
@@ -59,7 +59,7 @@ class TestEveryServer:
 
     @pytest.mark.parametrize("fault", ["empty answer", "refusal", "truncated", "wrong schema"])
     def test_an_answer_that_is_none_is_unusable(self, provider: str, fault: str) -> None:
-        with Scripted([fault]) as server, pytest.raises(Unusable):
+        with Scripted([fault]) as server, pytest.raises(UnusableAnswer):
             opened(provider, server).complete(ASKED, SCHEMA)
 
     @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ class TestEveryServer:
     def test_no_answer_is_told_without_the_key(self, provider: str, fault: str) -> None:
         with Scripted([fault], said=f"bad key {KEY}") as server, pytest.raises(ModelError) as told:
             opened(provider, server).complete(ASKED)
-        assert not isinstance(told.value, Unusable)
+        assert not isinstance(told.value, UnusableAnswer)
         assert KEY not in str(told.value)
 
     @pytest.mark.parametrize("fault", ["hang", "slow"])
@@ -78,7 +78,9 @@ class TestEveryServer:
 
     def test_an_overloaded_server_is_asked_again(self, provider: str) -> None:
         with Scripted(["503", "ok"]) as server:
-            assert opened(provider, server, tries=2, timeout_seconds=10.0).complete(ASKED).text == "fine"
+            assert (
+                opened(provider, server, max_attempts=2, timeout_seconds=10.0).complete(ASKED).text == "fine"
+            )
         assert len(server.requests) == 2
 
 
@@ -207,9 +209,9 @@ def test_a_program_that_hangs_is_ended_with_all_it_has_started(tmp_path: Path) -
     ("body", "kind"),
     [
         ("sys.exit(3)", ModelError),
-        ("print('hello')", Unusable),
-        ('print(\'{"subtype": "error_max_turns", "is_error": true}\')', Unusable),
-        ('print(\'{"subtype": "success", "result": ""}\')', Unusable),
+        ("print('hello')", UnusableAnswer),
+        ('print(\'{"subtype": "error_max_turns", "is_error": true}\')', UnusableAnswer),
+        ('print(\'{"subtype": "success", "result": ""}\')', UnusableAnswer),
     ],
 )
 def test_a_program_that_fails_is_told(tmp_path: Path, body: str, kind: type[ModelError]) -> None:

@@ -126,7 +126,7 @@ def test_a_user_whose_note_is_damaged_stays_in_verify_rebuild_and_backup(
     folder = tmp_path / "data"
     with opened(folder, clock) as memory:
         memory.remember("Mine.")
-        memory.within(Scope(user="Bob Öl")).remember("Of Bob.")
+        memory.with_scope(Scope(user="Bob Öl")).remember("Of Bob.")
     [path] = [p for p in (folder / "journal").glob("*/*/space.json") if p.parent.name != "me"]
     path.unlink() if note is None else path.write_bytes(note)
     with opened(folder, clock) as memory:
@@ -134,7 +134,7 @@ def test_a_user_whose_note_is_damaged_stays_in_verify_rebuild_and_backup(
         assert len(proof.journals) == 2
         assert proof.sound
         memory.rebuild()
-        bob = memory.within(Scope(user="Bob Öl"))
+        bob = memory.with_scope(Scope(user="Bob Öl"))
         assert [m.text.content for m in bob.list()] == ["Of Bob."]
         saved = memory.backup(tmp_path / "one.tar")
         assert saved.events == 2
@@ -142,7 +142,7 @@ def test_a_user_whose_note_is_damaged_stays_in_verify_rebuild_and_backup(
         assert memory.verify().sound
     Nagori.restore(tmp_path / "one.tar", tmp_path / "back", NOW)
     with opened(tmp_path / "back", clock) as memory:
-        assert [m.text.content for m in memory.within(Scope(user="Bob Öl")).list()] == ["Of Bob."]
+        assert [m.text.content for m in memory.with_scope(Scope(user="Bob Öl")).list()] == ["Of Bob."]
 
 
 def test_a_user_whose_note_is_damaged_goes_on_writing_without_any_ado(
@@ -165,13 +165,13 @@ def test_a_long_name_whose_note_is_lost_is_told_and_saved(tmp_path: Path, clock:
     folder, name = tmp_path / "data", "ユーザー" * 40
     with opened(folder, clock) as memory:
         memory.remember("Mine.")
-        memory.within(Scope(user=name)).remember("Of a long name.")
+        memory.with_scope(Scope(user=name)).remember("Of a long name.")
     [note] = [p for p in (folder / "journal").glob("*/*/space.json") if p.parent.name != "me"]
     note.write_bytes(b"{")
     with opened(folder, clock) as memory:
         assert memory.verify().sound  # the store knows whose it is
         memory.rebuild()
-        assert len(memory.within(Scope(user=name)).list()) == 1
+        assert len(memory.with_scope(Scope(user=name)).list()) == 1
         saved = memory.backup(tmp_path / "one.tar")
         import tarfile
 
@@ -184,7 +184,7 @@ def test_a_long_name_whose_note_is_lost_is_told_and_saved(tmp_path: Path, clock:
         assert any(f.state == "fail" and "cannot be read" in f.detail for f in memory.doctor())
         with pytest.raises(JournalError):
             memory.rebuild()  # it would leave somebody out
-        memory.within(Scope(user=name)).remember("He comes back, and his note with him.")
+        memory.with_scope(Scope(user=name)).remember("He comes back, and his note with him.")
         assert memory.verify().sound
 
 
@@ -311,7 +311,7 @@ def test_a_randomly_damaged_store_never_raises_anything_but_our_errors_and_rebui
     original = tmp_path / "original"
     ids = fill(original, clock)
     with opened(original, clock) as memory:
-        memory.parts.store.compact()  # type: ignore[attr-defined]
+        memory.runtime.store.compact()  # type: ignore[attr-defined]
     escaped: dict[int, list[str]] = {}
     for seed in range(int(__import__("os").environ.get("NAGORI_DAMAGE", "12"))):
         folder = tmp_path / f"data{seed}"

@@ -211,7 +211,7 @@ with Nagori.open(sys.argv[1], embedder=None) as memory:
     end = time.monotonic() + 6
     n = 0
     while time.monotonic() < end:
-        mine = memory.within(Scope(user=f"user{n % 3}"))
+        mine = memory.with_scope(Scope(user=f"user{n % 3}"))
         kept = mine.remember(f"Number {n} of the other process.")
         if n % 5 == 0:
             mine.edit(kept.id, content=f"Edited number {n}.")
@@ -254,4 +254,4 @@ def test_a_living_process_reports_no_corruption_because_another_one_writes(
         assert writer.wait() == 0
         assert faults == []
         assert looks > 3
-        assert len(memory.within(Scope(user="user1")).list()) > 3
+        assert len(memory.with_scope(Scope(user="user1")).list()) > 3

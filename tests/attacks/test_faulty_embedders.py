@@ -109,7 +109,7 @@ def test_nothing_fails_because_of_an_embedder_and_the_words_are_kept(
         memory.cycle()
         memory.why(kept.id, "port")
         memory.rebuild()
-        assert len(memory.list(limit=100)) + sum(m.archived for m in memory.list()) >= 1
+        assert len(memory.list(limit=100)) + sum(m.is_archived for m in memory.list()) >= 1
         assert memory.verify().sound
         memory.prune(
             [{"role": "user", "content": f"Message {n} of many. " * 50} for n in range(40)], budget=1000

@@ -20,9 +20,9 @@ REBUILD = """
 import sys
 from nagori import Nagori
 with Nagori.open(sys.argv[1], embedder=None) as memory:
-    spaces = memory.parts.journal.spaces
+    owners = memory.runtime.journal.owners
     if sys.argv[2] == "backwards":
-        memory.parts.journal.spaces = lambda: spaces()[::-1]
+        memory.runtime.journal.owners = lambda: owners()[::-1]
     memory.rebuild()
 """
 
@@ -30,7 +30,7 @@ with Nagori.open(sys.argv[1], embedder=None) as memory:
 def fill(folder: Path) -> None:
     with Nagori.open(folder, embedder=WordEmbedder()) as memory:
         for user in USERS:
-            mine = memory.within(Scope(user=user))
+            mine = memory.with_scope(Scope(user=user))
             for n in range(4):
                 mine.remember(f"The secret number {n} of {user} is {user}{n}.")
 
@@ -69,7 +69,7 @@ def renumber(folder: Path) -> None:
 
 def ask(memory: Nagori, user: str) -> list[str]:
     """Words that came back for this user; [] when an error was told."""
-    mine = memory.within(Scope(user=user))
+    mine = memory.with_scope(Scope(user=user))
     try:
         words = [m.text.content for m in mine.list()]
         words += [r.memory.text.content for r in mine.recall("secret number", 10, mark=False)]
@@ -118,8 +118,8 @@ def test_threads_of_a_service_never_answer_with_others_memories_and_recover_by_t
         assert_own(words, user)
         answers[user] = len(words)
     assert answers == dict.fromkeys(USERS, 12)
-    service.within(Scope(user="bob")).remember("Said afterwards by bob.")
-    assert service.within(Scope(user="bob")).recall("said afterwards")[0].memory.text.content
+    service.with_scope(Scope(user="bob")).remember("Said afterwards by bob.")
+    assert service.with_scope(Scope(user="bob")).recall("said afterwards")[0].memory.text.content
     assert service.verify().sound
     service.close()
 
@@ -136,7 +136,7 @@ def test_async_callers_are_answered_with_their_own_and_recover(
 
             async def ask_once(user: str) -> list[str]:
                 try:
-                    found = await memory.within(Scope(user=user)).recall("secret number", 10, mark=False)
+                    found = await memory.with_scope(Scope(user=user)).recall("secret number", 10, mark=False)
                 except NagoriError:
                     return []
                 return [r.memory.text.content for r in found]
@@ -172,12 +172,12 @@ def test_the_store_of_another_home_is_refused_before_anything_is_answered_or_wri
         "plan": lambda m: m.plan(),
         "process": lambda m: m.process(),
         "rebuild": lambda m: m.rebuild(),
-        "as_of": lambda m: m.as_of(m.parts.clock.now()),
+        "as_of": lambda m: m.as_of(m.runtime.clock.now()),
         "preview": lambda m: m.preview(),
         "measure": lambda m: m.measure(),
         "summary": lambda m: m.summary("s"),
         "usage": lambda m: m.usage(),
-        "judge_estimate": lambda m: m.judge_estimate(),
+        "judge_estimate": lambda m: m.estimate_appraisal(),
         "embed_missing": lambda m: m.embed_missing(),
     }
     size = (mine / "journal/local/me/00000001.jsonl").stat().st_size

@@ -22,10 +22,10 @@ from nagori import Nagori
 folder = sys.argv[1]
 memory = Nagori.open(folder, embedder=None)
 memory.remember("Before the fork.")
-space = ("local", "me")
+owner = ("local", "me")
 inside = threading.Event()
 def hold():
-    with memory.parts.journal.locked(space):
+    with memory.runtime.journal.locked(owner):
         inside.set()
         time.sleep(0.5)
 thread = threading.Thread(target=hold)
@@ -164,7 +164,7 @@ import os, sys
 from nagori import Nagori
 memory = Nagori.open(sys.argv[1], embedder=None)
 memory.remember("Before the fork.")
-with memory.parts.store.reading() as db:
+with memory.runtime.store.reading() as db:
     child = os.fork()
     if child == 0:
         memory2 = Nagori.open(sys.argv[1], embedder=None)

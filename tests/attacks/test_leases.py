@@ -19,7 +19,7 @@ import sys, time
 from nagori import Nagori
 from nagori.locks import lease
 with Nagori.open(sys.argv[1], embedder=None) as memory:
-    with lease(memory.parts, ("local", "me"), "cycle"):
+    with lease(memory.runtime, ("local", "me"), "cycle"):
         print("held", flush=True)
         time.sleep(60)
 """
@@ -70,14 +70,14 @@ def test_a_lease_of_another_machine_is_respected_until_its_end(tmp_path: Path) -
 
     with Nagori.open(tmp_path / "data", embedder=None) as memory:
         memory.remember("The port of staging is 8443.")
-        space, now = ("local", "me"), time.time()
-        memory.parts.store.lease(space, "cycle", "elsewhere:1:abcd:ef", now, now + 900)
+        owner, now = ("local", "me"), time.time()
+        memory.runtime.store.lease(owner, "cycle", "elsewhere:1:abcd:ef", now, now + 900)
         with pytest.raises(Conflict):
             memory.cycle()
         memory.rebuild()  # it outlives a rebuild
         with pytest.raises(Conflict):
             memory.cycle()
-        memory.parts.store.lease(space, "cycle", "elsewhere:1:abcd:ef", now, 0)
+        memory.runtime.store.lease(owner, "cycle", "elsewhere:1:abcd:ef", now, 0)
         memory.cycle()
 
 
@@ -92,7 +92,7 @@ def test_a_strange_holder_is_somebody_else(tmp_path: Path, holder: str) -> None:
         memory.remember("The port of staging is 8443.")
         now = time.time()
         strange = holder.replace("localhost", socket.gethostname())
-        memory.parts.store.lease(("local", "me"), "cycle", strange, now, now + 900)
+        memory.runtime.store.lease(("local", "me"), "cycle", strange, now, now + 900)
         with pytest.raises(Conflict):
             memory.cycle()
 
@@ -116,8 +116,8 @@ def test_two_processes_that_run_a_cycle_at_once_do_nothing_twice(tmp_path: Path,
     clock.set(__import__("datetime").datetime(2026, 9, 1, tzinfo=clock.now().tzinfo))
     with Nagori.open(folder, clock=clock, embedder=WordEmbedder()) as memory:
         types: dict[tuple[str, str | None], int] = {}
-        for event in memory.parts.journal.read(("local", "me")):
-            if event.type in ("strengthened", "faded", "archived"):
+        for event in memory.runtime.journal.read(("local", "me")):
+            if event.type in ("reinforced", "compressed", "archived"):
                 key = (f"{event.type} {event.data.get('level')}", event.memory)
                 types[key] = types.get(key, 0) + 1
         assert types
@@ -130,18 +130,18 @@ def test_who_holds_a_lease_and_loses_it_is_told(tmp_path: Path) -> None:
 
     with Nagori.open(tmp_path / "data", embedder=None) as memory:
         memory.remember("The port of staging is 8443.")
-        with lease(memory.parts, ("local", "me"), "cycle") as renew:
+        with lease(memory.runtime, ("local", "me"), "cycle") as renew:
             renew()
-            [holder] = memory.parts.store._pool and [  # type: ignore[attr-defined]
+            [holder] = memory.runtime.store._pool and [  # type: ignore[attr-defined]
                 row[0] for row in _rows(memory, "SELECT holder FROM lease WHERE work = 'cycle'")
             ]
             now = time.time()
-            memory.parts.store.lease(("local", "me"), "cycle", holder, now, 0)
-            memory.parts.store.lease(("local", "me"), "cycle", "elsewhere:1:2:3", now, now + 100)
+            memory.runtime.store.lease(("local", "me"), "cycle", holder, now, 0)
+            memory.runtime.store.lease(("local", "me"), "cycle", "elsewhere:1:2:3", now, now + 100)
             with pytest.raises(Conflict):
                 renew()
 
 
 def _rows(memory: Nagori, sql: str) -> list[tuple[str]]:
-    with memory.parts.store.reading() as db:  # type: ignore[attr-defined]
+    with memory.runtime.store.reading() as db:  # type: ignore[attr-defined]
         return db.execute(sql).fetchall()

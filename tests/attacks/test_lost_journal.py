@@ -16,7 +16,7 @@ from nagori.services.record import record_or_spool
 from nagori.testing import FrozenClock
 
 SEGMENT = Path("journal/local/me/00000001.jsonl")
-SPACE = ("local", "me")
+OWNER = ("local", "me")
 
 
 def turn(clock: FrozenClock, n: int) -> Event:
@@ -51,16 +51,16 @@ def regrow(folder: Path, kept: Path, clock: FrozenClock) -> None:
     put_back(folder, kept, clock)
     clock.forward(minutes=1)
     for n in range(8):
-        record_or_spool(folder, SPACE, [turn(clock, n)])
+        record_or_spool(folder, OWNER, [turn(clock, n)])
 
 
 def regrow_exactly(folder: Path, kept: Path, clock: FrozenClock) -> None:
     put_back(folder, kept, clock)
-    missing = 6 - FileJournal(folder / "journal").last_seq(SPACE)
+    missing = 6 - FileJournal(folder / "journal").last_seq(OWNER)
     clock.forward(minutes=1)
     for n in range(missing):
-        record_or_spool(folder, SPACE, [turn(clock, n)])
-    assert FileJournal(folder / "journal").last_seq(SPACE) == 6
+        record_or_spool(folder, OWNER, [turn(clock, n)])
+    assert FileJournal(folder / "journal").last_seq(OWNER) == 6
 
 
 def exchange(folder: Path, kept: Path, clock: FrozenClock) -> None:
@@ -179,7 +179,7 @@ def test_a_store_that_was_put_back_from_yesterday_catches_up(tmp_path: Path, clo
     folder = tmp_path / "data"
     with Nagori.open(folder, clock=clock, embedder=None) as memory:
         memory.remember("First.")
-        memory.parts.store.backup(tmp_path / "old.db")  # type: ignore[attr-defined]
+        memory.runtime.store.backup(tmp_path / "old.db")  # type: ignore[attr-defined]
         memory.remember("Second.")
     for file in folder.glob("nagori.db*"):
         file.unlink()

@@ -164,8 +164,8 @@ VERBS: dict[str, Callable[[Nagori, list[Any]], object]] = {
     "undo": lambda m, v: m.undo(v[0]),
     "preview": lambda m, v: m.preview(v[0]),
     "cycle": lambda m, v: m.cycle(v[0]),
-    "judge": lambda m, v: m.judge(v[0]),
-    "judge_estimate": lambda m, v: m.judge_estimate(v[0]),
+    "judge": lambda m, v: m.appraise(v[0]),
+    "judge_estimate": lambda m, v: m.estimate_appraisal(v[0]),
     "export": lambda m, v: list(m.export(v[0])),
     "import": lambda m, v: m.import_(v[0]),
     "import lines": lambda m, v: m.import_([v[0]]),
@@ -174,15 +174,15 @@ VERBS: dict[str, Callable[[Nagori, list[Any]], object]] = {
     "import markdown lines": lambda m, v: m.import_([v[0]], "markdown"),
     "import_drafts": lambda m, v: m.import_drafts(v[0]),
     "import_drafts of odd things": lambda m, v: m.import_drafts([v[0]]),
-    "within": lambda m, v: m.within(v[0]).list(),
-    "within user": lambda m, v: m.within(user=v[0]).remember("words of somebody"),
-    "within others": lambda m, v: m.within(project=v[0], agent=v[1], role=v[2]).remember("words"),
-    "within unknown": lambda m, v: m.within(**{"nobody": v[0]}),
-    "scope": lambda m, v: m.within(Scope(v[0], v[1])).remember("words of somebody"),
+    "within": lambda m, v: m.with_scope(v[0]).list(),
+    "within user": lambda m, v: m.with_scope(user=v[0]).remember("words of somebody"),
+    "within others": lambda m, v: m.with_scope(project=v[0], agent=v[1], role=v[2]).remember("words"),
+    "within unknown": lambda m, v: m.with_scope(**{"nobody": v[0]}),
+    "scope": lambda m, v: m.with_scope(Scope(v[0], v[1])).remember("words of somebody"),
     "backup": lambda m, v: m.backup(v[0]) if odd_path(v[0]) else None,
-    "restore": lambda m, v: Nagori.restore(v[0], m.parts.data_dir / "new", NOW) if odd_path(v[0]) else None,
+    "restore": lambda m, v: Nagori.restore(v[0], m.runtime.data_dir / "new", NOW) if odd_path(v[0]) else None,
     "restore stamp": lambda m, v: Nagori.restore(
-        m.parts.data_dir / "none.tar", m.parts.data_dir / "new", v[0]
+        m.runtime.data_dir / "none.tar", m.runtime.data_dir / "new", v[0]
     ),
     "prune": lambda m, v: m.prune(v[0]),
     "prune messages": lambda m, v: m.prune(
@@ -208,7 +208,7 @@ SOURCE = ("session", "turn", "speaker", "uri")
 EMOTION = ("intensity", "valence", "arousal", "tags")
 TURN = ("text", "at", "session", "index", "speaker", "role", "uri")
 SPOKEN = ("role", "speaker", "at")
-QUESTION = ("filter", "ranking", "mood", "session", "tokens", "floor", "mark")
+QUESTION = ("filter", "ranking", "mood", "session", "tokens", "min_confidence", "mark")
 FILTER = (
     *("kinds", "levels", "categories", "since", "until", "session", "protected", "archived"),
     *("forgotten", "prefix", "unappraised", "unembedded"),
@@ -342,9 +342,9 @@ RECORD: dict[str, Any] = {
     "mentions": 1,
     "recalls": 0,
     "recalled_at": "2026-01-01T00:00:00+00:00",
-    "strengthened_at": "2026-01-01T00:00:00+00:00",
+    "reinforced_at": "2026-01-01T00:00:00+00:00",
     "superseded_by": "mem_other",
-    "judged_by": "user",
+    "appraised_by": "user",
     "archived_at": "2026-01-01T00:00:00+00:00",
     "archive_reason": "manual",
     "keep_until": "2026-01-01T00:00:00+00:00",

@@ -15,13 +15,13 @@ import pytest
 
 from nagori import Draft, Nagori, Source, Turn
 from nagori.core.events import Event
-from nagori.core.values import made
+from nagori.core.values import build_unchecked
 from nagori.errors import InvalidInput, JournalError
 from nagori.journals.file import encode
 from nagori.testing import FrozenClock, WordEmbedder
 
 NOW = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
-SPACE = ("local", "me")
+OWNER = ("local", "me")
 RECORD = {"id": "mem_a", "created": "2026-01-01T00:00:00+00:00", "texts": {"1": {"content": "x"}}}
 
 REFUSED_CALLS: dict[str, tuple[Callable[[Nagori], object], str]] = {
@@ -50,10 +50,10 @@ def test_a_value_that_cannot_be_kept_is_refused_by_name_before_anything_is_writt
     memory: Nagori, call: Callable[[Nagori], object], field: str
 ) -> None:
     memory.remember("The port of staging is 8443.")
-    before = memory.parts.journal.last_seq(SPACE)
+    before = memory.runtime.journal.last_seq(OWNER)
     fault = attempt(memory, call)
     assert field in str(fault)
-    assert memory.parts.journal.last_seq(SPACE) == before
+    assert memory.runtime.journal.last_seq(OWNER) == before
     assert memory.remember("Another thing.").id in {m.id for m in memory.list()}
     assert memory.rebuild() > 0
     assert memory.verify().sound
@@ -184,7 +184,7 @@ DEEP: dict[str, str] = {
     "a coefficient that is infinite": '{"anchor":"2026-01-01T00:00:00+00:00","coefficient":1e999}',
     "a coefficient of 0": '{"anchor":"2026-01-01T00:00:00+00:00","coefficient":0}',
 }
-TYPES_OF_DEEP = ("faded", "edited", "strengthened", "postponed", "judged", "undone")
+TYPES_OF_DEEP = ("compressed", "edited", "reinforced", "revival_deferred", "appraised", "undone")
 
 
 def write_raw(folder: Path, events: list[Event]) -> None:
@@ -274,7 +274,7 @@ def test_a_change_of_a_known_memory_that_cannot_be_applied_is_passed_over(
     with Nagori.open(folder, clock=clock, embedder=WordEmbedder()) as memory:
         good = memory.remember("The port of staging is 8443.").id
     data = json.loads(DEEP[name])
-    types = ("faded",) if "level" in data else TYPES_OF_DEEP
+    types = ("compressed",) if "level" in data else TYPES_OF_DEEP
     whole = [Event(type, NOW, data, good) for type in types]
     lines = []
     for event in whole:
@@ -303,8 +303,10 @@ def test_what_was_passed_over_is_told_by_verify_and_doctor(tmp_path: Path, clock
 
 def test_a_bundle_with_one_bad_draft_names_it_and_writes_nothing_of_the_bundle(memory: Nagori) -> None:
     bad = Draft("bad")
-    object.__setattr__(bad, "source", made(Source, {**vars(Source()), "turn": 2**80}))  # as no caller can
+    object.__setattr__(
+        bad, "source", build_unchecked(Source, {**vars(Source()), "turn": 2**80})
+    )  # as no caller can
     with pytest.raises(InvalidInput, match="turn"):
         memory.remember_many([Draft("good"), bad, Draft("also good")])
     assert memory.list() == []
-    assert memory.parts.journal.last_seq(SPACE) == 0
+    assert memory.runtime.journal.last_seq(OWNER) == 0

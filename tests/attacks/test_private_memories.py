@@ -86,14 +86,14 @@ def test_a_server_that_asks_for_an_agent_gets_what_that_agent_may_see(home: Path
 
 
 def derive(memory: Nagori, derived: str, *origins: str) -> None:
-    now = memory.parts.clock.now()
+    now = memory.runtime.clock.now()
     kind = {"type": str(RelationType.DERIVED_FROM)}
     events = [Event("linked", now, {"target": origin, **kind}, derived) for origin in origins]
-    memory.parts.ledger.write(memory.scope.space, lambda: events)
+    memory.runtime.ledger.write(memory.scope.owner, lambda: events)
 
 
 def test_what_is_derived_is_as_private_as_its_strictest_source(memory: Nagori) -> None:
-    coder = memory.within(agent="coder", role="dev")
+    coder = memory.with_scope(agent="coder", role="dev")
     public = memory.remember("Public: the house has a red door.")
     team = coder.remember("Team: the red door's code is 11.", privacy="agent-only")
     private = coder.remember("Private: the code will be 12 in May.", privacy="private")
@@ -108,24 +108,24 @@ def test_what_is_derived_is_as_private_as_its_strictest_source(memory: Nagori) -
         if rebuilt:
             memory.rebuild()
         for agent, sees in (("coder", True), ("writer", False)):
-            asker = memory.within(agent=agent, role="dev")
+            asker = memory.with_scope(agent=agent, role="dev")
             assert (summary.id in {m.id for m in asker.list()}) == sees
         assert summary.id in {m.id for m in memory.list()}
 
 
 def test_of_two_agents_private_things_only_the_user_sees_what_was_made(memory: Nagori) -> None:
-    coder, writer = memory.within(agent="coder"), memory.within(agent="writer")
+    coder, writer = memory.with_scope(agent="coder"), memory.with_scope(agent="writer")
     one = coder.remember("Coder: the key is under the mat.", privacy="private")
     two = writer.remember("Writer: the mat is blue.", privacy="private")
     made = memory.remember("Both: the key is under the blue mat.")
     derive(memory, made.id, one.id, two.id)
-    for asker in (coder, writer, memory.within(agent="other")):
+    for asker in (coder, writer, memory.with_scope(agent="other")):
         assert made.id not in {m.id for m in asker.list()}
     assert made.id in {m.id for m in memory.list()}
 
 
 def test_an_import_with_a_derived_from_relation_makes_nothing_public(memory: Nagori) -> None:
-    coder = memory.within(agent="coder")
+    coder = memory.with_scope(agent="coder")
     coder.remember("Coder: the key is under the mat.", privacy="private")
     summary = memory.remember("Somebody's summary: key, mat.")
     lines = list(memory.export())
@@ -137,7 +137,7 @@ def test_an_import_with_a_derived_from_relation_makes_nothing_public(memory: Nag
 
 
 def test_the_past_obeys_todays_privacy(memory: Nagori, clock: FrozenClock) -> None:
-    coder, writer = memory.within(agent="coder"), memory.within(agent="writer")
+    coder, writer = memory.with_scope(agent="coder"), memory.with_scope(agent="writer")
     kept = coder.remember("The vault opens with the word marmalade.")
     then = clock.now()
     clock.forward(days=1)
@@ -155,7 +155,7 @@ def test_the_past_obeys_todays_privacy(memory: Nagori, clock: FrozenClock) -> No
 def test_words_that_were_private_are_not_told_by_the_past_of_what_is_public_now(
     memory: Nagori, clock: FrozenClock
 ) -> None:
-    coder, writer = memory.within(agent="coder"), memory.within(agent="writer")
+    coder, writer = memory.with_scope(agent="coder"), memory.with_scope(agent="writer")
     kept = coder.remember("The vault opens with the word marmalade.", privacy="private")
     then = clock.now()
     clock.forward(days=1)
@@ -168,7 +168,7 @@ def test_a_recap_of_a_session_is_as_private_as_what_was_said_in_it(
     tmp_path: Path, clock: FrozenClock
 ) -> None:
     with Nagori.open(tmp_path / "data", clock=clock, embedder=WordEmbedder()) as memory:
-        coder, writer = memory.within(agent="coder"), memory.within(agent="writer")
+        coder, writer = memory.with_scope(agent="coder"), memory.with_scope(agent="writer")
         from nagori import Source
 
         coder.remember(

@@ -17,9 +17,9 @@ from nagori.journals.file import FileJournal
 from nagori.language.tokenizer import tokens
 from nagori.services.record import record_or_spool, turn_event
 from nagori.stores.sqlite import SqliteStore
-from nagori.testing import Failing, FrozenClock, WordEmbedder
+from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 
-SPACE = ("local", "me")
+OWNER = ("local", "me")
 NIGHTS = 130
 EVERYTHING = Filter(archived=True, forgotten=True)
 PURGING = {"NAGORI_ARCHIVE__GRACE_DAYS": "12"}
@@ -65,7 +65,7 @@ def say_in_a_turn(memory: Nagori, clock: FrozenClock) -> None:
 def say_to_a_hook(memory: Nagori, clock: FrozenClock) -> None:
     event = turn_event(
         memory.scope,
-        memory.parts.config.privacy,
+        memory.runtime.config.privacy,
         text=SAID,
         role="user",
         at=clock.now(),
@@ -73,7 +73,7 @@ def say_to_a_hook(memory: Nagori, clock: FrozenClock) -> None:
         host="x",
     )
     assert event is not None
-    record_or_spool(memory.parts.data_dir, SPACE, [event])
+    record_or_spool(memory.runtime.data_dir, OWNER, [event])
     memory.process()
 
 
@@ -137,7 +137,7 @@ def assert_gone(folder: Path, clock: FrozenClock, config: Config) -> None:
         assert not [m.id for m in about if "lukewarm rhubarb tea" in m.texts.get(Level.FULL, m.text).content]
         words = words_gone(left)
         assert len(words) >= 3
-        assert memory.parts.store.state(SPACE, TO_REDACT) in (None, [])
+        assert memory.runtime.store.state(OWNER, TO_REDACT) in (None, [])
     assert files_with(folder, words) == {}
     with opened(folder, clock, config) as memory:
         before = list(memory.export())
@@ -213,7 +213,7 @@ def test_a_kill_between_two_steps_leaves_the_rest_to_the_next_night(
         shutil.copytree(original, folder)
         journal: Any = FileJournal(folder / "journal")
         store: Any = SqliteStore(folder / "nagori.db")
-        failing = Failing(journal if part == "journal" else store, method, at, Killed)
+        failing = FailingPart(journal if part == "journal" else store, method, at, Killed)
         parts = {"journal": journal, "store": store, part: failing}
         memory = opened(folder, clock, config, **parts)
         try:

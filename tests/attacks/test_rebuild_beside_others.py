@@ -13,7 +13,7 @@ from nagori import Nagori, Scope
 from nagori.core.events import Event
 from nagori.errors import StoreError
 from nagori.journals.file import encode
-from nagori.testing import Failing, FrozenClock, WordEmbedder
+from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 
 
 def test_processes_write_and_read_beside_repeated_rebuilds() -> None:
@@ -28,13 +28,13 @@ def test_threads_of_one_service_write_and_read_beside_rebuilds(tmp_path: Path) -
     faults, kept, stop = list[str](), list[tuple[str, str]](), threading.Event()
     with Nagori.open(tmp_path / "data", embedder=WordEmbedder()) as service:
         for user in ("a", "b"):
-            service.within(Scope(user=user)).remember(f"The word of {user} is {user}-sesame.")
+            service.with_scope(Scope(user=user)).remember(f"The word of {user} is {user}-sesame.")
 
         def work(number: int) -> None:
             n = 0
             while not stop.is_set():
                 user = "ab"[n % 2]
-                mine = service.within(Scope(user=user))
+                mine = service.with_scope(Scope(user=user))
                 try:
                     if number % 2:
                         words = f"Note {n} of thread {number}: {user}-sesame."
@@ -62,7 +62,9 @@ def test_threads_of_one_service_write_and_read_beside_rebuilds(tmp_path: Path) -
             thread.join(30)
         assert faults == []
         for user in "ab":
-            known = {m.text.content: m.mentions for m in service.within(Scope(user=user)).list(limit=10**6)}
+            known = {
+                m.text.content: m.mentions for m in service.with_scope(Scope(user=user)).list(limit=10**6)
+            }
             mine = [words for whose, words in kept if whose == user]
             assert {words: known.get(words) for words in mine} == dict.fromkeys(mine, 1)
         assert service.verify().sound
@@ -79,7 +81,7 @@ def test_a_store_that_was_behind_is_rebuilt_and_caught_up_at_once_and_nothing_is
     path = folder / "journal/local/me/00000001.jsonl"
     with path.open("ab") as file:
         for n in range(behind):
-            file.write(encode([Event("mentioned", clock.now(), {}, ids[n])], 50 + n)[0])
+            file.write(encode([Event("repeated", clock.now(), {}, ids[n])], 50 + n)[0])
     service = Nagori.open(folder, clock=clock, embedder=None)
     start, faults = threading.Barrier(5), list[BaseException]()
 
@@ -110,7 +112,7 @@ def test_a_reader_of_a_store_that_cannot_be_written_for_a_moment_is_answered(
     from nagori.stores.sqlite import SqliteStore
 
     store = SqliteStore(folder / "nagori.db")
-    failing = Failing(store, "commit", 2, lambda: StoreError("busy"))
+    failing = FailingPart(store, "commit", 2, lambda: StoreError("busy"))
     with Nagori.open(folder, clock=clock, embedder=None, store=failing) as memory:  # type: ignore[arg-type]
         memory.remember("First.")
         memory.remember("Second.")  # kept in the journal; the store is behind

@@ -11,12 +11,12 @@ from threading import get_ident
 from nagori.core.cycle import Census, CycleRows, life_row
 from nagori.core.decay import memory_days, retention
 from nagori.core.levels import tier_of
-from nagori.core.model import ALIVE, Filter, Hit, Level, check_vector, micros
-from nagori.core.relevance import Evidence, Sketch
+from nagori.core.model import ALIVE, Filter, Hit, Level, check_vector, to_micros
+from nagori.core.relevance import CandidateInfo, Candidates
 from nagori.core.scoring import cosine
-from nagori.core.storage import NOTHING_APPLIED, Counts, Measures, Models
+from nagori.core.storage import NOTHING_APPLIED, Counts, Measures, VectorModels
 from nagori.core.values import replace
-from nagori.core.visibility import passes, sees
+from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import Conflict
 from nagori.language.tokenizer import asks, index_words
 
@@ -35,7 +35,7 @@ class DictionaryStore:
     name, capabilities = "dictionary", frozenset()
 
     def __init__(self):
-        self.spaces = defaultdict(Data)
+        self.owners = defaultdict(Data)
         self.rebuilt = {}  # the new content of a space, by the thread that makes it
         self.leases, self.dimensions = {}, {}
         self.vectors = DictionaryVectors(self)
@@ -43,14 +43,14 @@ class DictionaryStore:
     def close(self):
         pass
 
-    def data(self, space):
-        return self.rebuilt.get((get_ident(), space)) or self.spaces[space]
+    def data(self, owner):
+        return self.rebuilt.get((get_ident(), owner)) or self.owners[owner]
 
-    def applied(self, space):
-        return self.data(space).applied
+    def applied(self, owner):
+        return self.data(owner).applied
 
-    def commit(self, space, batch):
-        data = self.data(space)
+    def commit(self, owner, batch):
+        data = self.data(owner)
         if data.applied.seq != batch.before:
             raise Conflict("somebody else was here")
         self.vectors.check(batch.vectors)
@@ -84,8 +84,8 @@ class DictionaryStore:
         data.relations = {r for r in data.relations if id not in (r.source, r.target)}
 
     @contextmanager
-    def rebuilding(self, space):
-        old, mine = self.data(space), (get_ident(), space)
+    def rebuilding(self, owner):
+        old, mine = self.data(owner), (get_ident(), owner)
         new = self.rebuilt[mine] = Data(old.active)
         try:
             yield
@@ -94,17 +94,17 @@ class DictionaryStore:
         for (_, model), vector in old.vectors.items():
             same = [id for id, memory in new.memories.items() if memory.digest == vector.digest]
             new.vectors |= {(id, model): vector for id in same}
-        self.spaces[space] = new
+        self.owners[owner] = new
 
-    def lease(self, space, work, holder, now, until):
-        other, end = self.leases.get((space, work), (holder, now))
+    def lease(self, owner, work, holder, now, until):
+        other, end = self.leases.get((owner, work), (holder, now))
         if end <= now or other == holder:
-            other, self.leases[space, work] = None, (holder, until)
+            other, self.leases[owner, work] = None, (holder, until)
         return other
 
     def meant(self, scope, filter):
-        data, model = self.data(scope.space), filter.unembedded
-        found = [m for m in data.memories.values() if sees(scope, m) and passes(filter, m)]
+        data, model = self.data(scope.owner), filter.unembedded
+        found = [m for m in data.memories.values() if can_see(scope, m) and matches_filter(filter, m)]
         return [m for m in found if model is None or (m.id, model) not in data.vectors]
 
     def get(self, scope, ids):
@@ -120,25 +120,25 @@ class DictionaryStore:
 
     def candidates(self, scope, query):
         meant, words = self.meant(scope, query.filter), set(query.words) - {""}
-        bags = {id: Counter(index_words(m)) for id, m in self.data(scope.space).memories.items()}
+        bags = {id: Counter(index_words(m)) for id, m in self.data(scope.owner).memories.items()}
         hits = []
         if query.vector is not None and query.model is not None:
             [hits] = self.vectors.nearest(scope, [query.vector], query.model, query.nearest, query.filter)
         places = {word: {m.id: bags[m.id][word] for m in meant if word in bags[m.id]} for word in words}
         named = {hit.id for hit in hits}.union(*places.values())
-        sketches = {m.id: self.sketch(m, bags[m.id].total()) for m in meant if m.id in named}
+        infos = {m.id: self.sketch(m, bags[m.id].total()) for m in meant if m.id in named}
         mean = sum(bag.total() for bag in bags.values()) / max(1, len(bags))
         places = {word: where for word, where in places.items() if where}
         cosines = {hit.id: hit.score for hit in hits}
-        return Evidence(len(bags), len(words), mean, places, cosines, (0.0, 1.0), sketches)
+        return Candidates(len(bags), len(words), mean, places, cosines, (0.0, 1.0), infos)
 
     def sketch(self, memory, tokens):
         source, text = memory.source, memory.searchable
         said = (source.session, source.turn, source.speaker, tokens, len(text), asks(text))
-        return Sketch(memory.id, *said, memory.trust, micros(memory.created))
+        return CandidateInfo(memory.id, *said, memory.trust, to_micros(memory.created))
 
-    def cycle_rows(self, space, rules, now):
-        alive = [m for m in self.data(space).memories.values() if not m.forgotten]
+    def cycle_rows(self, owner, rules, now):
+        alive = [m for m in self.data(owner).memories.values() if not m.is_forgotten]
         free = [m for m in alive if not m.protected]
         strength = {m.id: retention(m, now, rules.retention, rules.weekly) for m in free}
         free.sort(key=lambda m: (strength[m.id], m.created, m.recalls, m.id))
@@ -147,37 +147,37 @@ class DictionaryStore:
         return CycleRows(census, rows, lambda level, n: [life_row(m) for m in free if m.level == level][:n])
 
     def relations(self, scope, ids):
-        seen, known = {m.id for m in self.meant(scope, ALL)}, self.data(scope.space).relations
+        seen, known = {m.id for m in self.meant(scope, ALL)}, self.data(scope.owner).relations
         return sorted(r for r in known if {r.source, r.target} & set(ids) and {r.source, r.target} <= seen)
 
-    def history(self, space, id=None, limit=None):
-        log = [entry for _, entry in sorted(self.data(space).log.items(), reverse=True) if entry.memories]
+    def history(self, owner, id=None, limit=None):
+        log = [entry for _, entry in sorted(self.data(owner).log.items(), reverse=True) if entry.memories]
         last = [entry for entry in log if id is None or id in entry.memories][:limit]
         return last if id is None else last[::-1]
 
-    def turns(self, space, filter):
-        turns = [turn for _, turn in sorted(self.data(space).turns.items()) if turn.seq > filter.after]
+    def turns(self, owner, filter):
+        turns = [turn for _, turn in sorted(self.data(owner).turns.items()) if turn.seq > filter.after]
         turns = [t for t in turns if filter.session in (None, t.session)]
         turns = [t for t in turns if filter.seqs is None or t.seq in filter.seqs]
         turns = [t for t in turns if filter.ids is None or t.id in filter.ids]
         turns = [t for t in turns if not (filter.pending and t.processed)][: filter.first]
         return turns[::-1][: filter.last][::-1]
 
-    def origins(self, space, ids):
-        origins, ids = self.data(space).origins, set(ids)
+    def origins(self, owner, ids):
+        origins, ids = self.data(owner).origins, set(ids)
         turns = {turn for id, turn in origins if id in ids}
         memories = {id for id, turn in origins if turn in turns}
         return sorted(origin for origin in origins if origin[0] in memories)
 
-    def state(self, space, key):
-        return copy.deepcopy(self.data(space).state.get(key))
+    def state(self, owner, key):
+        return copy.deepcopy(self.data(owner).state.get(key))
 
-    def known_spaces(self):
-        return [space for space in sorted(self.spaces) if self.applied(space).seq]
+    def known_owners(self):
+        return [owner for owner in sorted(self.owners) if self.applied(owner).seq]
 
-    def spaces_due(self, key, before):
-        values = {space: data.state.get(key) for space, data in sorted(self.spaces.items())}
-        return [space for space, value in values.items() if isinstance(value, str) and value < before]
+    def owners_due(self, key, before):
+        values = {owner: data.state.get(key) for owner, data in sorted(self.owners.items())}
+        return [owner for owner, value in values.items() if isinstance(value, str) and value < before]
 
     def count(self, scope, model=None):
         alive = self.meant(scope, Filter(archived=True))
@@ -206,8 +206,8 @@ class DictionaryVectors:
         for vector in vectors.values():
             check_vector(vector.data, self.store.dimensions.get(vector.model))
 
-    def put(self, space, vectors):
-        return self.check(vectors) or self.change(self.store.data(space), vectors)
+    def put(self, owner, vectors):
+        return self.check(vectors) or self.change(self.store.data(owner), vectors)
 
     def change(self, data, vectors):
         """Put those that fit, and take away those whose text changed; how many were put."""
@@ -218,8 +218,8 @@ class DictionaryVectors:
         data.vectors = {key: v for key, v in (data.vectors | fitting).items() if digests[key[0]] == v.digest}
         return len(fitting)
 
-    def get(self, space, model, digests):
-        vectors = self.store.data(space).vectors.items()
+    def get(self, owner, model, digests):
+        vectors = self.store.data(owner).vectors.items()
         return {v.digest: v.data for (_, name), v in vectors if name == model and v.digest in digests}
 
     def nearest(self, scope, vectors, model, k, filter=ALIVE, least=-inf):
@@ -227,24 +227,24 @@ class DictionaryVectors:
 
     def hits(self, scope, vector, model, filter, least):
         check_vector(vector, self.store.dimensions.get(model))
-        known = self.store.data(scope.space).vectors
+        known = self.store.data(scope.owner).vectors
         points = [(m.id, known.get((m.id, model))) for m in self.store.meant(scope, filter)]
         hits = [Hit(id, cosine(array("f", vector), array("f", v.data))) for id, v in points if v]
         return sorted((hit for hit in hits if hit.score >= least), key=lambda hit: (-hit.score, hit.id))
 
-    def active(self, space):
-        return self.store.data(space).active
+    def active(self, owner):
+        return self.store.data(owner).active
 
-    def models(self, space):
-        return Models(self.active(space), Counter(model for _, model in self.store.data(space).vectors))
+    def models(self, owner):
+        return VectorModels(self.active(owner), Counter(model for _, model in self.store.data(owner).vectors))
 
-    def activate(self, space, model):
-        data = self.store.data(space)
+    def activate(self, owner, model):
+        data = self.store.data(owner)
         if complete := all((id, model) in data.vectors for id in data.memories):
             data.active = model
         return complete
 
-    def drop(self, space, model, limit):
-        data = self.store.data(space)
+    def drop(self, owner, model, limit):
+        data = self.store.data(owner)
         theirs = [key for key in data.vectors if key[1] == model and model != data.active][:limit]
         return len([data.vectors.pop(key) for key in theirs])

@@ -10,7 +10,7 @@ import psycopg
 
 from nagori.core.events import Event
 from nagori.core.model import utc
-from nagori.core.storage import Space
+from nagori.core.storage import Owner
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, JournalError
 from nagori.journals.file import Damage, Verdict
@@ -33,75 +33,75 @@ REDACT = """UPDATE nagori_journal SET line = new.line FROM unnest(%s::bigint[], 
 
 class PostgresJournal:
     def __init__(self, address: str, *, patience: float = 30.0) -> None:
-        self._address, self._patience, self._holders = address, patience, dict[Space, psycopg.Connection]()
+        self._address, self._patience, self._holders = address, patience, dict[Owner, psycopg.Connection]()
         self._ask(TABLES)
 
-    def spaces(self) -> list[Space]:
+    def owners(self) -> list[Owner]:
         return self._ask("SELECT tenant, owner FROM nagori_journal WHERE seq = 1")
 
-    def identity(self, space: Space) -> str:
-        return self._ask(f"SELECT coalesce(max(name::text), '') {ROWS} AND seq = 1", *space)[0][0]
+    def identity(self, owner: Owner) -> str:
+        return self._ask(f"SELECT coalesce(max(name::text), '') {ROWS} AND seq = 1", *owner)[0][0]
 
     @contextmanager
-    def locked(self, space: Space, patience: float | None = None) -> Iterator[int]:
+    def locked(self, owner: Owner, patience: float | None = None) -> Iterator[int]:
         seconds = self._patience if patience is None else min(patience, self._patience)
         with self._session() as session:
             _ask(session, SETTINGS, f"{max(1.0, seconds * 1000):.0f}ms")
-            _ask(session, LOCK, "\x1f".join(["", *space]))
-            self._holders[space] = session
+            _ask(session, LOCK, "\x1f".join(["", *owner]))
+            self._holders[owner] = session
             try:
-                yield _ask(session, LAST, *space)[0][0]
+                yield _ask(session, LAST, *owner)[0][0]
             finally:
-                if self._holders.get(space) is session:  # nobody took the lock after it was lost
-                    del self._holders[space]
+                if self._holders.get(owner) is session:  # nobody took the lock after it was lost
+                    del self._holders[owner]
 
-    def append(self, space: Space, events: Sequence[Event], after: int) -> list[Event]:
+    def append(self, owner: Owner, events: Sequence[Event], after: int) -> list[Event]:
         numbered = [replace(e, at=utc(e.at), seq=after + n) for n, e in enumerate(events, 1)]
         lines = [_line_of(event) for event in numbered]
-        if lines and not _ask(self._holder(space), APPEND, *space, after, lines, *space, after):
+        if lines and not _ask(self._holder(owner), APPEND, *owner, after, lines, *owner, after):
             raise Conflict("event {after} is not the last one", after=after)
         return numbered
 
-    def last_seq(self, space: Space) -> int:
-        return self._ask(LAST, *space)[0][0]
+    def last_seq(self, owner: Owner) -> int:
+        return self._ask(LAST, *owner)[0][0]
 
-    def read(self, space: Space, after: int = 0) -> Iterator[Event]:
-        return (event for _, event in self._scan(space, after) if isinstance(event, Event))
+    def read(self, owner: Owner, after: int = 0) -> Iterator[Event]:
+        return (event for _, event in self._scan(owner, after) if isinstance(event, Event))
 
-    def event(self, space: Space, seq: int) -> Event | None:
-        return next((event for event in self.read(space, seq - 1) if event.seq == seq), None)
+    def event(self, owner: Owner, seq: int) -> Event | None:
+        return next((event for event in self.read(owner, seq - 1) if event.seq == seq), None)
 
-    def redact(self, space: Space, replacements: Mapping[int, Event]) -> int:
+    def redact(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
         lines = list(map(_line_of, replacements.values()))
-        return len(_ask(self._holder(space), REDACT, list(replacements), lines, *space))
+        return len(_ask(self._holder(owner), REDACT, list(replacements), lines, *owner))
 
-    def verify(self, space: Space) -> Verdict:
-        verdict, last = Verdict(space, bytes=self.size(space)), 0
-        for seq, event in self._scan(space, 0):
+    def verify(self, owner: Owner) -> Verdict:
+        verdict, last = Verdict(owner, bytes=self.size(owner)), 0
+        for seq, event in self._scan(owner, 0):
             problem = event if seq == last + 1 else f"event {last + 1} is missing"
             if isinstance(problem, str):
                 verdict.damage.append(Damage("nagori_journal", seq, 0, problem))
             verdict.events, last = verdict.events + isinstance(event, Event), seq
         return verdict
 
-    def size(self, space: Space) -> int:
-        return self._ask(f"SELECT coalesce(sum(octet_length(line)), 0)::bigint {ROWS}", *space)[0][0]
+    def size(self, owner: Owner) -> int:
+        return self._ask(f"SELECT coalesce(sum(octet_length(line)), 0)::bigint {ROWS}", *owner)[0][0]
 
-    def request_work(self, space: Space) -> None:
-        self._ask("INSERT INTO nagori_request VALUES (%s, %s, false) RETURNING 1", *space)
+    def request_work(self, owner: Owner) -> None:
+        self._ask("INSERT INTO nagori_request VALUES (%s, %s, false) RETURNING 1", *owner)
 
-    def requested_work(self) -> list[Space]:
+    def requested_work(self) -> list[Owner]:
         return self._ask("SELECT DISTINCT tenant, owner FROM nagori_request")
 
-    def claim_work(self, space: Space) -> None:
-        self._ask(CLAIM, *space)
+    def claim_work(self, owner: Owner) -> None:
+        self._ask(CLAIM, *owner)
 
-    def finish_work(self, space: Space) -> None:
-        self._ask(FINISH, *space)
+    def finish_work(self, owner: Owner) -> None:
+        self._ask(FINISH, *owner)
 
-    def _scan(self, space: Space, after: int) -> Iterator[tuple[int, Event | str]]:
+    def _scan(self, owner: Owner, after: int) -> Iterator[tuple[int, Event | str]]:
         page = f"SELECT seq, line {ROWS} AND seq > %s ORDER BY seq LIMIT 500"
-        while rows := self._ask(page, *space, after):
+        while rows := self._ask(page, *owner, after):
             yield from ((seq, _event_of(line, seq)) for seq, line in rows)
             after = rows[-1][0]
 
@@ -113,10 +113,10 @@ class PostgresJournal:
         with _translated():
             return closing(psycopg.connect(self._address, autocommit=True))
 
-    def _holder(self, space: Space) -> psycopg.Connection:
-        if space not in self._holders:
-            raise JournalError("the journal of {space} is not locked", space=space)
-        return self._holders[space]
+    def _holder(self, owner: Owner) -> psycopg.Connection:
+        if owner not in self._holders:
+            raise JournalError("the journal of {owner} is not locked", owner=owner)
+        return self._holders[owner]
 
 
 def _ask(session: psycopg.Connection, query: str, *values: object) -> list:

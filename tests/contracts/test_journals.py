@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nagori.core.storage import Space
+from nagori.core.storage import Owner
 from nagori.journals.file import FileJournal
 from nagori.protocols import Journal
 from nagori.testing.journal_contract import ME, JournalContract, event, write
@@ -39,8 +39,8 @@ class TestFileJournal(JournalContract):
         return FileJournal(tmp_path / "journal", patience=0.2)
 
     @pytest.fixture
-    def lose_lock(self, tmp_path: Path) -> Callable[[Journal, Space], None]:
-        def remove_lock_files(journal: Journal, space: Space) -> None:
+    def lose_lock(self, tmp_path: Path) -> Callable[[Journal, Owner], None]:
+        def remove_lock_files(journal: Journal, owner: Owner) -> None:
             found = list((tmp_path / "journal").rglob("lock"))
             assert found
             for path in found:
@@ -49,9 +49,9 @@ class TestFileJournal(JournalContract):
         return remove_lock_files
 
     @pytest.fixture
-    def damage(self, tmp_path: Path) -> Callable[[Space, int], None]:
-        def change_a_letter(space: Space, seq: int) -> None:
-            word = FileJournal(tmp_path / "journal").event(space, seq).data["word"].encode()  # type: ignore[union-attr]
+    def damage(self, tmp_path: Path) -> Callable[[Owner, int], None]:
+        def change_a_letter(owner: Owner, seq: int) -> None:
+            word = FileJournal(tmp_path / "journal").event(owner, seq).data["word"].encode()  # type: ignore[union-attr]
             for path in (tmp_path / "journal").rglob("*.jsonl"):
                 path.write_bytes(
                     path.read_bytes().replace(b'"word":"%b"' % word, b'"word":"%b"' % word.swapcase())
@@ -175,8 +175,8 @@ class TestPostgresJournal(JournalContract):
         return open_postgres(address, patience=0.2)
 
     @pytest.fixture
-    def lose_lock(self, server: str) -> Callable[[Journal, Space], None]:
-        def end_session(journal: Journal, space: Space) -> None:
+    def lose_lock(self, server: str) -> Callable[[Journal, Owner], None]:
+        def end_session(journal: Journal, owner: Owner) -> None:
             holders = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
             ended = _ask(server, f"SELECT pg_terminate_backend(pid, 10000) FROM ({holders}) AS holder")
             assert ended == [(True,)]
@@ -184,10 +184,10 @@ class TestPostgresJournal(JournalContract):
         return end_session
 
     @pytest.fixture
-    def damage(self, address: str) -> Callable[[Space, int], None]:
-        def cut_the_line(space: Space, seq: int) -> None:
+    def damage(self, address: str) -> Callable[[Owner, int], None]:
+        def cut_the_line(owner: Owner, seq: int) -> None:
             cut = "UPDATE nagori_journal SET line = left(line, 20) WHERE (tenant, owner, seq) = (%s, %s, %s)"
-            _ask(address, f"{cut} RETURNING 1", *space, seq)
+            _ask(address, f"{cut} RETURNING 1", *owner, seq)
 
         return cut_the_line
 

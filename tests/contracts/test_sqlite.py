@@ -17,14 +17,25 @@ import apsw
 import pytest
 
 import nagori
-from nagori.core.cycle import Rules
+from nagori.core.cycle import CycleRules
 from nagori.core.model import Scope, TurnFilter
 from nagori.core.relevance import Query
-from nagori.core.storage import Applied, Batch
+from nagori.core.storage import AppliedPosition, Batch
 from nagori.errors import SchemaTooNew, StoreDamaged, StoreError
 from nagori.stores import sql, sqlite
 from nagori.stores.sqlite import MOST_IDLE, SqliteStore, bulk_nearest, connect, writes
-from nagori.testing.drawing import BIRTH, EVERYTHING, ME, OTHER, having, memory, nearest, put, turn, vector
+from nagori.testing.drawing import (
+    BIRTH,
+    EVERYTHING,
+    ME,
+    OTHER,
+    ids_with_words,
+    memory,
+    nearest,
+    put,
+    turn,
+    vector,
+)
 
 
 @pytest.fixture
@@ -57,16 +68,16 @@ def test_a_writer_sees_what_another_wrote_since_he_looked(path: Path, first: str
     young = memory(content="young words")
     put(mine, young)
     assert mine.get(ME, ["mem_a"]) == [young]
-    old = young.but(texts=memory(content="old words").texts)
+    old = young.evolve(texts=memory(content="old words").texts)
     put(other, old)
     if first == "get":
         assert mine.get(ME, ["mem_a"]) == [old]
-    after = old.but(recalls=3)
+    after = old.evolve(recalls=3)
     put(mine, after)  # what is not written again must be what the other one wrote
     assert mine.get(ME, ["mem_a"]) == [after]
     assert SqliteStore(path).get(ME, ["mem_a"]) == [after]
-    assert having(mine, "old") == {"mem_a"}
-    assert having(mine, "young") == set()
+    assert ids_with_words(mine, "old") == {"mem_a"}
+    assert ids_with_words(mine, "young") == set()
 
 
 def test_a_writer_reads_the_same_memories_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +99,7 @@ def test_a_write_that_was_taken_back_was_never_seen(path: Path) -> None:
     put(store, before)
 
     def rebuild() -> None:
-        with store.rebuilding(ME.space):
+        with store.rebuilding(ME.owner):
             put(store, memory(content="never", version=9))
             assert store.get(ME, ["mem_a"])[0].version == 9
             raise RuntimeError("the light went out")
@@ -104,7 +115,7 @@ def test_a_new_user_whose_first_write_failed_leaves_no_number_behind(path: Path)
     put(store, memory())
 
     def rebuild() -> None:
-        with store.rebuilding(OTHER.space):
+        with store.rebuilding(OTHER.owner):
             assert store.find(OTHER) == []
             raise RuntimeError("the light went out")
 
@@ -141,7 +152,7 @@ def test_a_file_that_was_exchanged_is_read_anew(path: Path, threads: bool) -> No
     def ask() -> None:
         answers.append([m.text.content for m in (*store.get(ME, ["mem_a"]), *store.find(ME))])
         answers.append([m.text.content for m in store.find(OTHER)])
-        answers.append(store.vectors.models(ME.space).active)
+        answers.append(store.vectors.models(ME.owner).active)
 
     asking = threading.Thread(target=ask)
     asking.start() if threads else ask()
@@ -159,7 +170,7 @@ def test_a_file_that_is_gone_is_a_store_that_is_empty(path: Path) -> None:
     for ending in ("", "-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
     assert store.find(ME) == []
-    assert store.applied(ME.space) == Applied()
+    assert store.applied(ME.owner) == AppliedPosition()
     put(store, memory(content="anew"))
     assert SqliteStore(path).find(ME)[0].text.content == "anew"
 
@@ -210,7 +221,7 @@ def test_many_threads_may_read_and_write_at_once(path: Path) -> None:
         try:
             for m in range(5):
                 put(store, memory(f"mem_{m}", f"word{n}"), scope=Scope(user=f"user {n}"))
-                assert having(store, f"word{n}", Scope(user=f"user {n}")) == {
+                assert ids_with_words(store, f"word{n}", Scope(user=f"user {n}")) == {
                     f"mem_{k}" for k in range(m + 1)
                 }
         except Exception as fault:
@@ -245,7 +256,7 @@ def test_a_connection_is_never_used_after_a_fork(path: Path, inside: bool) -> No
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     if inside:
-        with store.rebuilding(ME.space):
+        with store.rebuilding(ME.owner):
             assert forked() == 0
             put(store, memory("mem_c"))
         assert [m.id for m in store.find(ME)] == ["mem_c"]
@@ -259,7 +270,7 @@ def test_a_connection_is_never_used_after_a_fork(path: Path, inside: bool) -> No
 
 ASK = """
     ids = sorted(m.id for m in store.find(ME))
-    print(ids, sorted(having(store, "kettl")), nearest(store, vector(1, 0, 0)))
+    print(ids, sorted(ids_with_words(store, "kettl")), nearest(store, vector(1, 0, 0)))
     try:
         put(store, memory("mem_b"))
     except Exception as fault:
@@ -390,19 +401,19 @@ DAMAGE: list[tuple[str, Callable[[SqliteStore], object]]] = [
     ("UPDATE text SET content = x'00'", read_memory),
     ("UPDATE text SET content = CAST(x'ff' AS TEXT)", read_memory),
     ("DROP TABLE text", read_memory),
-    ("DROP TABLE space", read_memory),
+    ("DROP TABLE owner", read_memory),
     ("UPDATE memory SET tokens = 'many'", read_candidates),
     ("UPDATE memory SET chars = x'00'", read_candidates),
     ("UPDATE vector_1 SET v = x'00000000'", read_candidates),
     ("UPDATE vector_1 SET v = x'000000'", read_candidates),
     ("DROP TABLE vector_1", read_candidates),
-    ("UPDATE memory SET anchor = 'once'", lambda s: s.cycle_rows(ME.space, Rules(), BIRTH)),
-    ("UPDATE log SET at = 9223372036854775807", lambda s: s.history(ME.space)),
-    ("UPDATE log SET at = 'now'", lambda s: s.history(ME.space)),
-    ("UPDATE turn SET at = 9223372036854775807", lambda s: s.turns(ME.space, TurnFilter())),
-    ("UPDATE turn SET text = x'00'", lambda s: s.turns(ME.space, TurnFilter())),
-    ("UPDATE state SET value = '{'", lambda s: s.state(ME.space, "key")),
-    ("UPDATE state SET value = x'ff'", lambda s: s.state(ME.space, "key")),
+    ("UPDATE memory SET anchor = 'once'", lambda s: s.cycle_rows(ME.owner, CycleRules(), BIRTH)),
+    ("UPDATE log SET at = 9223372036854775807", lambda s: s.history(ME.owner)),
+    ("UPDATE log SET at = 'now'", lambda s: s.history(ME.owner)),
+    ("UPDATE turn SET at = 9223372036854775807", lambda s: s.turns(ME.owner, TurnFilter())),
+    ("UPDATE turn SET text = x'00'", lambda s: s.turns(ME.owner, TurnFilter())),
+    ("UPDATE state SET value = '{'", lambda s: s.state(ME.owner, "key")),
+    ("UPDATE state SET value = x'ff'", lambda s: s.state(ME.owner, "key")),
     ("INSERT INTO relation VALUES (1, 'mem_a', 'mem_a', 'odd')", lambda s: s.relations(ME, ["mem_a"])),
     ("DELETE FROM text", lambda s: put(s, memory(version=2, content="new"))),
     ("DELETE FROM text", lambda s: put(s, erased=["mem_a"])),
@@ -428,7 +439,7 @@ def test_a_damaged_file_is_told_as_such(sound: Path, content: bytes | None) -> N
     sound.write_bytes(content or half[:4096] + b"\xff" * (len(half) - 4096))
     store = SqliteStore(sound)
     with pytest.raises(StoreDamaged):
-        having(store, "kettl")
+        ids_with_words(store, "kettl")
     assert store.check() != []
     store.quarantine("now")
     assert store.find(ME) == []
@@ -441,9 +452,9 @@ def test_trouble_that_is_no_damage_is_not_told_as_damage(path: Path, tmp_path: P
         (SqliteStore(path), lambda s: put(s, memory(version=2**63))),
         (SqliteStore(path), lambda s: put(s, memory(content="half \ud800"))),
         (SqliteStore(path), lambda s: s.find(ME, limit=2**64)),
-        (SqliteStore(path), lambda s: s.turns(ME.space, TurnFilter(after=2**70))),
-        (SqliteStore(path), lambda s: s.state(ME.space, "\ud800")),
-        (SqliteStore(path), lambda s: s.commit(ME.space, Batch(before=0, after=Applied(2**64)))),
+        (SqliteStore(path), lambda s: s.turns(ME.owner, TurnFilter(after=2**70))),
+        (SqliteStore(path), lambda s: s.state(ME.owner, "\ud800")),
+        (SqliteStore(path), lambda s: s.commit(ME.owner, Batch(before=0, after=AppliedPosition(2**64)))),
     ]
     (tmp_path / "a file").write_text("")
     for store, do in troubles:
@@ -466,7 +477,7 @@ def test_tables_that_a_newer_nagori_changed_are_not_damaged(path: Path) -> None:
 def test_a_check_is_right_while_another_process_writes(path: Path) -> None:
     store = SqliteStore(path)
     put(store, *(memory(f"mem_{n}", f"thing number {n}") for n in range(50)))
-    assert having(store, "thing")
+    assert ids_with_words(store, "thing")
     for round in range(4):
         elsewhere(
             """
@@ -477,7 +488,7 @@ def test_a_check_is_right_while_another_process_writes(path: Path) -> None:
             round + 2,
         )
         assert store.check() == []
-        assert having(store, "other")
+        assert ids_with_words(store, "other")
 
 
 # --- words that are gone --------------------------------------------------------------------------
@@ -490,7 +501,7 @@ def test_words_that_were_edited_away_leave_no_trace_in_the_file(path: Path) -> N
     put(store, memory(content="quokka"), full)
     put(store, memory(content="walrus", version=2))
     short = memory("mem_b", content="plumcake").texts[1]  # type: ignore[index]
-    put(store, full.but(level=2, texts=full.texts | {2: short}))
+    put(store, full.evolve(level=2, texts=full.texts | {2: short}))
     put(store, memory("mem_b", content="marzipan", version=3))
     assert store.compact()
     left = b"".join(file.read_bytes() for file in path.parent.iterdir())
@@ -527,7 +538,7 @@ def test_compacting_goes_on_where_it_stopped(path: Path, monkeypatch: pytest.Mon
         rounds += 1
         assert rounds < 1000
     assert rounds > 1
-    assert having(store, "w3x4x5") == {"mem_3_4"}
+    assert ids_with_words(store, "w3x4x5") == {"mem_3_4"}
     assert store.check() == []
 
 

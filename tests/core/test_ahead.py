@@ -11,22 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from nagori.core.cycle import DAY, Census, LifeRow, Rules, life_row, plan_cycle
+from nagori.core.cycle import DAY, Census, CycleRules, LifeRow, life_row, plan_cycle
 from nagori.core.decay import Retention
 from nagori.core.events import Event, fold
-from nagori.core.forecast import PLACES, Tally, after, nights_ahead, place_of
+from nagori.core.forecast import GROUPS, PopulationTally, apply_step, group_of, simulate_cycles
 from nagori.core.levels import Archive, Capacity, Compression
-from nagori.core.model import Emotion, Level, Memory, Text, micros
+from nagori.core.model import Emotion, Level, Memory, Text, to_micros
 from nagori.core.values import replace
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)
-MOMENT = micros(NOW) or 0
-TIGHT = Rules(
+MOMENT = to_micros(NOW) or 0
+TIGHT = CycleRules(
     compression=Compression(min_population=4),
     archive=Archive(auto_delete_enabled=True, retention_days=30, grace_days=5),
     capacity=Capacity(limit=20),
 )
-LAWS = [Rules(), TIGHT, Rules(retention=Retention(law="weekly"), compression=Compression(min_population=4))]
+LAWS = [
+    CycleRules(),
+    TIGHT,
+    CycleRules(retention=Retention(law="weekly"), compression=Compression(min_population=4)),
+]
 
 
 @st.composite
@@ -48,7 +52,7 @@ def rows(draw: st.DrawFn) -> list[LifeRow]:
             "recalls": draw(st.integers(0, 3)),
             "protected": draw(st.booleans()),
             "recalled_at": draw(maybe),
-            "strengthened_at": draw(maybe),
+            "reinforced_at": draw(maybe),
             "archived_at": draw(ago) if archived else None,
             "keep_until": draw(st.none() | st.integers(0, 9).map(lambda n: MOMENT + n * DAY)),
             "revival_at": draw(maybe) if archived else None,
@@ -58,7 +62,7 @@ def rows(draw: st.DrawFn) -> list[LifeRow]:
     return made
 
 
-def plainly(rows: list[LifeRow], rules: Rules, nights: int) -> list[list[tuple[str, str]]]:
+def plainly(rows: list[LifeRow], rules: CycleRules, nights: int) -> list[list[tuple[str, str]]]:
     """Every row is looked at every night."""
     here = {row.id: row for row in rows}
     told = []
@@ -66,11 +70,11 @@ def plainly(rows: list[LifeRow], rules: Rules, nights: int) -> list[list[tuple[s
         now = NOW + timedelta(days=number)
         levels = Counter(Level(row.level) for row in here.values() if not row.protected)
         census = Census(dict(levels), sum(row.protected for row in here.values()))
-        before = {id: PLACES[row.level - 1] for id, row in here.items()}
+        before = {id: GROUPS[row.level - 1] for id, row in here.items()}
         for step in plan_cycle(list(here.values()), census, rules, now).steps:
-            new = after(here.pop(step.id), step, now)
+            new = apply_step(here.pop(step.id), step, now)
             here |= {new.id: new} if new else {}
-        stands = {id: PLACES[here[id].level - 1] if id in here else None for id in before}
+        stands = {id: GROUPS[here[id].level - 1] if id in here else None for id in before}
         told.append(sorted((id, place) for id, place in stands.items() if place != before[id]))
     return told
 
@@ -78,8 +82,8 @@ def plainly(rows: list[LifeRow], rules: Rules, nights: int) -> list[list[tuple[s
 @pytest.mark.parametrize("rules", LAWS)
 @examples(50)
 @given(rows())
-def test_looking_only_at_who_wakes_gives_the_same_nights(rules: Rules, some: list[LifeRow]) -> None:
-    ahead = [sorted(moves) for moves in nights_ahead(some, rules, NOW, 45)]
+def test_looking_only_at_who_wakes_gives_the_same_nights(rules: CycleRules, some: list[LifeRow]) -> None:
+    ahead = [sorted(moves) for moves in simulate_cycles(some, rules, NOW, 45)]
     assert ahead == plainly(some, rules, 45)
 
 
@@ -91,28 +95,28 @@ def memory() -> Memory:
 @pytest.mark.parametrize(
     ("act", "type", "data"),
     [
-        ("strengthen", "strengthened", {"anchor": NOW.isoformat(), "coefficient": 0.95}),
-        ("fade", "faded", {"level": 2, "text": {"trigger": "", "content": "t"}}),
+        ("reinforce", "reinforced", {"anchor": NOW.isoformat(), "coefficient": 0.95}),
+        ("compress", "compressed", {"level": 2, "text": {"trigger": "", "content": "t"}}),
         ("archive", "archived", {"reason": "score"}),
         ("revive", "revived", {"anchor": NOW.isoformat()}),
-        ("postpone", "postponed", {}),
+        ("defer_revival", "revival_deferred", {}),
         ("purge", "purged", {}),
         ("delete", "deleted", {}),
     ],
 )
 def test_a_row_changes_as_its_memory_does(act: str, type: str, data: dict[str, object]) -> None:
-    from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Step
+    from nagori.core.cycle import REARCHIVE_AFTER, REVIVAL_RETRY, CycleStep
 
     later = NOW + timedelta(days=9)
     data |= {
-        "until": (later + timedelta(microseconds=POSTPONED)).isoformat(),
-        "keep_until": (later + timedelta(microseconds=AGAIN_AFTER)).isoformat(),
+        "until": (later + timedelta(microseconds=REVIVAL_RETRY)).isoformat(),
+        "keep_until": (later + timedelta(microseconds=REARCHIVE_AFTER)).isoformat(),
     }
-    level = {"fade": Level.SUMMARY, "archive": Level.ARCHIVED, "revive": Level.TRACE}.get(act)
-    step = Step("m", 1, act, "why", level=level, anchor=NOW, coefficient=0.95)
+    level = {"compress": Level.SUMMARY, "archive": Level.ARCHIVED, "revive": Level.TRACE}.get(act)
+    step = CycleStep("m", 1, act, "why", level=level, anchor=NOW, coefficient=0.95)
     one = replace(memory(), level=Level.ARCHIVED, archived_at=NOW) if act == "purge" else memory()
     told = fold([Event(type, later, data, "m")], {"m": one}).memories.get("m")
-    assert after(life_row(one), step, later) == (life_row(told) if told else None)
+    assert apply_step(life_row(one), step, later) == (life_row(told) if told else None)
 
 
 # --- counting
@@ -122,12 +126,12 @@ def day(n: int) -> date:
     return date(2026, 6, n)
 
 
-def counted(tally: Tally, first: date) -> list[tuple[int, dict[str, int]]]:
+def counted(tally: PopulationTally, first: date) -> list[tuple[int, dict[str, int]]]:
     return [(on.day, {name: n for name, n in counts.items() if n}) for on, counts in tally.days(first)]
 
 
 def test_every_day_is_told_also_those_on_which_nothing_happened() -> None:
-    tally = Tally(day(5))
+    tally = PopulationTally(day(5))
     tally.take([(day(1), "a", "full"), (day(1), "b", "full"), (day(3), "a", "trace"), (day(4), "a", "trace")])
     assert counted(tally, tally.first) == [
         (1, {"full": 2}),
@@ -140,7 +144,7 @@ def test_every_day_is_told_also_those_on_which_nothing_happened() -> None:
 
 
 def test_a_clock_that_ran_ahead_hides_nothing_and_counts_nobody_twice() -> None:
-    tally = Tally(day(5))
+    tally = PopulationTally(day(5))
     tally.take([(day(4), "a", "full"), (day(2), "a", "summary"), (day(2), "b", "full"), (day(9), "b", None)])
     assert counted(tally, day(2)) == [
         (2, {"full": 1}),
@@ -151,9 +155,9 @@ def test_a_clock_that_ran_ahead_hides_nothing_and_counts_nobody_twice() -> None:
 
 
 def test_nothing_yet_is_one_empty_day() -> None:
-    assert counted(Tally(day(5)), Tally(day(5)).first) == [(5, {})]
+    assert counted(PopulationTally(day(5)), PopulationTally(day(5)).first) == [(5, {})]
 
 
 def test_a_memory_stands_at_its_level_until_it_is_forgotten() -> None:
-    assert place_of(replace(memory(), level=Level.ARCHIVED)) == "archived"
-    assert place_of(replace(memory(), forgotten_at=NOW)) == "forgotten"
+    assert group_of(replace(memory(), level=Level.ARCHIVED)) == "archived"
+    assert group_of(replace(memory(), forgotten_at=NOW)) == "forgotten"

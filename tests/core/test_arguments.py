@@ -136,7 +136,7 @@ def test_a_memory_shows_itself_in_one_short_line() -> None:
 
 
 def test_a_recollection_says_what_a_caller_wants_to_know() -> None:
-    found = Recollection(memory(), 0.5, 60.0, {"certainty": 0.9})
+    found = Recollection(memory(), 0.5, 60.0, {"confidence": 0.9})
     assert (found.id, found.text, found.created, found.confidence) == ("mem_a", "tea", NOON, 0.9)
     assert repr(found) == "<Recollection 0.50 mem_a 2026-03-01 'tea'>"
     assert found.to_dict() == {
@@ -144,7 +144,7 @@ def test_a_recollection_says_what_a_caller_wants_to_know() -> None:
         "score": 0.5,
         "confidence": 0.9,
         "retention": 60.0,
-        "terms": {"certainty": 0.9},
+        "terms": {"confidence": 0.9},
     }
     assert found.memory.to_dict() == to_record(found.memory)
     assert Recollection(memory(), 0.5, 60.0).confidence is None
@@ -153,7 +153,7 @@ def test_a_recollection_says_what_a_caller_wants_to_know() -> None:
 
 def test_a_notebook_shows_words_and_never_takes_them_for_html() -> None:
     bad = memory("<script>alert(1)</script>\nsecond line")
-    for shown in (bad._repr_html_(), Recollection(bad, 0.5, 60.0, {"certainty": 0.9})._repr_html_()):
+    for shown in (bad._repr_html_(), Recollection(bad, 0.5, 60.0, {"confidence": 0.9})._repr_html_()):
         assert "<script>" not in shown
         assert "&lt;script&gt;alert(1)&lt;/script&gt;<br>second line" in shown
         assert "mem_a · 2026-03-01 · episode · full" in shown

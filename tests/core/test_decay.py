@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nagori.core import decay
 from nagori.core.decay import DecayByCategory, DecayRange, Reinforcement, Retention, Weekly
-from nagori.core.levels import Levels, entered_at
+from nagori.core.levels import Levels, entry_scores
 from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
 from nagori.core.values import replace
 from nagori.errors import InvalidInput
@@ -26,7 +26,7 @@ WEEKLY = Retention(law="weekly")
 ADDITIVE = Weekly()
 MULTIPLICATIVE = Weekly(boost_mode="multiplicative")
 RECALL = Reinforcement()
-THRESHOLDS = entered_at(Levels())
+THRESHOLDS = entry_scores(Levels())
 
 
 def a_memory(*, days: float = 0.0, intensity: float = 60.0, **changes: Any) -> Memory:
@@ -110,13 +110,13 @@ def test_a_fact_that_moved_somebody_keeps_its_higher_coefficient() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(10.0, 5.0), (3.0, 1.5)])
 def test_recall_halves_the_age(before: float, after: float) -> None:
-    stronger = decay.strengthen(a_memory(days=before), NOW, EMOTIONAL, RECALL)
+    stronger = decay.reinforce(a_memory(days=before), NOW, EMOTIONAL, RECALL)
     assert decay.memory_days(stronger, NOW) == pytest.approx(after)
 
 
 def test_recall_slows_the_decay_counts_itself_and_says_when() -> None:
-    stronger = decay.strengthen(a_memory(days=4, coefficient=0.9), NOW, EMOTIONAL, RECALL)
-    assert (stronger.coefficient, stronger.recalls, stronger.strengthened_at) == (
+    stronger = decay.reinforce(a_memory(days=4, coefficient=0.9), NOW, EMOTIONAL, RECALL)
+    assert (stronger.coefficient, stronger.recalls, stronger.reinforced_at) == (
         pytest.approx(0.92),
         1,
         NOW,
@@ -124,17 +124,17 @@ def test_recall_slows_the_decay_counts_itself_and_says_when() -> None:
 
 
 def test_recall_raises_the_coefficient_no_further_than_the_limit() -> None:
-    assert decay.strengthen(a_memory(coefficient=0.99), NOW, EMOTIONAL, RECALL).coefficient == 0.999
+    assert decay.reinforce(a_memory(coefficient=0.99), NOW, EMOTIONAL, RECALL).coefficient == 0.999
 
 
 def test_a_coefficient_above_the_limit_is_not_lowered_by_a_recall() -> None:
-    assert decay.strengthen(a_memory(coefficient=1.0), NOW, EMOTIONAL, RECALL).coefficient == 1.0
+    assert decay.reinforce(a_memory(coefficient=1.0), NOW, EMOTIONAL, RECALL).coefficient == 1.0
 
 
 def test_a_strengthened_memory_no_longer_waits_for_the_cycle() -> None:
     waiting = a_memory(days=5, recalled_at=NOW - timedelta(hours=3))
-    assert waiting.awaits_strengthening
-    assert not decay.strengthen(waiting, NOW, EMOTIONAL, RECALL).awaits_strengthening
+    assert waiting.awaits_reinforcement
+    assert not decay.reinforce(waiting, NOW, EMOTIONAL, RECALL).awaits_reinforcement
 
 
 def revival(intensity: float, days: float) -> float:
@@ -195,7 +195,7 @@ def test_an_untouched_memory_is_due_for_000s_compression_after_ten_weeks() -> No
 
 def test_the_weekly_law_counts_a_recall_and_leaves_the_age_alone() -> None:
     before = a_memory(days=14)
-    after = decay.strengthen(before, NOW, WEEKLY, RECALL)
+    after = decay.reinforce(before, NOW, WEEKLY, RECALL)
     assert (after.anchor, after.coefficient, after.recalls) == (before.anchor, before.coefficient, 1)
     assert strength(after, law=WEEKLY) == pytest.approx(60 * 0.95**2)
 
@@ -217,7 +217,7 @@ def test_without_recall_no_score_ever_rises(
 def test_strengthening_never_lowers_a_score_now_or_later(
     memory: Memory, law: Retention, rule: Weekly, later: float
 ) -> None:
-    stronger = decay.strengthen(memory, NOW, law, RECALL)
+    stronger = decay.reinforce(memory, NOW, law, RECALL)
     for moment in (NOW, NOW + timedelta(days=later)):
         assert strength(stronger, moment, law, rule) >= strength(memory, moment, law, rule)
 
@@ -291,7 +291,7 @@ def test_an_anchor_in_the_future_counts_as_no_age(law: Retention, rule: Weekly) 
 
 def test_a_recall_does_not_pull_a_future_anchor_back() -> None:
     ahead = a_memory(days=-3)
-    assert decay.strengthen(ahead, NOW, EMOTIONAL, RECALL).anchor == ahead.anchor
+    assert decay.reinforce(ahead, NOW, EMOTIONAL, RECALL).anchor == ahead.anchor
 
 
 def test_fading_from_a_future_anchor_begins_there() -> None:
@@ -310,7 +310,7 @@ NAIVE = datetime(2026, 1, 20)  # noqa: DTZ001 - naive on purpose
         lambda: strength(a_memory(), NAIVE),
         lambda: strength(a_memory(anchor=NAIVE)),
         lambda: strength(a_memory(archived_at=NAIVE)),
-        lambda: decay.strengthen(a_memory(), NAIVE, EMOTIONAL, RECALL),
+        lambda: decay.reinforce(a_memory(), NAIVE, EMOTIONAL, RECALL),
         lambda: decay.anchor_for_score(10, 60, 0.995, NAIVE),
         lambda: decay.anchor_for_score(10, 60, 1.0, NAIVE),
         lambda: decay.days_until(10, a_memory(), NAIVE, EMOTIONAL, ADDITIVE),

@@ -51,7 +51,7 @@ def test_a_newborn_is_as_its_record_says() -> None:
 def test_being_formed_again_is_being_mentioned() -> None:
     again = told(formed(newborn()), formed(newborn()))
     assert (again.mentions, again.recalled_at) == (2, NOW)
-    assert told(formed(newborn()), Event("mentioned", LATER, {}, "m")).recalled_at == LATER
+    assert told(formed(newborn()), Event("repeated", LATER, {}, "m")).recalled_at == LATER
 
 
 def test_a_recall_marks_without_making_a_new_version() -> None:
@@ -112,18 +112,18 @@ TRACE = {"trigger": "", "content": "trace"}
 
 
 def test_the_life_of_a_memory_event_by_event() -> None:
-    strong = told(Event("strengthened", LATER, {"anchor": WHEN, "coefficient": 0.999}, "m"), on=newborn())
-    assert (strong.anchor, strong.coefficient, strong.recalls, strong.strengthened_at) == (
+    strong = told(Event("reinforced", LATER, {"anchor": WHEN, "coefficient": 0.999}, "m"), on=newborn())
+    assert (strong.anchor, strong.coefficient, strong.recalls, strong.reinforced_at) == (
         LATER,
         0.999,
         1,
         LATER,
     )
-    faded = told(Event("faded", LATER, {"level": 3, "text": TRACE}, "m"), on=strong)
+    faded = told(Event("compressed", LATER, {"level": 3, "text": TRACE}, "m"), on=strong)
     assert (faded.level, faded.text.content, Level.FULL in faded.texts) == (Level.TRACE, "trace", True)
     away = told(Event("archived", LATER, {"reason": "score"}, "m"), on=faded)
     assert (away.level, away.archived_at, away.archive_reason) == (Level.ARCHIVED, LATER, "score")
-    put_off = told(Event("postponed", LATER, {"until": WHEN}, "m"), on=away)
+    put_off = told(Event("revival_deferred", LATER, {"until": WHEN}, "m"), on=away)
     assert put_off.revival_at == LATER
     data = {"anchor": WHEN, "keep_until": WHEN}
     back = told(Event("revived", LATER, data, "m"), on=put_off)
@@ -148,14 +148,24 @@ def test_what_is_archived_whole_gets_its_trace_and_what_has_no_trace_keeps_its_w
 
 @pytest.mark.parametrize(
     "type",
-    ["strengthened", "faded", "archived", "revived", "postponed", "restored", "purged", "heard", "protected"],
+    [
+        "reinforced",
+        "compressed",
+        "archived",
+        "revived",
+        "revival_deferred",
+        "restored",
+        "purged",
+        "heard",
+        "protected",
+    ],
 )
 def test_an_event_about_nobody_changes_nothing(type: str) -> None:
     assert fold([Event(type, LATER, {}, "unknown")], {}).memories == {}
 
 
 def test_a_turn_that_only_repeats_is_named_in_the_log() -> None:
-    outcome = fold([Event("mentioned", LATER, {"turn": "mem_turn"}, "m")], {"m": newborn()})
+    outcome = fold([Event("repeated", LATER, {"turn": "mem_turn"}, "m")], {"m": newborn()})
     assert [touched for _, touched in outcome.touched] == [("m", "mem_turn")]
 
 
@@ -190,7 +200,7 @@ def test_an_event_of_the_future_stops_the_fold() -> None:
         fold([Event("teleported", NOW)], {})
 
 
-simple = st.sampled_from(["mentioned", "protected", "unprotected", "forgotten", "recalled"])
+simple = st.sampled_from(["repeated", "protected", "unprotected", "forgotten", "recalled"])
 
 
 @given(st.lists(simple, max_size=20), st.integers(0, 20))
@@ -253,11 +263,11 @@ def test_an_archived_memory_shows_its_deepest_trace() -> None:
         _ = newborn(texts={}).text
 
 
-def test_a_memory_awaits_strengthening_until_the_cycle_has_seen_it() -> None:
-    assert not newborn().awaits_strengthening
-    assert newborn(recalled_at=LATER).awaits_strengthening
-    assert newborn(recalled_at=LATER, strengthened_at=NOW).awaits_strengthening
-    assert not newborn(recalled_at=LATER, strengthened_at=LATER).awaits_strengthening
+def test_a_memory_awaits_reinforcement_until_the_cycle_has_seen_it() -> None:
+    assert not newborn().awaits_reinforcement
+    assert newborn(recalled_at=LATER).awaits_reinforcement
+    assert newborn(recalled_at=LATER, reinforced_at=NOW).awaits_reinforcement
+    assert not newborn(recalled_at=LATER, reinforced_at=LATER).awaits_reinforcement
 
 
 def test_a_time_must_be_an_aware_datetime() -> None:

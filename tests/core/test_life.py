@@ -26,13 +26,13 @@ def test_a_higher_score_never_has_a_deeper_level(one: float, other: float) -> No
 
 
 def test_a_level_is_entered_at_the_threshold_of_the_one_above() -> None:
-    assert levels.entered_at(Levels()) == {Level.SUMMARY: 50.0, Level.TRACE: 20.0, Level.ARCHIVED: 5.0}
+    assert levels.entry_scores(Levels()) == {Level.SUMMARY: 50.0, Level.TRACE: 20.0, Level.ARCHIVED: 5.0}
 
 
 def test_only_a_recall_or_a_hand_lets_a_memory_rise() -> None:
     rising = {
         move.act
-        for move in levels.MOVES
+        for move in levels.TRANSITIONS
         for level, targets in move.ends.items()
         for target in targets
         if target is not None and target < level
@@ -42,21 +42,22 @@ def test_only_a_recall_or_a_hand_lets_a_memory_rise() -> None:
 
 def test_every_level_can_be_left_and_the_archive_by_four_doors() -> None:
     leaving = {
-        level: {move.act for move in levels.MOVES if move.moves and level in move.ends} for level in Level
+        level: {move.act for move in levels.TRANSITIONS if move.moves and level in move.ends}
+        for level in Level
     }
-    assert leaving[Level.FULL] == {"fade", "archive", "forget"}
+    assert leaving[Level.FULL] == {"compress", "archive", "forget"}
     assert leaving[Level.ARCHIVED] == {"revive", "restore", "forget", "delete"}
 
 
 def test_the_diagram_draws_every_move_of_the_table_and_every_level() -> None:
     drawn = levels.diagram().splitlines()
     assert drawn[:2] == ["stateDiagram-v2", "    [*] --> full: form"]
-    assert "    archived --> archived: postpone, purge" in drawn
+    assert "    archived --> archived: defer_revival, purge" in drawn
     arrows = [line.partition(": ") for line in drawn if " --> " in line][1:]
     told = {(where.strip(), act) for where, _, acts in arrows for act in acts.split(", ")}
     wanted = {
         (f"{level.name.lower()} --> {'forgotten' if to is None else to.name.lower()}", move.act)
-        for move in levels.MOVES
+        for move in levels.TRANSITIONS
         for level, targets in move.ends.items()
         for to in targets
     }

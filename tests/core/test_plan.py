@@ -9,24 +9,24 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from nagori.core.cycle import (
-    AGAIN_AFTER,
     DAY,
+    REARCHIVE_AFTER,
     Census,
+    CyclePlan,
+    CycleRules,
+    CycleStep,
     LifeRow,
-    Plan,
-    Rules,
-    Step,
     life_row,
     plan_cycle,
 )
 from nagori.core.decay import Retention
 from nagori.core.levels import Archive, Capacity, Compression, level_for
-from nagori.core.model import Level, Memory, Text, micros
+from nagori.core.model import Level, Memory, Text, to_micros
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)
-MOMENT = micros(NOW) or 0
-RULES = Rules()
-FEW = Rules(compression=Compression(min_population=10))
+MOMENT = to_micros(NOW) or 0
+RULES = CycleRules()
+FEW = CycleRules(compression=Compression(min_population=10))
 
 
 def row(id: str = "a", **more: object) -> LifeRow:
@@ -41,7 +41,7 @@ def row(id: str = "a", **more: object) -> LifeRow:
         "recalls": 0,
         "protected": False,
         "recalled_at": None,
-        "strengthened_at": None,
+        "reinforced_at": None,
         "archived_at": None,
         "keep_until": None,
         "revival_at": None,
@@ -55,11 +55,11 @@ def census(*rows: LifeRow) -> Census:
     return Census(dict(levels), sum(r.protected for r in rows))
 
 
-def planned(*rows: LifeRow, rules: Rules = RULES) -> Plan:
+def planned(*rows: LifeRow, rules: CycleRules = RULES) -> CyclePlan:
     return plan_cycle(rows, census(*rows), rules, NOW)
 
 
-def one(*rows: LifeRow, rules: Rules = RULES) -> Step:
+def one(*rows: LifeRow, rules: CycleRules = RULES) -> CycleStep:
     [step] = planned(*rows, rules=rules).steps
     return step
 
@@ -71,11 +71,11 @@ def one(*rows: LifeRow, rules: Rules = RULES) -> Step:
     ("intensity", "level", "act", "ends"),
     [
         (60.0, Level.FULL, None, None),
-        (50.0, Level.FULL, "fade", Level.SUMMARY),
-        (20.0, Level.FULL, "fade", Level.TRACE),
+        (50.0, Level.FULL, "compress", Level.SUMMARY),
+        (20.0, Level.FULL, "compress", Level.TRACE),
         (5.0, Level.FULL, "archive", Level.ARCHIVED),
         (60.0, Level.SUMMARY, None, None),  # nothing rises by waiting
-        (20.0, Level.SUMMARY, "fade", Level.TRACE),
+        (20.0, Level.SUMMARY, "compress", Level.TRACE),
         (5.0, Level.TRACE, "archive", Level.ARCHIVED),
         (6.0, Level.TRACE, None, None),
     ],
@@ -90,21 +90,21 @@ def test_strength_decides_the_level_in_one_move(
 def test_a_recall_strengthens_once_and_is_counted_before_the_level_is_chosen() -> None:
     old = row(intensity=60.0, coefficient=0.98, anchor=MOMENT - 20 * DAY, recalled_at=MOMENT - DAY)
     step = one(old)  # 60 * .98^20 = 40: it would fade; ten days old and slower, it does not
-    assert step.act == "strengthen"
+    assert step.act == "reinforce"
     assert step.coefficient == pytest.approx(0.999)
     assert step.anchor == NOW - timedelta(days=10)
-    assert planned(old._replace(strengthened_at=MOMENT)).steps[0].act == "fade"
+    assert planned(old._replace(reinforced_at=MOMENT)).steps[0].act == "compress"
 
 
 def test_the_protected_never_move_but_are_strengthened() -> None:
     weak = row(intensity=1.0, protected=True)
     assert planned(weak).steps == []
-    assert one(weak._replace(recalled_at=MOMENT)).act == "strengthen"
+    assert one(weak._replace(recalled_at=MOMENT)).act == "reinforce"
 
 
 def test_a_lone_memory_survives_its_first_night() -> None:
     assert planned(row(intensity=60.0)).steps == []
-    assert one(row(intensity=22.0, coefficient=0.75)).act == "fade"
+    assert one(row(intensity=22.0, coefficient=0.75)).act == "compress"
 
 
 def test_what_was_just_revived_is_not_archived_again() -> None:
@@ -114,11 +114,11 @@ def test_what_was_just_revived_is_not_archived_again() -> None:
 
 
 def test_000s_law_fades_by_weeks() -> None:
-    weekly = Rules(retention=Retention(law="weekly"))
+    weekly = CycleRules(retention=Retention(law="weekly"))
     assert one(row(anchor=MOMENT - 7 * DAY), rules=weekly).level is Level.SUMMARY  # 47.5
     assert one(row(anchor=MOMENT - 140 * DAY), rules=weekly).level is Level.TRACE  # 17.9
     much = row(anchor=MOMENT - 140 * DAY, recalls=3, recalled_at=MOMENT)
-    assert [s.act for s in planned(much, rules=weekly).steps] == ["strengthen", "fade"]
+    assert [s.act for s in planned(much, rules=weekly).steps] == ["reinforce", "compress"]
 
 
 # --- the archive
@@ -133,7 +133,7 @@ def test_a_wish_brings_a_memory_back_as_a_trace_with_its_revival_score() -> None
     assert (step.act, step.level, step.reason) == ("revive", Level.TRACE, "wished")
     assert step.score == pytest.approx(40 * 0.995**10)
     assert step.anchor is not None
-    back = row(intensity=40.0, coefficient=0.9, level=Level.TRACE, anchor=micros(step.anchor))
+    back = row(intensity=40.0, coefficient=0.9, level=Level.TRACE, anchor=to_micros(step.anchor))
     assert planned(back).steps == []
 
 
@@ -142,7 +142,7 @@ def test_a_wish_without_room_is_put_off() -> None:
     others = [row(f"f{n}", level=Level.ARCHIVED, archived_at=MOMENT, full=False) for n in range(13)]
     wish = archived("w", revival_at=MOMENT, full=False)
     steps = planned(*traces, *others, wish, rules=FEW).steps
-    assert [(s.id, s.act) for s in steps] == [("w", "postpone")]
+    assert [(s.id, s.act) for s in steps] == [("w", "defer_revival")]
     assert [(s.id, s.act) for s in planned(*traces[:6], *others, wish, rules=FEW).steps] == [("w", "revive")]
 
 
@@ -170,7 +170,7 @@ def test_full_words_go_when_the_grace_is_over_and_only_once() -> None:
 def test_deletion_needs_age_and_its_conditions(
     mode: str, recalls: int, intensity: float, days: float, goes: bool
 ) -> None:
-    rules = Rules(archive=Archive(auto_delete_enabled=True, delete_condition_mode=mode))
+    rules = CycleRules(archive=Archive(auto_delete_enabled=True, delete_condition_mode=mode))
     steps = planned(archived(days=days, recalls=recalls, intensity=intensity, full=False), rules=rules).steps
     assert [s.act for s in steps] == (["delete"] if goes else [])
 
@@ -203,7 +203,7 @@ def test_few_memories_are_not_divided() -> None:
 
 
 def test_a_full_store_lets_the_weakest_go_a_tenth_a_night_down_to_the_low_water_mark() -> None:
-    capacity = Rules(capacity=Capacity(limit=20), compression=Compression(min_population=1000))
+    capacity = CycleRules(capacity=Capacity(limit=20), compression=Compression(min_population=1000))
     rows = [row(f"m{n:02}", intensity=60.0 + n, coefficient=1.0) for n in range(19)]
     first = planned(*rows, rules=capacity).steps
     assert [(s.id, s.act, s.reason) for s in first] == [
@@ -217,7 +217,7 @@ def test_a_plan_that_moves_most_of_a_large_store_asks_first() -> None:
     fading = [row(str(n), intensity=10.0) for n in range(1200)]
     assert planned(*fading).asks
     assert not planned(*fading[:900]).asks
-    assert planned(*fading[:3]).counts() == {("fade", "score"): 3}
+    assert planned(*fading[:3]).counts() == {("compress", "score"): 3}
 
 
 def test_those_left_alone_for_a_week_do_not_hide_the_weakest_that_may_go() -> None:
@@ -279,9 +279,9 @@ def stores(draw: st.DrawFn) -> list[LifeRow]:
                 created=MOMENT - draw(st.integers(0, 300 * DAY)),
                 protected=draw(st.booleans()),
                 recalled_at=draw(st.none() | st.integers(MOMENT - 5 * DAY, MOMENT)),
-                strengthened_at=draw(st.none() | st.integers(MOMENT - 5 * DAY, MOMENT)),
+                reinforced_at=draw(st.none() | st.integers(MOMENT - 5 * DAY, MOMENT)),
                 archived_at=MOMENT - draw(st.integers(0, 400 * DAY)) if away else None,
-                keep_until=draw(st.none() | st.integers(MOMENT - DAY, MOMENT + AGAIN_AFTER)),
+                keep_until=draw(st.none() | st.integers(MOMENT - DAY, MOMENT + REARCHIVE_AFTER)),
                 revival_at=draw(st.none() | st.integers(MOMENT - DAY, MOMENT + DAY)) if away else None,
                 full=draw(st.booleans()),
             )
@@ -289,22 +289,24 @@ def stores(draw: st.DrawFn) -> list[LifeRow]:
     return made
 
 
-def applied(rows: list[LifeRow], steps: list[Step]) -> list[LifeRow]:
+def applied(rows: list[LifeRow], steps: list[CycleStep]) -> list[LifeRow]:
     """The store after these steps."""
     known = {r.id: r for r in rows}
     for step in steps:
         r = known[step.id]
-        if step.act == "strengthen":
-            r = r._replace(anchor=micros(step.anchor), coefficient=step.coefficient, recalls=r.recalls + 1)
-            r = r._replace(strengthened_at=MOMENT)
-        elif step.act == "fade":
+        if step.act == "reinforce":
+            r = r._replace(anchor=to_micros(step.anchor), coefficient=step.coefficient, recalls=r.recalls + 1)
+            r = r._replace(reinforced_at=MOMENT)
+        elif step.act == "compress":
             r = r._replace(level=step.level)
         elif step.act == "archive":
             r = r._replace(level=Level.ARCHIVED, archived_at=MOMENT, revival_at=None, keep_until=None)
         elif step.act == "revive":
-            r = r._replace(level=Level.TRACE, anchor=micros(step.anchor), archived_at=None, revival_at=None)
-            r = r._replace(keep_until=MOMENT + AGAIN_AFTER, strengthened_at=MOMENT)
-        elif step.act == "postpone":
+            r = r._replace(
+                level=Level.TRACE, anchor=to_micros(step.anchor), archived_at=None, revival_at=None
+            )
+            r = r._replace(keep_until=MOMENT + REARCHIVE_AFTER, reinforced_at=MOMENT)
+        elif step.act == "defer_revival":
             r = r._replace(revival_at=MOMENT + DAY)
         elif step.act == "purge":
             r = r._replace(full=False)
@@ -314,7 +316,7 @@ def applied(rows: list[LifeRow], steps: list[Step]) -> list[LifeRow]:
     return list(known.values())
 
 
-SOME = Rules(compression=Compression(min_population=10), capacity=Capacity(limit=50))
+SOME = CycleRules(compression=Compression(min_population=10), capacity=Capacity(limit=50))
 
 
 @examples(300)
@@ -322,12 +324,12 @@ SOME = Rules(compression=Compression(min_population=10), capacity=Capacity(limit
 def test_a_plan_holds_what_it_promises(rows: list[LifeRow]) -> None:
     plan = planned(*rows, rules=SOME)
     known = {r.id: r for r in rows}
-    moves = [s for s in plan.steps if s.act != "strengthen"]
+    moves = [s for s in plan.steps if s.act != "reinforce"]
     assert len({s.id for s in moves}) == len(moves)  # at most one move each
     for step in moves:
         before = known[step.id]
-        assert not before.protected or step.act in ("revive", "postpone")
-        if step.act in ("fade", "archive"):
+        assert not before.protected or step.act in ("revive", "defer_revival")
+        if step.act in ("compress", "archive"):
             assert step.level is not None
             assert step.level > before.level  # nothing rises
             assert step.reason != "score" or level_for(step.score, SOME.levels) >= step.level
@@ -340,7 +342,7 @@ def test_a_plan_holds_what_it_promises(rows: list[LifeRow]) -> None:
 def test_a_plan_done_twice_changes_nothing_more(rows: list[LifeRow]) -> None:
     after = applied(rows, planned(*rows, rules=FEW).steps)
     again = planned(*after, rules=FEW).steps
-    assert [s for s in again if s.act != "postpone"] == []
+    assert [s for s in again if s.act != "defer_revival"] == []
 
 
 @examples(200)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nagori.core import scoring
 from nagori.core.decay import Reinforcement
 from nagori.core.model import TAGS, Emotion, Valence
-from nagori.core.relevance import bounded
+from nagori.core.relevance import bounded_factor
 from nagori.core.scoring import Resonance, SelfRecall
 from nagori.errors import InvalidInput
 
@@ -141,8 +141,8 @@ def test_recall_score_is_004s_formula(inputs: tuple[float, float, float, float],
 
 @given(st.floats(), st.floats(0, 0.3))
 def test_a_bounded_factor_stays_in_its_bounds_however_loud_the_value(value: float, swing: float) -> None:
-    assert 1 - swing - 1e-12 <= bounded(value, 1 - swing, 1 + swing) <= 1 + swing + 1e-12
+    assert 1 - swing - 1e-12 <= bounded_factor(value, 1 - swing, 1 + swing) <= 1 + swing + 1e-12
 
 
 def test_a_bounded_factor_is_neutral_in_the_middle() -> None:
-    assert bounded(0.5, 0.7, 1.3) == pytest.approx(1.0)
+    assert bounded_factor(0.5, 0.7, 1.3) == pytest.approx(1.0)

@@ -4,15 +4,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.relevance import SOON, WEIGHTS, Evidence, Sketch, certainty, relevance, weighed
+from nagori.core.relevance import (
+    TIME_TOLERANCE,
+    WEIGHTS,
+    CandidateInfo,
+    Candidates,
+    confidence,
+    relevance,
+    weigh_terms,
+)
 
 
-def sketch(id: str, turn: int | None = None, *, session: str | None = "s", **more: object) -> Sketch:
+def sketch(id: str, turn: int | None = None, *, session: str | None = "s", **more: object) -> CandidateInfo:
     fields = {"speaker": None, "tokens": 10, "chars": 89, "asks": 0, "trust": "user", "at": 0} | more
-    return Sketch(id, session if turn is not None else None, turn, **fields)
+    return CandidateInfo(id, session if turn is not None else None, turn, **fields)
 
 
-def evidence(*sketches: Sketch, **more: object) -> Evidence:
+def evidence(*infos: CandidateInfo, **more: object) -> Candidates:
     fields: dict[str, object] = {
         "total": 100,
         "asked": 0,
@@ -21,7 +29,7 @@ def evidence(*sketches: Sketch, **more: object) -> Evidence:
         "cosines": {},
         "usual": (0.8, 0.03),
     }
-    return Evidence(sketches={s.id: s for s in sketches}, **(fields | more))  # type: ignore[arg-type]
+    return Candidates(infos={s.id: s for s in infos}, **(fields | more))  # type: ignore[arg-type]
 
 
 def test_the_best_match_by_words_has_the_whole_share() -> None:
@@ -93,7 +101,7 @@ def test_the_turn_after_a_matching_question_is_its_answer() -> None:
     assert found["answer"]["answer_meaning"] == pytest.approx(3.0, rel=0.01)
     assert found["later"]["answer_words"] == 0.0
     assert found["question"]["asks"] == 1.0
-    assert weighed(found["answer"]) > weighed(found["later"])
+    assert weigh_terms(found["answer"]) > weigh_terms(found["later"])
 
 
 def test_a_session_that_answers_lifts_all_its_turns() -> None:
@@ -118,7 +126,7 @@ def test_length_is_told_from_that_of_a_usual_sentence() -> None:
 def test_what_people_told_counts_more_than_an_assistants_pages() -> None:
     both = evidence(sketch("u", trust="user"), sketch("a", trust="assistant"), places={"w": {"u": 1, "a": 1}})
     found = relevance(both)
-    assert weighed(found["u"]) > weighed(found["a"])
+    assert weigh_terms(found["u"]) > weigh_terms(found["a"])
 
 
 def test_a_memory_outside_conversations_is_its_own_neighbourhood() -> None:
@@ -162,19 +170,19 @@ def test_any_evidence_gives_finite_terms_that_all_have_a_weight(
     places: dict[str, dict[int, int]],
     cosines: dict[int, float],
 ) -> None:
-    sketches = [sketch(str(n), t, session=s, asks=int(a)) for n, (t, s, a) in enumerate(turns)]
+    infos = [sketch(str(n), t, session=s, asks=int(a)) for n, (t, s, a) in enumerate(turns)]
     found = relevance(
         evidence(
-            *sketches,
+            *infos,
             places={word: {str(n): c for n, c in where.items()} for word, where in places.items()},
             cosines={str(n): c for n, c in cosines.items()},
         )
     )
-    assert set(found) == {s.id for s in sketches}
+    assert set(found) == {s.id for s in infos}
     for terms in found.values():
         assert set(terms) <= set(WEIGHTS) | {"heard"}
         assert 0 <= terms["heard"] <= 1
-        assert weighed(terms) == pytest.approx(weighed(terms))
+        assert weigh_terms(terms) == pytest.approx(weigh_terms(terms))
 
 
 @pytest.mark.parametrize(
@@ -183,8 +191,8 @@ def test_any_evidence_gives_finite_terms_that_all_have_a_weight(
         (50, (10, 100), 1.0),
         (10, (10, 100), 1.0),
         (100, (10, 100), 0.5),
-        (99 + SOON, (10, 100), 0.5),
-        (100 + SOON, (10, 100), 0.0),
+        (99 + TIME_TOLERANCE, (10, 100), 0.5),
+        (100 + TIME_TOLERANCE, (10, 100), 0.0),
         (9, (10, 100), 0.0),
         (50, (None, 100), 1.0),
         (10**18, (10, None), 1.0),
@@ -216,12 +224,12 @@ def test_more_words_and_a_nearer_meaning_never_lower_the_certainty(
     heard: float, cosine: float, more: float
 ) -> None:
     usual = (0.8, 0.1)
-    sure = certainty(heard, cosine, usual)
+    sure = confidence(heard, cosine, usual)
     assert 0 <= sure <= 1
-    assert certainty(min(1.0, heard + more), cosine, usual) >= sure
-    assert certainty(heard, min(1.0, cosine + more), usual) >= sure
-    assert certainty(min(1.0, heard + more), None, usual) >= certainty(heard, None, usual)
-    assert certainty(heard, cosine, usual, same_language=False) >= sure
+    assert confidence(min(1.0, heard + more), cosine, usual) >= sure
+    assert confidence(heard, min(1.0, cosine + more), usual) >= sure
+    assert confidence(min(1.0, heard + more), None, usual) >= confidence(heard, None, usual)
+    assert confidence(heard, cosine, usual, same_language=False) >= sure
 
 
 def test_of_very_many_only_the_likeliest_are_weighed_alone_or_in_talks() -> None:

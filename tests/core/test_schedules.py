@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from zoneinfo import ZoneInfo
 
-from nagori.core.cycle import Census, Rules, life_row, plan_cycle
+from nagori.core.cycle import Census, CycleRules, life_row, plan_cycle
 from nagori.core.decay import retention
 from nagori.core.model import Emotion, Level, Memory, Text
 
@@ -14,7 +14,7 @@ SCHEDULES = 10_000
 
 def test_ten_thousand_schedules_end_at_the_closed_form() -> None:
     """Nights at any hour, skipped, doubled, over leap days and changes of summer time, clocks that jump."""
-    dice, rules, worst = Random(7), Rules(), 0.0
+    dice, rules, worst = Random(7), CycleRules(), 0.0
     for _ in range(SCHEDULES):
         born = datetime(dice.randint(2020, 2030), 1, 1, tzinfo=UTC) + timedelta(
             minutes=dice.randrange(525_600)
@@ -29,7 +29,7 @@ def test_ten_thousand_schedules_end_at_the_closed_form() -> None:
             now = (now + timedelta(days=dice.uniform(-3, 40))).astimezone(zone)
             for step in plan_cycle([life_row(memory)], Census({memory.level: 1}), rules, now).steps:
                 if step.act == "fade" and step.level is not None:
-                    memory = memory.but(level=step.level)
+                    memory = memory.evolve(level=step.level)
         end = max(now.astimezone(UTC), born) + timedelta(days=dice.uniform(0, 100))
         days = (end - born).total_seconds() / 86_400
         told = retention(memory, end.astimezone(dice.choice(ZONES)), rules.retention, rules.weekly)

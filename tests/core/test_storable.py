@@ -15,7 +15,7 @@ from nagori.core.events import (
     fold,
 )
 from nagori.core.model import Emotion, Level, Memory, Text, check_memory, check_turn
-from nagori.core.values import made
+from nagori.core.values import build_unchecked
 from nagori.errors import InvalidInput, JournalTooNew
 
 NOW = datetime(2026, 4, 1, 9, tzinfo=UTC)
@@ -24,7 +24,7 @@ NOW = datetime(2026, 4, 1, 9, tzinfo=UTC)
 def memory(**more: Any) -> Memory:
     """A memory whose fields nobody checked."""
     sound = Memory("mem_a", NOW, NOW, {Level.FULL: Text("", "tea")})
-    return made(Memory, {**vars(sound), **more})
+    return build_unchecked(Memory, {**vars(sound), **more})
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def memory(**more: Any) -> Memory:
     [
         ({"protected": 1}, "protected"),
         ({"coefficient": 2.0}, "coefficient"),
-        ({"emotion": made(Emotion, {**vars(Emotion()), "intensity": "much"})}, "emotion"),
+        ({"emotion": build_unchecked(Emotion, {**vars(Emotion()), "intensity": "much"})}, "emotion"),
         ({"keywords": (None,)}, "keywords"),
         ({"keywords": (5,)}, "keywords"),
         ({"metadata": {"a": object()}}, "metadata"),

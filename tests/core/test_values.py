@@ -5,7 +5,7 @@
 
 import pytest
 
-from nagori.core.values import Value, batched, fields_of, fresh, made, replace
+from nagori.core.values import Value, build_unchecked, default_factory, fields_of, replace, split_batches
 
 
 class Point(Value, order=True):
@@ -18,7 +18,7 @@ class Labelled(Point):
 
 
 class Bag(Value, frozen=False):
-    things: list[str] = fresh(list)
+    things: list[str] = default_factory(list)
 
 
 class Positive(Value):
@@ -80,10 +80,10 @@ def test_a_replaced_value_is_checked_like_a_new_one() -> None:
 
 
 def test_a_value_made_of_its_fields_is_not_checked_again() -> None:
-    assert made(Point, {"x": 1, "y": 5}) == Point(1, 5)
-    assert made(Positive, {"n": -1}).n == -1
+    assert build_unchecked(Point, {"x": 1, "y": 5}) == Point(1, 5)
+    assert build_unchecked(Positive, {"n": -1}).n == -1
 
 
 def test_things_come_in_batches() -> None:
-    assert list(batched(range(5), 2)) == [[0, 1], [2, 3], [4]]
-    assert list(batched([], 2)) == []
+    assert list(split_batches(range(5), 2)) == [[0, 1], [2, 3], [4]]
+    assert list(split_batches([], 2)) == []

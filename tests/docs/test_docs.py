@@ -144,7 +144,11 @@ def findings() -> Iterator[tuple[str, str, str]]:
     """Name, template and advice of what the doctor can find, as far as they are written out."""
     for path in SPEAKING:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "found":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "make_finding"
+            ):
                 said = [each.value if isinstance(each, ast.Constant) else "" for each in node.args]
                 name, _, template, advice = [*map(str, said), "", ""][:4]
                 yield name, template, advice

@@ -64,7 +64,7 @@ class Remembering:
 
     def _formed(self) -> object:
         """How many turns were left to be formed; None when a worker came in between."""
-        said = self.nagori("work", "--json").stdout
+        said = self.nagori("process", "--json").stdout
         return json.loads(said) if said.startswith("{") else None
 
     def memories(self, *words: str) -> list[dict[str, Any]]:

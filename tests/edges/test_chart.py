@@ -11,11 +11,11 @@ from rich.cells import cell_len
 
 from nagori.config import Config
 from nagori.core.decay import retention
-from nagori.core.levels import LADDER
+from nagori.core.levels import LEVELS
 from nagori.core.model import Emotion, Level, Memory, Text
 from nagori.core.values import replace
 from nagori.edges.charts import (
-    Axes,
+    ChartAxes,
     Point,
     Series,
     after_recalls,
@@ -98,7 +98,7 @@ def test_a_protected_memory_is_a_straight_line_in_the_band_of_its_level(level: L
     heights = {point.score for point in one.points}
     assert one.protected
     assert len(heights) == 1
-    band = next(band for band in Axes().fitted([]).bands if band.level is level)
+    band = next(band for band in ChartAxes().fitted([]).bands if band.level is level)
     assert band.bottom < heights.pop() <= band.top
 
 
@@ -114,8 +114,8 @@ def test_senseless_spans_are_refused(days: float, step: float) -> None:
 
 
 def test_the_bands_cover_the_scale_without_a_gap() -> None:
-    bands = Axes().fitted([]).bands
-    assert [band.level for band in bands] == [rung.level for rung in LADDER]
+    bands = ChartAxes().fitted([]).bands
+    assert [band.level for band in bands] == [rung.level for rung in LEVELS]
     assert [band.top for band in bands] == [100, 50, 20, 5]
     assert all(upper.bottom == lower.top for upper, lower in pairwise(bands))
 
@@ -132,7 +132,7 @@ def some(count: int) -> list[Series]:
 def test_no_line_of_a_terminal_chart_is_too_wide(width: int, early: bool) -> None:
     series = [*some(3), series_of(memory(), CONFIG, BORN, 90, label="忘れないで" * 40)]
     names = {Level.FULL: "完全", Level.SUMMARY: "要約", Level.TRACE: "痕跡", Level.ARCHIVED: "保管"}
-    lines = terminal_chart(series, width, axes=Axes(early=early, names=names, unit="日"))
+    lines = terminal_chart(series, width, axes=ChartAxes(early=early, names=names, unit="日"))
     assert max(cell_len(line.plain) for line in lines) <= width
 
 
@@ -161,7 +161,7 @@ def test_empty_charts_are_drawn() -> None:
 
 
 def test_hostile_words_stay_words_in_the_svg() -> None:
-    text = svg_chart([Series(HOSTILE, [Point(0, 90), Point(9, 10)])], HOSTILE, Axes(unit="<b>"))
+    text = svg_chart([Series(HOSTILE, [Point(0, 90), Point(9, 10)])], HOSTILE, ChartAxes(unit="<b>"))
     root = ElementTree.fromstring(text)
     assert "<script" not in text
     assert text.count("</svg>") == 1

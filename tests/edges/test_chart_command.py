@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from nagori import Category, Emotion, Filter, Kind, Nagori
-from nagori.core.forecast import PLACES, Population
-from nagori.edges.charts.levels import Words, levels_text
+from nagori.core.forecast import GROUPS, Population
+from nagori.edges.charts.levels import ChartLabels, levels_text
 from nagori.edges.cli import app
 from nagori.errors import InvalidInput
 from nagori.testing import FrozenClock
@@ -101,9 +101,9 @@ def test_a_curve_stands_still_in_the_archive_and_comes_back_with_a_wish(tmp_path
 
 def test_levels_are_told_day_by_day_with_what_is_to_come(data: Path) -> None:
     days = json.loads(run(data, "--levels", "--days", "5", "--json"))["days"]
-    assert days[0] == dict.fromkeys(PLACES, 0) | {"day": "2026-04-01", "full": 1, "forecast": False}
+    assert days[0] == dict.fromkeys(GROUPS, 0) | {"day": "2026-04-01", "full": 1, "forecast": False}
     assert [day["forecast"] for day in days[-6:]] == [False] + [True] * 5
-    assert all(sum(day[place] for place in PLACES) == 1 for day in days)
+    assert all(sum(day[place] for place in GROUPS) == 1 for day in days)
     assert len(json.loads(run(data, "--levels", "--days", "0", "--past", "3", "--json"))["days"]) == 4
 
 
@@ -142,8 +142,8 @@ def test_no_memories_are_no_picture(tmp_path: Path) -> None:
 def test_no_line_of_the_levels_is_too_wide(width: int, n: int) -> None:
     first = date(2026, 1, 1)
     days = [
-        Population(first + timedelta(days=day), dict.fromkeys(PLACES, day), forecast=day > n // 2)
+        Population(first + timedelta(days=day), dict.fromkeys(GROUPS, day), forecast=day > n // 2)
         for day in range(n)
     ]
-    words = Words(dict.fromkeys(PLACES, "忘却"), "今日", "何も思い出さない場合")
+    words = ChartLabels(dict.fromkeys(GROUPS, "忘却"), "今日", "何も思い出さない場合")
     assert max(line.cell_len for line in levels_text(days, words, width)) <= width

@@ -81,7 +81,7 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pyt
         ["why", id, "--for", "tea"],
         ["status"],
         ["edit", id, "green tea"],
-        ["thumb", "up", id],
+        ["feedback", "up", id],
         ["protect", id],
         ["unprotect", id],
         ["forget", id],
@@ -100,7 +100,7 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pyt
         ["remember", "more"],
         ["init", "--yes"],
         ["uninstall", "--yes"],
-        ["work"],
+        ["process"],
         ["cycle"],
         ["chart"],
         ["archive", id],
@@ -110,9 +110,9 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pyt
         answer = run(*command, "--json")
         assert answer.code == 0, (command, answer)
         assert isinstance(answer.json, dict), command
-    refused = run("judge", "--json")
+    refused = run("appraise", "--json")
     assert (refused.code, refused.json["error"]["field"]) == (2, "llm.provider")  # type: ignore[index]
-    names = {command[0] for command in commands} | {"judge", "hook"}  # a hook speaks nothing else
+    names = {command[0] for command in commands} | {"appraise", "hook"}  # a hook speaks nothing else
     assert names == {c.name or c.callback.__name__ for c in app.registered_commands}  # type: ignore[union-attr]
 
 

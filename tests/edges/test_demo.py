@@ -107,7 +107,16 @@ def test_the_nights_are_really_lived(tmp_path: Path) -> None:
             next(one for words, one in said.items() if telling in words)
             for telling in ("dumplings", "祖母", "Thursday")
         )
-        lived = ["formed", "faded", "faded", "archived", "recalled", "revived", "archived", "purged"]
+        lived = [
+            "formed",
+            "compressed",
+            "compressed",
+            "archived",
+            "recalled",
+            "revived",
+            "archived",
+            "purged",
+        ]
         assert [event.type for event in memory.why(lunch.id).history if event.type != "linked"] == lived
         assert kept.protected
         assert {event.type for event in memory.why(kept.id).history} <= {"formed", "protected", "linked"}

@@ -25,7 +25,7 @@ ENGLISH = re.compile(r"\b(is|not|no|such|should|missing|value|error|input|invali
         (["show", "a", "b"], "余分な引数があります: b"),
         (["list", "--level", "9"], "--level: 4 以下にしてください"),
         (["chart", "--days", "-1"], "--days: 0 以上にしてください"),
-        (["thumb", "sideways", "x"], "judgement: 'sideways' は 'up', 'down' のどれでもありません"),
+        (["feedback", "sideways", "x"], "judgement: 'sideways' は 'up', 'down' のどれでもありません"),
         (["remember", "x", "--intensity", "much"], "--intensity: 数ではありません"),
         (["remember", "x", "--intensity"], "--intensity には値が必要です"),
         (["status", "--line=5"], "--line に値は付けられません"),

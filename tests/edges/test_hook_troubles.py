@@ -23,7 +23,7 @@ from nagori.journals.file import FileJournal
 from nagori.services.record import read_spool as spooled
 from nagori.services.record import record_or_spool as write_down
 
-SPACE = ("local", "me")
+OWNER = ("local", "me")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_what_is_said_while_somebody_holds_the_journal_is_kept_beside_it(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(hooks.SECONDS, At.PROMPT, 0.1)
-    with FileJournal(data / "journal").locked(SPACE):
+    with FileJournal(data / "journal").locked(OWNER):
         assert "too long" in call(prompt="The kettle is blue.")["systemMessage"]
     assert [events[0].data["text"] for _, _, events in spooled(data)] == ["The kettle is blue."]
     assert working(data) == 1
@@ -179,7 +179,7 @@ def killed(data: Path, tmp_path: Path) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in stamped), encoding="utf-8")
     said = {"host": "claude-code", "session": "s", "role": "user", "text": "Which tea?", "ref": "1"}
     said |= {"project": "/srv/tea", "transcript": str(path)}
-    write_down(data, SPACE, [Event("turn_recorded", asked, said, by="host")])
+    write_down(data, OWNER, [Event("turn_recorded", asked, said, by="host")])
     working(data)
     return path
 

@@ -35,7 +35,7 @@ from nagori.services.record import read_spool as spooled
 from nagori.testing import WordEmbedder
 
 GOLDEN = Path(__file__).parent / "fixtures/hooks/claude-code"
-SPACE = ("local", "me")
+OWNER = ("local", "me")
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def shown(answer: dict[str, Any]) -> list[str]:
 
 
 def heard(folder: Path) -> list[dict[str, Any]]:
-    events = FileJournal(folder / "journal").read(SPACE)
+    events = FileJournal(folder / "journal").read(OWNER)
     return [dict(event.data) for event in events if event.type == "turn_recorded"]
 
 
@@ -85,7 +85,7 @@ def texts(folder: Path) -> list[str]:
 
 def remember(folder: Path, *contents: str | Draft) -> list[Memory]:
     with Nagori.open(folder) as memory:
-        return memory.within(project="/srv/app").remember_many(contents)
+        return memory.with_scope(project="/srv/app").remember_many(contents)
 
 
 # --- writing down ---------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_a_prompt_is_written_down_before_anything_else_can_fail(
         seen.append(texts(folder))
         raise RuntimeError("the store has gone")
 
-    monkeypatch.setattr("nagori.edges.hooks.handlers._opened", fail)
+    monkeypatch.setattr("nagori.edges.hooks.handlers._open_memory", fail)
     answer = prompt("I moved to Sapporo.")
     assert seen == [["I moved to Sapporo."]]
     assert "nagori" in answer["systemMessage"]
@@ -575,8 +575,8 @@ def test_a_file_in_the_place_of_the_folder_stops_nobody(folder: Path) -> None:
 
 
 def test_wrong_settings_are_told_and_stop_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NAGORI_HOOKS__MOST", "many")
-    assert "hooks.most" in prompt("When is the tea ceremony?")["systemMessage"]
+    monkeypatch.setenv("NAGORI_HOOKS__MAX_MEMORIES", "many")
+    assert "hooks.max_memories" in prompt("When is the tea ceremony?")["systemMessage"]
 
 
 @pytest.mark.parametrize("year", [1970, 2100])
@@ -590,7 +590,7 @@ def test_a_wrong_clock_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPat
     assert work(folder) == 2
     assert not (folder / "worker.log").exists()
     with Nagori.open(folder) as memory:
-        assert memory.within(project="/srv/app").status().counts.total == 3
+        assert memory.with_scope(project="/srv/app").status().counts.total == 3
         assert memory.verify().sound
 
 
@@ -601,7 +601,7 @@ def test_who_is_late_is_left_out_and_that_is_told(folder: Path, monkeypatch: pyt
         while True:
             pass
 
-    monkeypatch.setattr("nagori.edges.hooks.handlers._opened", sleep)
+    monkeypatch.setattr("nagori.edges.hooks.handlers._open_memory", sleep)
     assert "too long" in told_once(lambda: prompt("When is the tea ceremony?"))
     assert len(heard(folder)) == 2
 

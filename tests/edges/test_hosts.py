@@ -295,7 +295,7 @@ def test_a_day_with_a_host_is_written_down(
         source = io.BytesIO(json.dumps(payload(host, name)).encode())
         assert "nagori: " not in hooks.answer(["--host", host, *event], source)
     journal = FileJournal(tmp_path / "data" / "journal")
-    events = list(journal.read(Scope().space))
+    events = list(journal.read(Scope().owner))
     assert {event.type for event in events} <= {"turn_recorded", "session_compacted"}
     written = [event for event in events if event.type == "turn_recorded"]
     assert {(event.data["role"], event.data["text"]) for event in written} == WRITTEN[host]

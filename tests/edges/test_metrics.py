@@ -5,7 +5,7 @@ import re
 from nagori import Nagori, Scope
 from nagori.core.events import Event
 from nagori.edges.cli import prometheus
-from nagori.edges.cli.prometheus import Family, escaped, families, text
+from nagori.edges.cli.prometheus import Family, escape_label, families, text
 from nagori.services.ingest import count_pending
 
 Sample = tuple[str, frozenset[tuple[str, str]]]
@@ -69,17 +69,17 @@ def test_the_counts_are_those_of_the_memory(memory: Nagori) -> None:
 def test_tiers_grow_older(memory: Nagori) -> None:
     memory.remember("tea")
     for days, tier in ((6.9, "hot"), (0.2, "warm"), (23, "cold")):
-        memory.parts.clock.forward(days=days)  # type: ignore[attr-defined]
+        memory.runtime.clock.forward(days=days)  # type: ignore[attr-defined]
         assert read(memory)[f"memory_tier_count {tier}"] == 1
 
 
 def test_strange_names_come_back_whole(memory: Nagori) -> None:
     for user in ('say "hi"', "back\\slash", "\\n", "名残", "a{b}=c,d", 'x",user="y', "ends\\"):
-        assert read(memory.within(Scope(user=user)))["memory_count full"] == 0
+        assert read(memory.with_scope(Scope(user=user)))["memory_count full"] == 0
 
 
 def test_the_three_signs_are_escaped_and_no_others() -> None:
-    assert escaped('a\\b"c\nd名{}') == r"a\\b\"c\nd名{}"
+    assert escape_label('a\\b"c\nd名{}') == r"a\\b\"c\nd名{}"
     page = text([Family("x", 'a\\b\n"c"', {"": 0.25})], Scope(project="p"))
     assert page.splitlines() == [
         r'# HELP x a\\b\n"c"',
@@ -94,10 +94,10 @@ def test_large_numbers_are_not_rounded() -> None:
 
 
 def test_turns_wait_until_they_are_formed(memory: Nagori) -> None:
-    space = memory.scope.space
+    owner = memory.scope.owner
     data = {"session": "s", "role": "user", "text": "I like tea."}
-    memory.parts.ledger.write(space, lambda: [Event("turn_recorded", memory.parts.clock.now(), data)])
-    assert count_pending(memory.parts, space) == 1
+    memory.runtime.ledger.write(owner, lambda: [Event("turn_recorded", memory.runtime.clock.now(), data)])
+    assert count_pending(memory.runtime, owner) == 1
     memory.process()
-    assert count_pending(memory.parts, space) == 0
+    assert count_pending(memory.runtime, owner) == 0
     assert prometheus.text(families(memory.status(), memory.measure(), 7), memory.scope).count(" 7\n") == 1

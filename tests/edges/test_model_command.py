@@ -54,18 +54,18 @@ def told(*texts: str) -> None:
 
 def test_it_judges_and_says_so(server: Scripted, own_home: Path) -> None:
     told("The kettle is green.", "The stove is black.")
-    before = json.loads(run("judge", "--dry-run", "--json").output)
+    before = json.loads(run("appraise", "--dry-run", "--json").output)
     assert (before["memories"], before["questions"]) == (2, 1)
     assert before["usd"] > 0
     assert server.requests == []
-    assert "2 judged in 1 questions" in run("judge").output
-    assert json.loads(run("judge", "--json").output)["judged"] == 0
+    assert "2 judged in 1 questions" in run("appraise").output
+    assert json.loads(run("appraise", "--json").output)["judged"] == 0
 
 
 def test_what_it_cost_is_told_day_by_day(server: Scripted, own_home: Path) -> None:
     assert "no model was asked" in run("spend").output
     told("The kettle is green.")
-    run("judge")
+    run("appraise")
     (day,) = json.loads(run("spend", "--json").output)["days"]
     (stage,) = day["stages"]
     assert (stage["stage"], stage["model"], stage["questions"], stage["input_tokens"]) == (
@@ -82,7 +82,7 @@ def test_what_it_cost_is_told_day_by_day(server: Scripted, own_home: Path) -> No
 def test_status_and_doctor_tell_of_a_model_in_trouble(server: Scripted, own_home: Path) -> None:
     told("The kettle is green.")
     server.script = ["401"]
-    answer = run("judge")
+    answer = run("appraise")
     assert answer.exit_code == 8
     assert "nothing is lost" in answer.output
     status = json.loads(run("status", "--json").output)
@@ -93,7 +93,7 @@ def test_status_and_doctor_tell_of_a_model_in_trouble(server: Scripted, own_home
     findings = json.loads(run("doctor", "--json").output)["findings"]
     assert [f["state"] for f in findings if f["name"] == "model"] == ["warn"]
     server.script = ["ok"]
-    run("judge")
+    run("appraise")
     assert json.loads(run("status", "--json").output)["model_trouble"] is None
 
 
@@ -103,12 +103,12 @@ def test_a_trouble_is_told_in_the_language_of_who_reads_it(
     told("The kettle is green.")
     server.script = ["401"]
     assert "キーを受け付けてもらえません（401）: scripted" in "".join(
-        run("--lang", "ja", "judge").output.split("\n")
+        run("--lang", "ja", "appraise").output.split("\n")
     )
     assert "キーを受け付けてもらえません" in "".join(run("--lang", "ja", "status").output.split())
     monkeypatch.setenv("NAGORI_LLM__DAILY_CAP_USD", "0.000001")
-    assert "1日の上限" in run("--lang", "ja", "judge").output
-    assert "the day's limit" in run("judge").output
+    assert "1日の上限" in run("--lang", "ja", "appraise").output
+    assert "the day's limit" in run("appraise").output
 
 
 def test_a_night_says_who_waits_for_the_models_words(server: Scripted, own_home: Path) -> None:
@@ -127,7 +127,7 @@ def test_without_a_model_there_is_nothing_to_judge_with(
 ) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     told("The kettle is green.")
-    assert isinstance(run("judge").exception, InvalidInput)
+    assert isinstance(run("appraise").exception, InvalidInput)
     assert json.loads(run("status", "--json").output)["llm"] is None
     assert "rules do its work" in run("doctor").output
 
@@ -155,7 +155,7 @@ def test_the_worker_lets_the_model_judge_what_it_formed(server: Scripted, own_ho
     assert server.requests == []  # a hook asks nobody
     work(folder(own_home))
     with Nagori.open() as memory:
-        assert [m.judged_by for m in memory.list()] == ["m"]
+        assert [m.appraised_by for m in memory.list()] == ["m"]
     assert len(server.requests) == 1
 
 
@@ -169,13 +169,13 @@ def test_a_model_in_trouble_does_not_hold_up_the_worker(
     work(folder(own_home))
     assert not (folder(own_home) / LOG).exists()
     with Nagori.open() as memory:
-        assert [m.judged_by for m in memory.list()] == [None]
+        assert [m.appraised_by for m in memory.list()] == [None]
         assert memory.recall("buckwheat")
     server.script = ["ok"]
     say("And the kettle is green.")
     work(folder(own_home))
     with Nagori.open() as memory:
-        assert {m.judged_by for m in memory.list()} == {"m"}
+        assert {m.appraised_by for m in memory.list()} == {"m"}
 
 
 def test_who_speaks_while_the_model_thinks_goes_first(server: Scripted, own_home: Path) -> None:
@@ -192,7 +192,7 @@ def test_who_speaks_while_the_model_thinks_goes_first(server: Scripted, own_home
     work(folder(own_home))
     with Nagori.open() as memory:
         assert len(memory.list()) == 2
-        assert {m.judged_by for m in memory.list()} == {"m"}
+        assert {m.appraised_by for m in memory.list()} == {"m"}
 
 
 def test_an_error_of_the_model_has_its_own_exit_code() -> None:

@@ -103,9 +103,9 @@ def test_the_texts_word_by_word() -> None:
 def test_odd_names_reach_launchd_and_the_task_scheduler_whole() -> None:
     assert plistlib.loads(formats.plist(Job(ODD, 3)).encode())["ProgramArguments"] == list(ODD)
     root = ET.fromstring(formats.task(Job(ODD, 3)).encode("utf-16"))
-    space = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
-    assert root.findtext(f".//{space}Command") == ODD[0]
-    assert root.findtext(f".//{space}Arguments") == subprocess.list2cmdline(ODD[1:])
+    owner = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
+    assert root.findtext(f".//{owner}Command") == ODD[0]
+    assert root.findtext(f".//{owner}Arguments") == subprocess.list2cmdline(ODD[1:])
 
 
 def test_odd_names_reach_a_cron_job_whole(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_each_machine_has_its_own_scheduler(
 
 
 def test_the_command_offers_every_kind() -> None:
-    assert [*commands.Kind] == [*scheduling.KINDS] == [*formats.HOURS]
+    assert [*commands.SchedulerKind] == [*scheduling.KINDS] == [*formats.HOURS]
 
 
 # ── doing it ─────────────────────────────────────────────────────────────────────────────────────
@@ -544,7 +544,7 @@ def test_the_doctor_says_whether_nights_happen(machine: Machine, monkeypatch: py
     long_ago = Event("cycle_finished", datetime.now(UTC) - timedelta(hours=100))
     [folder] = [path.parent for path in machine.home.rglob("nagori.db")]
     with Nagori.open(folder) as memory:
-        memory.parts.ledger.write(memory.scope.space, lambda: [long_ago])
+        memory.runtime.ledger.write(memory.scope.owner, lambda: [long_ago])
     late = "systemd runs the cycle every night; the last one was 100 hours ago"
     assert nights(machine) == ("warn", late, "nagori schedule show")
     (machine.fake / "says").write_text("ActiveState=inactive\n")
@@ -586,9 +586,9 @@ def test_costs_are_told_for_what_is_configured(machine: Machine, monkeypatch: py
 def test_a_thumb_is_told_in_words(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     id = json.loads(machine.run("remember", "tea", "--json")[1])["memory"]["id"]
-    assert "60 → 70" in machine.run("thumb", "up", id)[1]
-    assert "judged today already" in machine.run("thumb", "down", id)[1]
+    assert "60 → 70" in machine.run("feedback", "up", id)[1]
+    assert "judged today already" in machine.run("feedback", "down", id)[1]
     assert "高評価" in machine.run("--lang", "ja", "why", id)[1]
     dear = json.loads(machine.run("remember", "dear", "--intensity", "100", "--json")[1])["memory"]["id"]
-    assert "cannot go further" in machine.run("thumb", "up", dear)[1]
-    assert machine.run("thumb", "sideways", id)[0] == 2
+    assert "cannot go further" in machine.run("feedback", "up", dear)[1]
+    assert machine.run("feedback", "sideways", id)[0] == 2

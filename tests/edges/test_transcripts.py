@@ -48,7 +48,7 @@ def said(path: Path, **more: object) -> list[str]:
 
 
 def test_the_golden_transcript_is_heard_as_two_people_would_have_heard_it() -> None:
-    passed = claude_code.Passed()
+    passed = claude_code.SkippedLines()
     heard = list(claude_code.read(GOLDEN, passed=passed))
     assert [(t.role.value, t.text, t.at.isoformat(timespec="milliseconds")) for t in heard] == [
         ("user", "The kettle in the workshop is green.", AT.format(1)),
@@ -216,7 +216,7 @@ def test_a_large_file_with_a_giant_line_is_streamed(tmp_path: Path) -> None:
             if n == 2000:
                 file.write(line("user", "y" * 20_000_000, "giant") + "\n")
     assert path.stat().st_size > 48_000_000
-    passed = claude_code.Passed()
+    passed = claude_code.SkippedLines()
     tracemalloc.start()
     try:
         count = sum(1 for _ in claude_code.read(path, passed=passed))

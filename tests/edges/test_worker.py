@@ -32,7 +32,7 @@ from nagori.journals.file import FileJournal
 from nagori.services import ingest
 from nagori.services.record import spool
 
-SPACE = ("local", "me")
+OWNER = ("local", "me")
 
 
 @pytest.fixture
@@ -80,12 +80,12 @@ def exported(folder: Path) -> list[str]:
 
 
 def heard(folder: Path) -> list[str]:
-    events = FileJournal(folder / "journal").read(SPACE)
+    events = FileJournal(folder / "journal").read(OWNER)
     return [event.data["text"] for event in events if event.type == "turn_recorded"]
 
 
 def is_processed(folder: Path) -> bool:
-    events = FileJournal(folder / "journal").read(SPACE)
+    events = FileJournal(folder / "journal").read(OWNER)
     return any(event.type == "turns_processed" for event in events)
 
 
@@ -102,7 +102,7 @@ def test_what_was_heard_becomes_memories_with_their_place_in_the_session(folder:
     say("PostToolUseFailure", "s", tool_name="Bash", tool_input={"command": "make"}, error="no rule")
     assert work(folder) == 5
     with Nagori.open(folder) as memory:
-        found = memory.within(project="/srv/app").list()
+        found = memory.with_scope(project="/srv/app").list()
     assert sorted(each.source.turn for each in found if each.source.turn is not None) == [0, 1, 2, 3, 4]
     assert {str(each.trust) for each in found} == {"user", "assistant", "tool"}
     assert {each.project for each in found} == {"/srv/app"}
@@ -144,7 +144,7 @@ def test_turns_whose_processing_was_not_noted_are_formed_once(folder: Path) -> N
     assert b"cycle_finished" in lines[-1]
     assert b"turns_processed" in lines[-2]
     segment.write_bytes(b"".join(lines[:-2]))
-    FileJournal(folder / "journal").request_work(SPACE)
+    FileJournal(folder / "journal").request_work(OWNER)
     assert work(folder) == 6
     assert exported(folder) == before
 
@@ -174,7 +174,7 @@ def test_the_numbers_of_turns_do_not_depend_on_when_the_worker_came_by(folder: P
     work(folder)
     before = exported(folder)
     lose_store(folder)
-    FileJournal(folder / "journal").request_work(SPACE)
+    FileJournal(folder / "journal").request_work(OWNER)
     work(folder)
     assert exported(folder) == before
 
@@ -190,7 +190,7 @@ def test_a_turn_that_cannot_be_kept_holds_up_nobody(folder: Path, monkeypatch: p
 
         return picky
 
-    monkeypatch.setattr(ingest, "form_said", refuse("form_said"))
+    monkeypatch.setattr(ingest, "form_memories", refuse("form_said"))
     monkeypatch.setattr(ingest, "remember_many", refuse("remember_many"))
     ask("First.", ref="1")
     reply("This is poison.", ref="1")
@@ -249,7 +249,7 @@ def test_what_is_written_while_a_worker_finishes_is_not_left_behind(
     def at_the_very_end(_: Path) -> None:
         for text in late:
             ask(text)
-            spool(folder, SPACE, [next(FileJournal(folder / "journal").read(SPACE))])
+            spool(folder, OWNER, [next(FileJournal(folder / "journal").read(OWNER))])
             assert is_working(folder)
 
     monkeypatch.setattr(worker, "sweep", at_the_very_end)
@@ -328,9 +328,9 @@ def workers(folder: Path) -> list[int]:
 
 def test_what_waits_in_the_spool_is_taken_in_once(folder: Path) -> None:
     talk(1)
-    event = next(FileJournal(folder / "journal").read(SPACE))
+    event = next(FileJournal(folder / "journal").read(OWNER))
     for _ in range(2):  # as after a crash between taking it and removing it
-        spool(folder, SPACE, [event])
+        spool(folder, OWNER, [event])
     (folder / "spool" / "1.jsonl").write_bytes(b"rubbish")
     assert work(folder) == 2
     assert kept(folder) == dict.fromkeys(heard(folder)[:2], 1)
@@ -340,8 +340,8 @@ def test_what_waits_in_the_spool_is_taken_in_once(folder: Path) -> None:
 def test_a_crash_after_the_spool_was_taken_in_stores_nothing_twice(folder: Path) -> None:
     """Also without the host's own name for the turn."""
     ask("Which tea is the best?")
-    event = next(FileJournal(folder / "journal").read(SPACE))
-    spool(folder, SPACE, [event])
+    event = next(FileJournal(folder / "journal").read(OWNER))
+    spool(folder, OWNER, [event])
     assert work(folder) == 1
     assert kept(folder) == {"Which tea is the best?": 1}
 
@@ -352,7 +352,7 @@ def test_trouble_leaves_a_note_without_words_and_is_over_when_it_is_over(
     talk(1)
     for trouble in (OSError(28, "No space left on device"), RuntimeError("nobody thought of this")):
         with monkeypatch.context() as patch:
-            patch.setattr(ingest, "form_said", lambda *_, trouble=trouble: (_ for _ in ()).throw(trouble))
+            patch.setattr(ingest, "form_memories", lambda *_, trouble=trouble: (_ for _ in ()).throw(trouble))
             assert work(folder) == 0
         note = (folder / worker.LOG).read_text()
         assert type(trouble).__name__ in note
@@ -432,7 +432,7 @@ def test_a_killed_session_is_finished_from_the_host_s_own_file(
     assert "An old answer." not in heard(folder)
     before_again = exported(folder)
     lose_store(folder)
-    FileJournal(folder / "journal").request_work(SPACE)
+    FileJournal(folder / "journal").request_work(OWNER)
     work(folder)
     assert exported(folder) == before_again
 
@@ -449,7 +449,7 @@ def test_a_crash_while_a_killed_session_is_finished_stores_its_answer_once(
         asked_long_ago(folder, monkeypatch, path, hours=1)
     for _ in range(2):  # the store has not followed yet, as after a crash: the prompt still stands open
         with Nagori.open(folder) as memory:
-            assert finish_killed(memory.parts, SPACE) == 1
+            assert finish_killed(memory.runtime, OWNER) == 1
     assert heard(folder).count("Green tea.") == 2
     work(folder)
     assert kept(folder)["Green tea."] == 1
@@ -486,7 +486,7 @@ def test_a_file_without_an_answer_is_read_once_and_not_again_and_again(
     work(folder)
     assert reads == [path]
     with Nagori.open(folder) as memory:
-        assert list(memory.parts.store.state(SPACE, OPEN_PROMPTS)) == ["s"]
+        assert list(memory.runtime.store.state(OWNER, OPEN_PROMPTS)) == ["s"]
 
 
 def test_a_prompt_without_an_answer_is_given_up_after_a_week(

@@ -10,8 +10,8 @@ from tests.profiles import examples
 
 from nagori.core.model import TAGS, Category, Kind, Valence
 from nagori.language import appraisal
-from nagori.language.appraisal import Leaning, anchors, appraise, axes_from, lean
-from nagori.language.lexicon import english_words, felt, japanese_words, signs
+from nagori.language.appraisal import AxisPosition, anchors, appraise, axes_from, project
+from nagori.language.lexicon import english_words, japanese_words, read_feelings, signs
 
 # 001 「分類例」
 CLASSIFIED = [
@@ -482,8 +482,8 @@ def made_up_vectors() -> list[bytes]:
 
 def test_axes_place_sentences_where_their_feeling_is():
     axes = axes_from(made_up_vectors())
-    good, bad = lean(vector(0.1, 0.0, 0.9), axes), lean(vector(-0.1, 0.0, 0.9), axes)
-    wild, calm = lean(vector(0.0, 0.1, 0.9), axes), lean(vector(0.0, -0.1, 0.9), axes)
+    good, bad = project(vector(0.1, 0.0, 0.9), axes), project(vector(-0.1, 0.0, 0.9), axes)
+    wild, calm = project(vector(0.0, 0.1, 0.9), axes), project(vector(0.0, -0.1, 0.9), axes)
     assert good.valence > 0.7
     assert bad.valence < -0.7
     assert wild.arousal > 0.7
@@ -492,7 +492,7 @@ def test_axes_place_sentences_where_their_feeling_is():
 
 def test_vectors_that_tell_nothing_lean_nowhere():
     axes = axes_from([vector(0.5, 0.5)] * len(anchors()))
-    assert lean(vector(0.3, 0.9), axes) == Leaning(0.0, 0.0)
+    assert project(vector(0.3, 0.9), axes) == AxisPosition(0.0, 0.0)
 
 
 def test_axes_want_a_vector_for_every_anchor():
@@ -508,10 +508,10 @@ def test_anchors_are_balanced_in_valence_and_come_in_both_languages():
 def test_a_leaning_decides_where_words_are_silent():
     text = "The door was open when we came."
     assert appraise(text).emotion.valence is Valence.NEUTRAL
-    assert appraise(text, leaning=Leaning(0.9, 0.5)).emotion.valence is Valence.POSITIVE
-    assert appraise(text, leaning=Leaning(-0.9, 0.5)).emotion.valence is Valence.NEGATIVE
-    assert appraise(text, leaning=Leaning(0.1, 0.5)).emotion.valence is Valence.NEUTRAL
-    assert appraise(text, leaning=Leaning(0, 1)).emotion.arousal > appraise(text).emotion.arousal
+    assert appraise(text, leaning=AxisPosition(0.9, 0.5)).emotion.valence is Valence.POSITIVE
+    assert appraise(text, leaning=AxisPosition(-0.9, 0.5)).emotion.valence is Valence.NEGATIVE
+    assert appraise(text, leaning=AxisPosition(0.1, 0.5)).emotion.valence is Valence.NEUTRAL
+    assert appraise(text, leaning=AxisPosition(0, 1)).emotion.arousal > appraise(text).emotion.arousal
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────────────────────
@@ -519,7 +519,7 @@ def test_a_leaning_decides_where_words_are_silent():
 
 @pytest.mark.parametrize("table", ["english", "japanese", "emoji", "grammar"])
 def test_every_row_of_a_table_is_in_range_and_names_known_tags(table):
-    for feeling, words in felt(table):
+    for feeling, words in read_feelings(table):
         assert -1 <= feeling.valence <= 1
         assert 0 <= feeling.arousal <= 100
         assert TAGS.issuperset(feeling.tags)
@@ -531,7 +531,12 @@ def test_the_tables_are_large_and_every_tag_can_be_felt():
     assert len(english_words()) > 1500
     assert len(japanese_words()[0]) > 1000
     assert len(signs()[1]) > 150
-    named = {tag for table in ("english", "japanese") for feeling, _ in felt(table) for tag in feeling.tags}
+    named = {
+        tag
+        for table in ("english", "japanese")
+        for feeling, _ in read_feelings(table)
+        for tag in feeling.tags
+    }
     assert named == TAGS
 
 

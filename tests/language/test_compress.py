@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from nagori.core.model import Emotion, Text, Valence
-from nagori.language.compression import KEYWORD_CHARACTERS, KEYWORDS, LONGEST, summarised, traced
-from nagori.language.keywords import telling
+from nagori.language.compression import (
+    KEYWORD_CHARACTERS,
+    KEYWORDS,
+    LONGEST,
+    compress_to_summary,
+    compress_to_trace,
+)
+from nagori.language.keywords import find_keywords
 from nagori.language.passages import sentences
 from nagori.language.tokenizer import normalise, tokens
 
@@ -20,11 +26,11 @@ UPSET = Emotion(75, Valence.NEGATIVE, 70, ("frustration",))
 
 
 def level2(text: str, emotion: Emotion = CALM) -> str:
-    return summarised(Text("", text), emotion).content
+    return compress_to_summary(Text("", text), emotion).content
 
 
 def level3(text: str, emotion: Emotion = CALM) -> str:
-    return traced(summarised(Text("", text), emotion), emotion).content
+    return compress_to_trace(compress_to_summary(Text("", text), emotion), emotion).content
 
 
 # Small talk, then the fact, then more small talk: what must be left of it in a summary and in a trace.
@@ -120,9 +126,9 @@ def test_lines_without_a_full_stop_stay_apart() -> None:
 
 def test_the_halves_fade_by_the_same_rule() -> None:
     text = Text("Hey Mel! Where is Ana?", "なるほど。京都です。")
-    assert summarised(text, CALM) == Text("Where is Ana?", "京都です。")
-    assert traced(text, CALM) == Text("Ana", "京都")
-    assert summarised(Text("", ""), CALM) == traced(Text("", ""), CALM) == Text("", "")
+    assert compress_to_summary(text, CALM) == Text("Where is Ana?", "京都です。")
+    assert compress_to_trace(text, CALM) == Text("Ana", "京都")
+    assert compress_to_summary(Text("", ""), CALM) == compress_to_trace(Text("", ""), CALM) == Text("", "")
 
 
 # ── cutting ──────────────────────────────────────────────────────────────────────────────────────────
@@ -185,7 +191,7 @@ def test_endless_names_and_marks_come_to_an_end() -> None:
 
 
 def test_a_trace_has_few_keywords_in_the_order_of_the_text() -> None:
-    words = traced(Text("", PAGE), CALM).content.split(", ")
+    words = compress_to_trace(Text("", PAGE), CALM).content.split(", ")
     assert len(words) <= KEYWORDS
     assert len(", ".join(words)) <= KEYWORD_CHARACTERS
     places = [PAGE.index(word) for word in words]
@@ -211,9 +217,9 @@ def test_words_of_feeling_are_kept_when_it_was_felt() -> None:
 
 def test_a_feeling_without_a_word_is_named_by_its_tag_once() -> None:
     text = Text("The build of nagori ran", "The build of nagori ran once more on port 8080 of that old box")
-    assert traced(text, UPSET).content.endswith(", frustration")
-    assert "frustration" not in traced(text, UPSET).trigger
-    assert traced(Text(text.content, ""), UPSET).trigger.endswith(", frustration")
+    assert compress_to_trace(text, UPSET).content.endswith(", frustration")
+    assert "frustration" not in compress_to_trace(text, UPSET).trigger
+    assert compress_to_trace(Text(text.content, ""), UPSET).trigger.endswith(", frustration")
 
 
 def test_a_trace_of_small_talk_is_what_was_said() -> None:
@@ -272,19 +278,19 @@ def test_the_seeds_keywords_are_found_where_they_were_said(text: str, keywords: 
     ],
 )
 def test_telling_words(text: str, words: str) -> None:
-    assert "|".join(word.text for word in telling(text) if word.text in words.split("|")) == words
-    assert all(text[word.start : word.end] == word.text for word in telling(text))
+    assert "|".join(word.text for word in find_keywords(text) if word.text in words.split("|")) == words
+    assert all(text[word.start : word.end] == word.text for word in find_keywords(text))
 
 
 def test_a_name_that_is_only_greeted_tells_nothing() -> None:
-    greeted, told = telling("Hey Mel, I saw Mel")[1], telling("Hey Mel, I saw Mel")[-1]
+    greeted, told = find_keywords("Hey Mel, I saw Mel")[1], find_keywords("Hey Mel, I saw Mel")[-1]
     assert greeted.text == told.text == "Mel"
     assert greeted.weight < 0.5 < told.weight
 
 
 def test_a_weak_word_is_no_feeling_and_neither_is_the_end_of_another() -> None:
-    assert not any(word.felt for word in telling("It was a table", 1.0))
-    assert not any(word.felt for word in telling("たいくつでもない机", 1.0) if word.text == "いくつ")
+    assert not any(word.felt for word in find_keywords("It was a table", 1.0))
+    assert not any(word.felt for word in find_keywords("たいくつでもない机", 1.0) if word.text == "いくつ")
 
 
 # ── whatever the text ────────────────────────────────────────────────────────────────────────────────
@@ -368,7 +374,10 @@ EMOTIONS = st.sampled_from([CALM, HAPPY, UPSET])
 @given(TEXTS, TEXTS, EMOTIONS)
 @example("", " \n ", CALM)
 def test_never_longer_and_never_empty(trigger: str, content: str, emotion: Emotion) -> None:
-    for short in (summarised(Text(trigger, content), emotion), traced(Text(trigger, content), emotion)):
+    for short in (
+        compress_to_summary(Text(trigger, content), emotion),
+        compress_to_trace(Text(trigger, content), emotion),
+    ):
         for left, whole in ((short.trigger, trigger), (short.content, content)):
             assert len(left) <= len(whole)
             assert bool(left.strip()) == bool(whole.strip())
@@ -385,7 +394,7 @@ def test_a_summary_of_a_summary_is_the_summary(text: str, emotion: Emotion) -> N
 @given(SPOKEN, EMOTIONS)
 def test_no_word_is_new(text: str, emotion: Emotion) -> None:
     said, spelled = set(tokens(text)), re.sub("[-._]+", "_", normalise(text))
-    summary, trace = level2(text, emotion), traced(Text("", text), emotion).content
+    summary, trace = level2(text, emotion), compress_to_trace(Text("", text), emotion).content
     for token in {*tokens(summary), *tokens(trace)} - said - set(tokens(" ".join(emotion.tags))):
         assert token in spelled  # kana that were cut out of a longer run
 
@@ -393,7 +402,7 @@ def test_no_word_is_new(text: str, emotion: Emotion) -> None:
 @examples(300)
 @given(TEXTS)
 def test_what_is_left_was_there_letter_by_letter(text: str) -> None:
-    summary, trace = level2(text), traced(Text("", text), CALM).content
+    summary, trace = level2(text), compress_to_trace(Text("", text), CALM).content
     assert not (Counter(summary) - Counter(text)).keys() - set(" \n")
     letters = re.sub(r"[\s*]", "", text)
     assert all(re.sub(r"[\s*]", "", piece) in letters for piece in trace.split(", "))
@@ -402,6 +411,9 @@ def test_what_is_left_was_there_letter_by_letter(text: str) -> None:
 @examples(200)
 @given(TEXTS, EMOTIONS)
 def test_both_halves_of_the_same_text_leave_the_same(text: str, emotion: Emotion) -> None:
-    short = summarised(Text(text, text), emotion)
+    short = compress_to_summary(Text(text, text), emotion)
     assert short.trigger == short.content
-    assert traced(Text(text, ""), emotion).trigger == traced(Text("", text), emotion).content
+    assert (
+        compress_to_trace(Text(text, ""), emotion).trigger
+        == compress_to_trace(Text("", text), emotion).content
+    )

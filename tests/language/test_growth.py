@@ -105,8 +105,8 @@ def test_secrets_are_looked_for_in_one_pass(unit: str) -> None:
 @pytest.mark.parametrize("unit", ["1.", "New York "])
 def test_what_is_left_of_a_memory_is_found_in_one_pass(unit: str) -> None:
     said = unit * (200_000 // len(unit))
-    assert keywords.telling(said, 0.7)
-    assert len(compression.summarised(Text("", said), Emotion()).content) <= len(said)
+    assert keywords.find_keywords(said, 0.7)
+    assert len(compression.compress_to_summary(Text("", said), Emotion()).content) <= len(said)
 
 
 def test_a_time_is_told_at_the_beginning_or_nowhere() -> None:

@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from nagori.core.model import strictest
-from nagori.core.visibility import visible
-from nagori.language.redaction import Scrubbed, fit_to_keep, redact_secrets, scrub, strip_private
+from nagori.core.model import strictest_privacy
+from nagori.core.visibility import is_visible
+from nagori.language.redaction import RedactedText, fit_to_keep, redact_secrets, scrub, strip_private
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -234,7 +234,7 @@ BENIGN = [
 
 @pytest.mark.parametrize("text", BENIGN)
 def test_what_only_looks_like_a_secret_is_kept(text: str) -> None:
-    assert scrub(text) == Scrubbed(text, ())
+    assert scrub(text) == RedactedText(text, ())
 
 
 # ── marked passages ──────────────────────────────────────────────────────────────────────────────────
@@ -266,7 +266,7 @@ def test_private_passages_and_own_blocks_leave_no_trace(text: str, expected: str
 
 def test_scrub_names_what_it_took() -> None:
     text = "<private>a</private><memories>b</memories> password: " + "hunter" + "2x"
-    assert scrub(text) == Scrubbed("password: [secret:password]", ("private", "memories", "password"))
+    assert scrub(text) == RedactedText("password: [secret:password]", ("private", "memories", "password"))
 
 
 PIECES = [
@@ -376,7 +376,7 @@ NAME = st.sampled_from([None, "a", "b"])
 
 
 def seen(level: str, owner: tuple[str | None, str | None], asker: tuple[str | None, str | None]) -> bool:
-    return visible(
+    return is_visible(
         level, owner_agent=owner[0], owner_role=owner[1], asker_agent=asker[0], asker_role=asker[1]
     )
 
@@ -415,8 +415,8 @@ def test_a_stricter_level_never_shows_more(
 @given(st.lists(st.sampled_from(LEVELS)))
 def test_what_is_derived_is_as_private_as_its_most_private_source(levels: list[str]) -> None:
     rank: Callable[[str], int] = LEVELS.index
-    assert strictest(levels) == max(levels, key=rank, default="public")
-    assert strictest([*levels, "typo"]) == "private"
+    assert strictest_privacy(levels) == max(levels, key=rank, default="public")
+    assert strictest_privacy([*levels, "typo"]) == "private"
 
 
 def test_a_type_argument_in_code_is_no_private_passage() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from nagori.errors import InvalidInput
-from nagori.language.temporal import TimeWish, read_time, said_time
+from nagori.language.temporal import TimeExpression, read_time, said_time
 
 TOKYO, NEW_YORK = ZoneInfo("Asia/Tokyo"), ZoneInfo("America/New_York")
 NOWS = {
@@ -560,7 +560,7 @@ def rows(tables: dict[str, str]) -> list[tuple[str, str, str]]:
     return out
 
 
-def shown(wish: TimeWish | None, zone: ZoneInfo) -> str:
+def shown(wish: TimeExpression | None, zone: ZoneInfo) -> str:
     """The wish in the words of the tables."""
     if wish is None:
         return "none"
@@ -890,7 +890,7 @@ def local_day(now: datetime, zone: str, offset: int) -> date:
     return now.astimezone(ZoneInfo(zone)).date() + timedelta(days=offset)
 
 
-def whole_day(wish: TimeWish | None, zone: ZoneInfo) -> date:
+def whole_day(wish: TimeExpression | None, zone: ZoneInfo) -> date:
     """The day a window covers exactly: its first and last instant lie in it, their neighbours do not."""
     assert wish
     assert wish.since

@@ -52,7 +52,7 @@ def served(threads: int = THREADS) -> Iterator[str]:
 
 def asking(folder: Path, base: str, clock: Any, embedder: Any = None, **more: Any) -> Nagori:
     """A memory whose model is the real one. It is slow, and a busy machine makes it slower."""
-    given = {"model": NAME, "key_env": "NO_KEY_HERE", "timeout_seconds": 1800.0, "tries": 1, **more}
+    given = {"model": NAME, "key_env": "NO_KEY_HERE", "timeout_seconds": 1800.0, "max_attempts": 1, **more}
     llm = Llm(provider="openai", base_url=base, **given)
     return Nagori.open(folder, config=replace(load(env={}).config, llm=llm), clock=clock, embedder=embedder)
 
@@ -66,7 +66,7 @@ class Heard:
 
     @classmethod
     def of(cls, memory: Nagori) -> Heard:
-        heard, llm = cls(), memory.parts.llm
+        heard, llm = cls(), memory.runtime.llm
         assert llm is not None
         complete = llm.complete
 

@@ -12,7 +12,7 @@ import pytest
 from nagori import Category, Emotion, Kind, Level, Memory, Nagori, Turn
 from nagori.language.faithfulness import strays
 from nagori.language.passages import about_tokens
-from nagori.services.llm.health import Patience
+from nagori.services.llm.health import ModelHealth
 from nagori.services.llm.summarize import WORTH_IT
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -83,7 +83,9 @@ class Life:
 def life(model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
     """Said, kept by rules, judged by the model, recalled, and some nights later."""
     clock = FrozenClock()
-    with asking(tmp_path_factory.mktemp("life"), model, clock, WordEmbedder(), batch=3) as memory:
+    with asking(
+        tmp_path_factory.mktemp("life"), model, clock, WordEmbedder(), memories_per_request=3
+    ) as memory:
         life = Life(memory, Heard.of(memory))
         for language, said in SAID.items():
             at = clock.now() - timedelta(hours=3)
@@ -97,7 +99,7 @@ def life(model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]
             plain = {"kind": Kind.EPISODE, "category": Category.WORK, "emotion": Emotion(15)}
             life.told[memory.remember(text, **plain).id] = text
         while len(life.rounds) < ROUNDS and (not life.rounds or life.rounds[-1].waiting):
-            life.rounds.append(memory.judge())
+            life.rounds.append(memory.appraise())
         life.judged = {id: memory.show(id) for id in life.rules}
         for text, question in ANSWERS.items():
             found = memory.recall(question, mark=False)
@@ -118,15 +120,15 @@ def test_nothing_that_was_said_is_lost(life: Life) -> None:
 
 
 def test_every_turn_was_judged_or_its_log_says_why_not(life: Life) -> None:
-    trouble = Patience.of(life.memory.parts, life.memory.scope.space).trouble
+    trouble = ModelHealth.of(life.memory.runtime, life.memory.scope.owner).trouble
     for id, memory in life.judged.items():
-        if memory.judged_by == "rules":
-            (entry,) = (each for each in life.memory.why(id).history if each.type == "judged")
+        if memory.appraised_by == "rules":
+            (entry,) = (each for each in life.memory.why(id).history if each.type == "appraised")
             assert entry.data["reason"]
-        elif memory.judged_by is None:
+        elif memory.appraised_by is None:
             assert trouble
         else:
-            assert memory.judged_by == NAME
+            assert memory.appraised_by == NAME
             assert memory.kind is not Kind.SUMMARY
             assert all(word.casefold() in memory.searchable.casefold() for word in memory.keywords)
 
@@ -168,7 +170,7 @@ def test_faded_memories_are_found_by_the_words_that_are_left(life: Life) -> None
 
 
 def test_every_question_is_in_the_book(life: Life) -> None:
-    days = life.memory.parts.spend.days(life.memory.parts.clock.now().date(), 365)
+    days = life.memory.runtime.spend.days(life.memory.runtime.clock.now().date(), 365)
     sums = [each for day in days for each in day.sums.values()]
     assert sum(each.questions - each.faults for each in sums) == len(life.heard.replies)
     assert sum(each.input_tokens for each in sums) == life.heard.read > 0

@@ -7,14 +7,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nagori.core.model import Level, Memory, Text, TurnFilter, micros
+from nagori.core.model import Level, Memory, Text, TurnFilter, to_micros
 from nagori.core.relevance import Query
 from nagori.core.scoring import cosine
-from nagori.core.storage import Applied, LogEntry, Models
+from nagori.core.storage import AppliedPosition, LogEntry, VectorModels
 from nagori.errors import SchemaTooNew, StoreError
 from nagori.language.tokenizer import FTS5_TOKENIZE, index_words
 from nagori.stores.sqlite import SqliteStore, connect
-from nagori.testing.drawing import BIRTH, ME, OTHER, having, memory, nearest, put, turn, vector
+from nagori.testing.drawing import BIRTH, ME, OTHER, ids_with_words, memory, nearest, put, turn, vector
 
 NEXT = "9999_test.sql"
 
@@ -79,17 +79,17 @@ REST_0_1 = (
 )
 
 
-def add_0_1(db: apsw.Connection, space: int, number: int, known: Memory, data: bytes | None) -> None:
+def add_0_1(db: apsw.Connection, owner: int, number: int, known: Memory, data: bytes | None) -> None:
     """A memory as 0.1 wrote it."""
-    key, words = space << 40 | number, index_words(known)
-    values = {"key": key, "space": space, "id": known.id, "level": int(known.level), "rest": REST_0_1}
-    values |= {"at": micros(known.created), "tokens": len(words), "chars": len(known.searchable)}
+    key, words = owner << 40 | number, index_words(known)
+    values = {"key": key, "space": owner, "id": known.id, "level": int(known.level), "rest": REST_0_1}
+    values |= {"at": to_micros(known.created), "tokens": len(words), "chars": len(known.searchable)}
     db.execute(MEMORY_0_1, values | {"digest": known.digest})
     for level, text in known.texts.items():
         db.execute("INSERT INTO text VALUES (?, ?, ?, ?)", (key, int(level), text.trigger, text.content))
     db.execute("INSERT INTO words (rowid, tokens) VALUES (?, ?)", (key, " ".join(words)))
     db.execute(
-        "INSERT INTO log VALUES (?, ?, ?, 'formed', ?, 1, 100)", (space, number, micros(BIRTH), known.id)
+        "INSERT INTO log VALUES (?, ?, ?, 'formed', ?, 1, 100)", (owner, number, to_micros(BIRTH), known.id)
     )
     if data:
         db.execute("INSERT INTO vector_1 VALUES (?, ?, ?)", (key, known.digest, data))
@@ -106,16 +106,16 @@ def written_by_0_1(path: Path, *memories: Memory) -> None:
         "CREATE TABLE bits_1 (key INTEGER PRIMARY KEY, archived INTEGER NOT NULL, forgotten INTEGER NOT NULL,"
         " project TEXT, agent TEXT, role TEXT, privacy TEXT NOT NULL, b BLOB NOT NULL)"
     )
-    for space, scope in ((1, ME), (2, OTHER)):
+    for owner, scope in ((1, ME), (2, OTHER)):
         tokens = sum(len(index_words(each)) for each in memories)
         count = len(memories)
         db.execute(
             "INSERT INTO space (id, tenant, user, segment, offset, seq, next, tokens, model)"
             " VALUES (?, ?, ?, 1, 4242, ?, ?, ?, 'm3')",
-            (space, *scope.space, count, count + 1, tokens),
+            (owner, *scope.owner, count, count + 1, tokens),
         )
         for number, each in enumerate(memories, 1):
-            add_0_1(db, space, number, each, vector(1, 0, 0) if number == 1 else None)
+            add_0_1(db, owner, number, each, vector(1, 0, 0) if number == 1 else None)
     db.close()
 
 
@@ -129,16 +129,16 @@ def test_a_store_of_0_1_goes_on_with_all_it_has(tmp_path: Path) -> None:
     )
     assert version(path) == 3
     store = SqliteStore(path)
-    assert store.applied(ME.space) == Applied(2, 0, "")
+    assert store.applied(ME.owner) == AppliedPosition(2, 0, "")
     [first, second] = store.get(ME, ["mem_a", "mem_b"])
     assert (first.text.content, first.version, first.source.turn) == ("The kettle whistles.", 3, 4)
     assert second.texts == texts
-    assert having(store, "kettl") == {"mem_a"}
+    assert ids_with_words(store, "kettl") == {"mem_a"}
     assert store.candidates(ME, Query(["tea"])).total == 2
     assert nearest(store, vector(1, 0, 0)) == ["mem_a"]
-    assert store.vectors.models(ME.space) == Models("m3", {"m3": 1})
-    assert store.history(ME.space, "mem_b") == [LogEntry(2, BIRTH, "formed", ("mem_b",))]
-    assert store.turns(ME.space, TurnFilter()) == []
+    assert store.vectors.models(ME.owner) == VectorModels("m3", {"m3": 1})
+    assert store.history(ME.owner, "mem_b") == [LogEntry(2, BIRTH, "formed", ("mem_b",))]
+    assert store.turns(ME.owner, TurnFilter()) == []
     assert version(path) == len(schema.STEPS)
     assert store.check() == []
 
@@ -148,12 +148,12 @@ def test_a_store_of_0_1_can_be_changed_and_rebuilt(tmp_path: Path) -> None:
     written_by_0_1(path, memory("mem_a", "The kettle whistles.", keywords=("tea",)))
     store = SqliteStore(path)
     [known] = store.get(ME, ["mem_a"])
-    put(store, known.but(recalls=9), memory("mem_b", "new"), turns=[turn(2)], state={"key": 1})
-    assert store.applied(ME.space).seq == 2
-    assert having(store, ["kettl", "new"]) == {"mem_a", "mem_b"}
+    put(store, known.evolve(recalls=9), memory("mem_b", "new"), turns=[turn(2)], state={"key": 1})
+    assert store.applied(ME.owner).seq == 2
+    assert ids_with_words(store, ["kettl", "new"]) == {"mem_a", "mem_b"}
     put(store, erased=["mem_a"])
     assert [m.id for m in store.find(ME)] == ["mem_b"]
-    with store.rebuilding(OTHER.space):
+    with store.rebuilding(OTHER.owner):
         put(store, known, scope=OTHER)
     assert nearest(store, vector(1, 0, 0), OTHER) == ["mem_a"]
     assert store.check() == []
@@ -261,7 +261,7 @@ def test_a_store_used_by_many_threads_answers_each(tmp_path: Path) -> None:
     answers: list[int] = []
 
     def ask() -> None:
-        answers.extend(len(having(store, "thing")) for _ in range(20))
+        answers.extend(len(ids_with_words(store, "thing")) for _ in range(20))
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
@@ -311,5 +311,5 @@ def test_a_question_of_common_words_looks_at_the_most_telling_memories(
     store = SqliteStore(tmp_path / "n.db")
     put(store, *(memory(f"mem_{n:03}", "tea" + (" kettle" if n == 77 else "")) for n in range(100)))
     found = store.candidates(ME, Query(["tea", "kettl"]))
-    assert len(found.sketches) == 10
-    assert "mem_077" in found.sketches
+    assert len(found.infos) == 10
+    assert "mem_077" in found.infos

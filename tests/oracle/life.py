@@ -674,14 +674,14 @@ def import_others(life: Life, memory: Nagori) -> None:
 
 def judge_some(life: Life, memory: Nagori) -> None:
     with life.open(llm=FixedModel()) as judged:
-        estimate = judged.judge_estimate()
+        estimate = judged.estimate_appraisal()
         life.note("judge_estimate", [estimate.memories, estimate.questions])
-        done = judged.judge()
+        done = judged.appraise()
         life.note("judge", [done.judged, done.by_rules, done.questions, done.waiting, done.trouble])
 
 
 def prune_window(life: Life, memory: Nagori) -> None:
-    there = memory.within(project=SHOP)
+    there = memory.with_scope(project=SHOP)
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You help in a bicycle shop."}]
     for n in range(12):
         messages.append(
@@ -706,7 +706,7 @@ def prune_window(life: Life, memory: Nagori) -> None:
 
 
 def work_with_agents(life: Life, memory: Nagori) -> None:
-    painter = memory.within(project=SHOP, agent="painter", role="craft")
+    painter = memory.with_scope(project=SHOP, agent="painter", role="craft")
     kept = painter.remember_many(
         [
             "Two thin coats of lacquer are better than a thick one.",
@@ -720,7 +720,7 @@ def work_with_agents(life: Life, memory: Nagori) -> None:
         ]
     )
     life.note("remember_many", describe_all(kept))
-    accountant = memory.within(project=SHOP, agent="accountant", role="office")
+    accountant = memory.with_scope(project=SHOP, agent="accountant", role="office")
     for asker in (painter, accountant, memory):
         life.note("recall", list_found(asker.recall("coats of lacquer and the new brush", 5, mark=False)))
     life.note(
@@ -735,7 +735,7 @@ def look_back(life: Life, memory: Nagori) -> None:
     then = FIRST_DAY + timedelta(days=9, hours=12)
     life.note("as_of", describe_all(list(memory.as_of(then))))
     life.note("summary", memory.summary("kitchen-5"))
-    life.note("summary", memory.within(project=SHOP).summary("shop-b", 60))
+    life.note("summary", memory.with_scope(project=SHOP).summary("shop-b", 60))
     life.note("list", describe_all(memory.list(Filter(kinds=frozenset({Kind.LESSON})), limit=10)))
     life.note("list", describe_all(memory.list(Filter(protected=True))))
     life.note("show", describe(memory.show(life.ids["shop"])))
@@ -854,6 +854,6 @@ QUERIES: list[tuple[str, dict[str, Any]]] = [
     ("春祭り", {"tokens": 60}),
     ("drawer of the green cabinet part number 703", {"k": 3}),
     ("lacquer coats", {}),
-    ("the weather on the moon", {"floor": 0.3}),
+    ("the weather on the moon", {"min_confidence": 0.3}),
     ("rain", {"filter": EVERYTHING}),
 ]

@@ -67,22 +67,22 @@ def finish_types(life: SmallLife) -> None:
         judge_some(life, memory)
         wish_back(life, memory)
         memory.cycle()
-        space = memory.scope.space
-        seen = {placed.event.type for placed in memory.parts.journal.read(space)}
-        linked = [p.event for p in memory.parts.journal.read(space) if p.event.type == "linked"]
+        owner = memory.scope.owner
+        seen = {placed.event.type for placed in memory.runtime.journal.read(owner)}
+        linked = [p.event for p in memory.runtime.journal.read(owner) if p.event.type == "linked"]
         if "unlinked" not in seen:  # no verb of 0.1 writes it, but 0.1 reads it
             old = linked[0]
             event = Event("unlinked", life.clock.now(), old.data, old.memory, by="user")
-            memory.parts.ledger.write(space, lambda: [event])
+            memory.runtime.ledger.write(owner, lambda: [event])
         archived = [each for each in memory.list() if each.level == 3][:1]
         if "postponed" not in seen and archived:
             until = (life.clock.now() + timedelta(days=1)).isoformat()
             put_away = memory.archive(archived[0].id)
             event = Event("postponed", life.clock.now(), {"until": until}, put_away.id, by="cycle")
-            memory.parts.ledger.write(space, lambda: [event])
-        other = memory.within(Scope(user="Ogawa", tenant="street/7"))
+            memory.runtime.ledger.write(owner, lambda: [event])
+        other = memory.with_scope(Scope(user="Ogawa", tenant="street/7"))
         other.remember("Another user of another tenant keeps one memory here.")
-        seen = {placed.event.type for placed in memory.parts.journal.read(space)}
+        seen = {placed.event.type for placed in memory.runtime.journal.read(owner)}
         missing = sorted(set(EFFECTS) - seen)
         assert not missing, missing
     life.play_session(21, LAST_SESSION)  # heard, and not yet formed

@@ -16,7 +16,7 @@ from nagori import Category, Draft, Emotion, Kind, Level, Nagori
 from nagori.config import load
 from nagori.errors import Conflict, InvalidInput, StoreError
 from nagori.stores.sqlite import SqliteStore
-from nagori.testing import Failing, FrozenClock, WordEmbedder
+from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 
 LONG = (
     "We met at the harbour office in Otaru to talk about the new cold store. Ms Mori wants 14 racks and a"
@@ -106,7 +106,7 @@ def test_a_fact_outlives_chatter(memory: Nagori, clock: FrozenClock) -> None:
         "allergic to peanuts", category=Category.CASUAL, kind=Kind.FACT, emotion=Emotion(30)
     )
     nights(memory, clock, 30)
-    assert memory.show(chat.id).archived
+    assert memory.show(chat.id).is_archived
     assert memory.show(fact.id).level < Level.ARCHIVED
 
 
@@ -132,14 +132,14 @@ def test_an_archived_memory_is_found_and_wished_back(memory: Nagori, clock: Froz
         "the kettle is green", kind=Kind.EPISODE, category=Category.CASUAL, emotion=Emotion(30)
     )
     nights(memory, clock, 30)
-    assert memory.show(kept.id).archived
+    assert memory.show(kept.id).is_archived
     assert memory.recall("kettle green")[0].memory.id == kept.id
     memory.cycle()
     back = memory.show(kept.id)
     assert (back.level, back.archived_at, back.revival_at) == (Level.TRACE, None, None)
     assert memory.why(kept.id).retention == pytest.approx(30 * 0.995**24, rel=0.05)
     nights(memory, clock, 6)
-    assert not memory.show(kept.id).archived
+    assert not memory.show(kept.id).is_archived
 
 
 def test_archive_and_back_gives_the_same_memory(memory: Nagori, clock: FrozenClock) -> None:
@@ -170,10 +170,10 @@ def test_every_step_can_be_explained_and_taken_back(memory: Nagori, clock: Froze
     kept = memory.remember(LONG, kind=Kind.EPISODE, category=Category.WORK, emotion=Emotion(40))
     nights(memory, clock, 1)
     last = memory.why(kept.id).history[-1]
-    assert (last.type, last.by, last.data["reason"]) == ("faded", "cycle", "score")
+    assert (last.type, last.by, last.data["reason"]) == ("compressed", "cycle", "score")
     assert last.data["before"] > last.data["after"] > 0
     again, what = memory.undo(kept.id)
-    assert (what, again.level, again.text.content) == ("faded", Level.FULL, LONG)
+    assert (what, again.level, again.text.content) == ("compressed", Level.FULL, LONG)
 
 
 # --- many
@@ -194,14 +194,14 @@ def test_capacity_is_kept(tmp_path: Path, clock: FrozenClock) -> None:
         for _ in range(3):
             memory.cycle()
         assert memory.status().counts.levels[1] == 44  # below the trigger after one pass of a tenth
-        assert {m.archive_reason for m in memory.list() if m.archived} <= {"capacity"}
+        assert {m.archive_reason for m in memory.list() if m.is_archived} <= {"capacity"}
 
 
 def test_only_one_cycle_at_a_time(memory: Nagori) -> None:
     from nagori.locks import lease
 
     memory.remember("tea")
-    with lease(memory.parts, memory.scope.space, "cycle"), pytest.raises(Conflict):
+    with lease(memory.runtime, memory.scope.owner, "cycle"), pytest.raises(Conflict):
         memory.cycle()
     memory.cycle()
 
@@ -253,13 +253,13 @@ FAULTS = {"append": 30, "commit": 30, "get": 60, "catch_up": 0}  # and how many 
 
 def faulty(memory: Nagori, method: str, at: int) -> None:
     """Let the Nth call of a part end everything; `catch_up` is where a plan begins."""
-    parts = memory.parts
+    parts = memory.runtime
     if method == "append":
-        parts.journal = parts.ledger.journal = Failing(parts.journal, method, at, Killed)  # type: ignore[assignment]
+        parts.journal = parts.ledger.journal = FailingPart(parts.journal, method, at, Killed)  # type: ignore[assignment]
     elif method == "catch_up":
-        parts.ledger = Failing(parts.ledger, method, at, Killed)  # type: ignore[assignment]
+        parts.ledger = FailingPart(parts.ledger, method, at, Killed)  # type: ignore[assignment]
     else:
-        parts.store = parts.ledger.store = Failing(parts.store, method, at, Killed)  # type: ignore[assignment]
+        parts.store = parts.ledger.store = FailingPart(parts.store, method, at, Killed)  # type: ignore[assignment]
 
 
 def last_kill(tmp_path: Path, method: str, seed: int, moments: Iterable[int]) -> int:
@@ -314,9 +314,9 @@ def test_a_store_that_fails_keeps_every_word(tmp_path: Path, clock: FrozenClock)
     store = SqliteStore(tmp_path / "nagori.db")
     with Nagori.open(tmp_path, clock=clock, embedder=WordEmbedder(), store=store) as memory:
         fill(memory, clock, Random(1))
-        memory.parts.ledger.store = Failing(store, "commit", 1, lambda: StoreError("no"))  # type: ignore[assignment]
+        memory.runtime.ledger.store = FailingPart(store, "commit", 1, lambda: StoreError("no"))  # type: ignore[assignment]
         memory.cycle()
-        memory.parts.ledger.store = store
+        memory.runtime.ledger.store = store
         whole = [m.texts[Level.FULL].content for m in memory.list(limit=1000)]
         assert all(text.startswith(LONG[:40]) for text in whole)
 
@@ -330,7 +330,7 @@ def test_memories_of_one_topic_are_tied_the_newer_to_the_older(memory: Nagori, c
     new = memory.remember("the green kettle in the old kitchen whistles at noon daily")
     other = memory.remember("quarterly taxes are due in Berlin")
     assert memory.cycle().ties == 1
-    [tie] = memory.parts.store.relations(memory.scope, [old.id, new.id, other.id])
+    [tie] = memory.runtime.store.relations(memory.scope, [old.id, new.id, other.id])
     assert (tie.source, tie.target, tie.type) == (new.id, old.id, "same_topic")
     assert memory.cycle().ties == 0
 
@@ -339,7 +339,7 @@ def test_no_memory_has_more_ties_than_it_may(memory: Nagori) -> None:
     memory.remember_many([f"the green kettle in the old kitchen whistles at noon {n}" for n in range(30)])
     memory.cycle()
     ids = [m.id for m in memory.list()]
-    ties = memory.parts.store.relations(memory.scope, ids)
+    ties = memory.runtime.store.relations(memory.scope, ids)
     ends = [end for tie in ties for end in (tie.source, tie.target)]
     assert ties
     assert max(ends.count(id) for id in ids) <= 10
@@ -350,7 +350,7 @@ def test_a_lost_note_of_ties_makes_none_twice(memory: Nagori) -> None:
         ["the green kettle whistles at noon today", "the green kettle whistles at noon, today ok"]
     )
     assert memory.cycle().ties == 1
-    memory.parts.ledger.set_state(memory.scope.space, "linked", None, memory.parts.clock.now(), by="test")
+    memory.runtime.ledger.set_state(memory.scope.owner, "linked", None, memory.runtime.clock.now(), by="test")
     assert memory.cycle().ties == 0
 
 
@@ -361,7 +361,7 @@ def test_the_past_can_be_looked_at(memory: Nagori, clock: FrozenClock) -> None:
     kept = memory.remember(LONG, kind=Kind.EPISODE, category=Category.WORK, emotion=Emotion(40))
     then = clock.now()
     nights(memory, clock, 40)
-    assert memory.show(kept.id).archived
+    assert memory.show(kept.id).is_archived
     [was] = memory.as_of(then)
     assert (was.level, was.text.content) == (Level.FULL, LONG)
     assert memory.as_of(then - timedelta(days=1)) == []

@@ -46,7 +46,7 @@ def test_metadata_stays_with_its_memory_wherever_that_goes(tmp_path: Path) -> No
         memory.rebuild()
         assert memory.show(kept.id).metadata == GIVEN
         lines = list(memory.export())
-        other = memory.within(user="other")
+        other = memory.with_scope(user="other")
         assert other.import_(lines).added == 1
         assert other.list()[0].metadata == GIVEN
         memory.close()
@@ -94,7 +94,7 @@ def test_secrets_in_metadata_are_removed_like_those_in_text(memory: Nagori, tmp_
     line = next(line for line in memory.export() if kept.id in line).replace(
         "[secret:password]", "Summer1999y"
     )
-    other = memory.within(user="other")
+    other = memory.with_scope(user="other")
     other.import_([line])
     assert other.list()[0].metadata["password"] == "[secret:password]"
     memory.close()
@@ -208,9 +208,9 @@ def test_what_is_no_message_is_refused_by_name(memory: Nagori, turns: Any, said:
         (lambda m: m.recall("x", 0), "k: 0 is not at least 1"),
         (lambda m: m.recall("x", True), "k: True is not a whole number"),
         (lambda m: m.recall("x", tokens=-1), "tokens: -1 is not at least 0"),
-        (lambda m: m.recall("x", floor=2), "floor: 2 is not a number from 0 to 1"),
-        (lambda m: m.recall("x", floor="high"), "floor: 'high' is not a number"),
-        (lambda m: m.recall("x", floor=True), "floor: True is not a number"),
+        (lambda m: m.recall("x", min_confidence=2), "floor: 2 is not a number from 0 to 1"),
+        (lambda m: m.recall("x", min_confidence="high"), "floor: 'high' is not a number"),
+        (lambda m: m.recall("x", min_confidence=True), "floor: True is not a number"),
         (lambda m: m.recall("x", mark=None), "mark: None is not true or false"),
         (lambda m: m.recall("x", filter="fact"), "filter: str is not a Filter"),
         (lambda m: m.recall("x", mood="happy"), "mood: str is not a Emotion"),
@@ -222,8 +222,8 @@ def test_what_is_no_message_is_refused_by_name(memory: Nagori, turns: Any, said:
         (lambda m: m.list("fact"), "filter: str is not a Filter"),
         (lambda m: m.list(older_than="mem_a"), "older_than: str is not a Memory"),
         (lambda m: m.as_of(NAIVE), "moment: a time without a zone"),
-        (lambda m: m.judge(NAIVE), "since: a time without a zone"),
-        (lambda m: m.judge_estimate(NAIVE), "since: a time without a zone"),
+        (lambda m: m.appraise(NAIVE), "since: a time without a zone"),
+        (lambda m: m.estimate_appraisal(NAIVE), "since: a time without a zone"),
         (lambda m: m.edit("mem_a", privacy="mine"), "privacy: 'mine' is none of private"),
         (lambda m: m.edit("mem_a", content="x", version="1"), "version: '1' is not a whole number"),
         (lambda m: m.feedback("mem_a", "good"), "good: 'good' is not true or false"),
@@ -235,8 +235,8 @@ def test_what_is_no_message_is_refused_by_name(memory: Nagori, turns: Any, said:
         (lambda m: m.prune([], window={"gap": 3}), "window: dict is not a Window"),
         (lambda m: m.prune([], remember="yes"), "remember: 'yes' is not true or false"),
         (lambda m: m.export("yaml"), "format: 'yaml' is none of jsonl, markdown"),
-        (lambda m: m.within("aki"), "scope: str is not a Scope"),
-        (lambda m: m.within(user=None), "scope.user: None is not a name"),
+        (lambda m: m.with_scope("aki"), "scope: str is not a Scope"),
+        (lambda m: m.with_scope(user=None), "scope.user: None is not a name"),
         (lambda m: m.restore("x", "y", NAIVE), "stamp: a time without a zone"),
     ],
 )
@@ -258,9 +258,9 @@ def test_a_misspelt_option_is_python_s_own_error(memory: Nagori) -> None:
 
 
 def test_a_view_changes_what_is_given_and_keeps_the_rest(memory: Nagori) -> None:
-    there = memory.within(project="garden", agent="a1")
-    assert there.within(agent=None).scope == Scope(project="garden")
-    assert there.within(Scope(user="aki"), role="cook").scope == Scope(user="aki", role="cook")
+    there = memory.with_scope(project="garden", agent="a1")
+    assert there.with_scope(agent=None).scope == Scope(project="garden")
+    assert there.with_scope(Scope(user="aki"), role="cook").scope == Scope(user="aki", role="cook")
     assert there.config is memory.config
 
 
@@ -284,7 +284,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "import_": ([],),
     "import_drafts": ([],),
 }
-NO_MEMORY = {"open", "folder", "restore", "close", "parts", "config"}  # need none, or end it
+NO_MEMORY = {"open", "folder", "restore", "close", "runtime", "config"}  # need none, or end it
 VERBS = sorted(name for name in vars(Nagori) if not name.startswith("_") and name not in NO_MEMORY)
 
 
@@ -307,7 +307,11 @@ def test_after_closing_every_verb_says_so(memory: Nagori, name: str) -> None:
 
 
 def test_what_a_memory_gave_out_is_closed_with_it(memory: Nagori) -> None:
-    view, talk, turn = memory.within(user="other"), memory.conversation(), memory.turn("hello", session="s")
+    view, talk, turn = (
+        memory.with_scope(user="other"),
+        memory.conversation(),
+        memory.turn("hello", session="s"),
+    )
     lines = memory.export()
     memory.close()
     for call in (
@@ -425,8 +429,10 @@ def test_an_async_memory_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
 
 
 def test_settings_are_changed_in_code_and_checked(tmp_path: Path) -> None:
-    config = Config().evolve({"retrieval.top_k": 2, "window.preset": "conservative", "hooks.floor": 0.2})
-    assert (config.retrieval.top_k, config.window.budget, config.hooks.floor) == (2, 6000, 0.2)
+    config = Config().evolve(
+        {"retrieval.top_k": 2, "window.preset": "conservative", "hooks.min_confidence": 0.2}
+    )
+    assert (config.retrieval.top_k, config.window.budget, config.hooks.min_confidence) == (2, 6000, 0.2)
     assert Config().retrieval.top_k == 5
     assert config.evolve({"retrieval.top_k": 3}).window.budget == 6000
     with pytest.raises(InvalidConfig, match=r"window\.bugdet: no such setting; did you mean window\.budget"):
@@ -444,8 +450,8 @@ def test_the_settings_of_the_machine_are_loaded(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("NAGORI_RETRIEVAL__TOP_K", "9")
     assert load_config().retrieval.top_k == 9
     assert load_config(changes={"retrieval.top_k": 4}).retrieval.top_k == 4
-    (tmp_path / "c.toml").write_text("[hooks]\nmost = 3\n")
-    assert load_config(tmp_path / "c.toml").hooks.most == 3
+    (tmp_path / "c.toml").write_text("[hooks]\nmax_memories = 3\n")
+    assert load_config(tmp_path / "c.toml").hooks.max_memories == 3
 
 
 def test_the_package_shows_its_names_and_no_others() -> None:

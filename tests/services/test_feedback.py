@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nagori import Emotion, Nagori
-from nagori.core.decay import judged, retention
+from nagori.core.decay import adjust_for_feedback, retention
 from nagori.core.model import Category, Kind, Level, Text
 from nagori.core.values import replace
 from nagori.errors import NotFound
@@ -45,7 +45,7 @@ def test_a_judgement_stays_within_the_scale_and_writes_nothing_at_its_end(memory
     for intensity, good, end in ((95, True, 100), (5, False, 0)):
         id = memory.remember(f"tea {intensity}", emotion=Emotion(intensity)).id
         assert memory.feedback(id, good).emotion.intensity == end
-        memory.parts.clock.forward(days=1)  # type: ignore[attr-defined]
+        memory.runtime.clock.forward(days=1)  # type: ignore[attr-defined]
         told = memory.status().events
         assert memory.feedback(id, good).emotion.intensity == end
         assert memory.status().events == told
@@ -60,23 +60,23 @@ def test_a_judgement_survives_the_store(memory: Nagori) -> None:
 
 
 def test_praise_keeps_what_recalls_have_earned(memory: Nagori) -> None:
-    law = memory.parts.config.retention
+    law = memory.runtime.config.retention
     born = memory.remember("tea", category=Category.WORK, kind=Kind.EPISODE, emotion=Emotion(50))
     for coefficient in (born.coefficient, 0.95, law.max_decay_coefficient, 1.0):
         earned = replace(born, coefficient=coefficient)
-        emotion, after = judged(earned, True, law)
+        emotion, after = adjust_for_feedback(earned, True, law)
         assert coefficient <= after <= max(coefficient, law.max_decay_coefficient)
         then = born.created + timedelta(days=30)
-        rule = memory.parts.config.weekly
+        rule = memory.runtime.config.weekly
         stronger = replace(earned, emotion=emotion, coefficient=after)
         assert retention(stronger, then, law, rule) >= retention(earned, then, law, rule)
-        assert judged(earned, False, law)[1] < coefficient
+        assert adjust_for_feedback(earned, False, law)[1] < coefficient
 
 
 def test_only_who_sees_a_memory_can_judge_it(memory: Nagori) -> None:
     id = memory.remember("tea").id
     with pytest.raises(NotFound):
-        memory.within(user="stranger").feedback(id, good=True)
+        memory.with_scope(user="stranger").feedback(id, good=True)
 
 
 # ── usage ────────────────────────────────────────────────────────────────────────────────────────
@@ -117,7 +117,7 @@ def test_sizes_of_what_has_faded_are_measured(tmp_path: Path, clock: FrozenClock
         from nagori.core.serialize import to_record
 
         event = Event("imported", clock.now(), {"memory": to_record(faded)}, faded.id)
-        memory.parts.ledger.write(memory.scope.space, lambda: [event])
+        memory.runtime.ledger.write(memory.scope.owner, lambda: [event])
         usage = memory.usage()
         assert usage is not None
         assert (usage.full, usage.summary, usage.trace) == (400, 40, 4)

@@ -120,7 +120,7 @@ def test_a_correction_marks_what_it_takes_back(memory: Nagori) -> None:
         )
     )
     assert memory.show(old.id).superseded_by == new.id
-    [relation] = memory.parts.store.relations(memory.scope, [new.id])
+    [relation] = memory.runtime.store.relations(memory.scope, [new.id])
     assert (relation.source, relation.target, relation.type) == (new.id, old.id, RelationType.CONTRADICTS)
     assert [r.memory.id for r in memory.recall("release party")][:2] == [new.id, old.id]
 
@@ -144,8 +144,8 @@ def test_what_replaced_a_memory_is_found_by_the_words_of_the_old_one(memory: Nag
     new = memory.remember("It is blue.")
     from nagori.core.events import Event
 
-    event = Event("superseded", memory.parts.clock.now(), {"by": new.id}, old.id)
-    memory.parts.ledger.write(memory.scope.space, lambda: [event])
+    event = Event("superseded", memory.runtime.clock.now(), {"by": new.id}, old.id)
+    memory.runtime.ledger.write(memory.scope.owner, lambda: [event])
     assert [r.memory.id for r in memory.recall("kettle in the kitchen")] == [new.id, old.id]
 
 

@@ -16,7 +16,7 @@ from nagori import Category, Emotion, Kind, Level, Nagori, Turn
 from nagori.config.sections import Llm
 from nagori.errors import ModelError
 from nagori.services.llm.client import price_for
-from nagori.services.llm.health import Patience
+from nagori.services.llm.health import ModelHealth
 from nagori.testing import FrozenClock
 
 LONG = (
@@ -34,7 +34,7 @@ def server() -> Iterator[Scripted]:
 
 
 def told(memory: Nagori, *texts: str) -> list[str]:
-    at = memory.parts.clock.now() - timedelta(hours=1)
+    at = memory.runtime.clock.now() - timedelta(hours=1)
     turns = (Turn(text, at, session="s", index=place) for place, text in enumerate(texts))
     return [kept.id for kept in memory.form(turns)]
 
@@ -44,7 +44,7 @@ def fading(memory: Nagori, intensity: float = 40) -> str:
 
 
 def booked(memory: Nagori) -> float:
-    return sum(asked.usd for asked in memory.parts.spend.asked(memory.parts.clock.now().date()))
+    return sum(asked.usd for asked in memory.runtime.spend.asked(memory.runtime.clock.now().date()))
 
 
 # --- words
@@ -69,9 +69,9 @@ def test_a_servers_name_for_its_model_is_not_believed(
     with helped(tmp_path, server, clock) as memory:
         told(memory, "The kettle is green.")
         for _ in range(3):
-            trouble = memory.judge()
+            trouble = memory.appraise()
         assert trouble.by_rules
-        assert "\x1b" not in Patience.of(memory.parts, memory.scope.space).trouble
+        assert "\x1b" not in ModelHealth.of(memory.runtime, memory.scope.owner).trouble
         written = b"".join(path.read_bytes() for path in tmp_path.rglob("*.jsonl"))
         assert b"xxxx" not in written
 
@@ -81,7 +81,7 @@ def test_a_model_cannot_multiply_protection(tmp_path: Path, server: Scripted, cl
     with helped(tmp_path, server, clock) as memory:
         first, *others = told(memory, *(f"Dinner is at {n} in the garden." for n in range(12)))
         memory.protect(first)
-        memory.judge()
+        memory.appraise()
         assert memory.show(first).protected
         assert memory.show(first).superseded_by is None
         assert not any(memory.show(each).protected for each in others)
@@ -91,7 +91,7 @@ def test_one_memory_is_taken_back_once(tmp_path: Path, server: Scripted, clock: 
     server.answer = judging(lambda each: {"corrects": 0} if each["i"] else {})
     with helped(tmp_path, server, clock) as memory:
         first, *_ = told(memory, *(f"Dinner is at {n} in the garden." for n in range(5)))
-        memory.judge()
+        memory.appraise()
         history = [event.type for event in memory.why(first).history]
         assert history.count("superseded") == 1
 
@@ -105,7 +105,7 @@ def test_whoever_was_not_asked_is_not_known_to_be_well(
     server.script = ["401"]
     with helped(tmp_path, server, clock) as memory:
         told(memory, "The kettle is green.")
-        memory.judge()
+        memory.appraise()
         memory.cycle()  # nothing to shorten: nobody is asked
         assert "key" in memory.status().trouble
 
@@ -114,25 +114,25 @@ def test_judging_and_the_night_leave_each_others_notes_alone(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:
     with helped(tmp_path, server, clock) as memory:
-        space = memory.scope.space
-        one, other = Patience.of(memory.parts, space), Patience.of(memory.parts, space)
+        owner = memory.scope.owner
+        one, other = ModelHealth.of(memory.runtime, owner), ModelHealth.of(memory.runtime, owner)
         one.fail("judge", ["a"])
         one.note("down", clock.now())
         other.fail("summary", ["b"])
         one.save()
         other.save()
-        known = Patience.of(memory.parts, space)
+        known = ModelHealth.of(memory.runtime, owner)
         assert (known.count("judge", "a"), known.count("summary", "b"), known.trouble) == (1, 1, "down")
 
 
 def test_a_book_that_cannot_be_written_stops_nobody(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:
-    with helped(tmp_path, server, clock, expand=True) as memory:
+    with helped(tmp_path, server, clock, expand_queries=True) as memory:
         told(memory, "The kettle is green.")
         (tmp_path / "spend").write_text("in the way")
         assert memory.recall("kettle")
-        assert "cannot be written down" in memory.judge().trouble
+        assert "cannot be written down" in memory.appraise().trouble
         fading(memory)
         assert memory.cycle().waiting
         assert server.requests == []
@@ -159,7 +159,7 @@ def test_a_failed_question_is_booked_never_too_low(
     server.script = [fault]
     with helped(tmp_path, server, clock, timeout_seconds=0.5, **DEAR) as memory:
         told(memory, "The kettle is green.")
-        memory.judge()
+        memory.appraise()
         assert len(server.requests) == 1
         assert booked(memory) == pytest.approx(usd) if usd is not None else booked(memory) > 0.3
 
@@ -168,9 +168,9 @@ def test_a_cut_answer_is_not_paid_for_three_times(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:
     server.script = ["cut"]
-    with helped(tmp_path, server, clock, tries=3) as memory:
+    with helped(tmp_path, server, clock, max_attempts=3) as memory:
         told(memory, "The kettle is green.")
-        memory.judge()
+        memory.appraise()
         assert len(server.requests) == 1
 
 
@@ -185,16 +185,16 @@ def test_what_is_put_away_with_a_trace_is_not_asked_about(
         asked = len(server.requests)
         clock.forward(days=200)
         memory.cycle()
-        assert memory.show(one).archived
+        assert memory.show(one).is_archived
         assert len(server.requests) == asked
 
 
 def test_what_is_put_away_does_not_go_by_post(tmp_path: Path, server: Scripted, clock: FrozenClock) -> None:
     server.batches = Batches()
-    with helped(tmp_path, server, clock, later=True) as memory:
+    with helped(tmp_path, server, clock, use_batch_api=True) as memory:
         one = fading(memory, intensity=1)
         night = memory.cycle()
-        assert memory.show(one).archived
+        assert memory.show(one).is_archived
         assert (night.waiting, server.batches.questions) == ({}, {})
 
 
@@ -202,13 +202,13 @@ def test_by_post_goes_what_the_days_limit_allows(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:
     server.batches = Batches()
-    limits = {"price_in": 0.0, "price_out": 1000.0, "daily_cap_usd": 1.2, "batch": 5}
-    with helped(tmp_path, server, clock, later=True, **limits) as memory:
+    limits = {"price_in": 0.0, "price_out": 1000.0, "daily_cap_usd": 1.2, "memories_per_request": 5}
+    with helped(tmp_path, server, clock, use_batch_api=True, **limits) as memory:
         told(memory, *(f"Turn {n} about soup." for n in range(30)))
-        first = memory.judge()
+        first = memory.appraise()
         assert (first.trouble, first.questions) == ("", 2)  # each may cost half a dollar
         server.batches.done = True
-        assert memory.judge().judged == 10
+        assert memory.appraise().judged == 10
 
 
 def test_one_batch_in_trouble_does_not_hold_up_another(
@@ -231,18 +231,18 @@ def test_one_batch_in_trouble_does_not_hold_up_another(
             return super().answer(scripted, request)  # type: ignore[arg-type]
 
     server.batches = Two()
-    with helped(tmp_path, server, clock, later=True) as memory:
+    with helped(tmp_path, server, clock, use_batch_api=True) as memory:
         told(memory, "The kettle is green.")
-        memory.judge()
+        memory.appraise()
         at = clock.now() - timedelta(minutes=5)
         memory.form([Turn("The stove is black.", at, session="t", index=0)])
-        memory.judge()
+        memory.appraise()
         server.batches.done = True
-        done = memory.judge()
+        done = memory.appraise()
         assert (done.judged, done.waiting) == (1, 1)
         assert done.trouble
         assert "file-out" in server.batches.deleted
-        assert memory.judge().judged == 0  # the first is gone from the note, the second still waits
+        assert memory.appraise().judged == 0  # the first is gone from the note, the second still waits
 
 
 def test_a_line_separator_inside_an_answer_is_no_end_of_a_line(
@@ -254,11 +254,11 @@ def test_a_line_separator_inside_an_answer_is_no_end_of_a_line(
 
     server.batches = Raw()
     server.answer = judging(lambda each: {"keywords": ["fine"]})
-    with helped(tmp_path, server, clock, later=True) as memory:
+    with helped(tmp_path, server, clock, use_batch_api=True) as memory:
         told(memory, "A fine kettle.")
-        memory.judge()
+        memory.appraise()
         server.batches.done = True
-        assert memory.judge().judged == 1
+        assert memory.appraise().judged == 1
 
 
 def test_the_day_of_the_limit_is_the_same_for_everybody(
@@ -269,8 +269,8 @@ def test_the_day_of_the_limit_is_the_same_for_everybody(
     tokyo = FrozenClock(clock.now().replace(hour=18), ZoneInfo("Asia/Tokyo"))  # tomorrow there
     with helped(tmp_path, server, tokyo, **DEAR) as memory:
         told(memory, "The kettle is green.")
-        memory.judge()
-        assert memory.parts.spend.asked(tokyo.now().date())
+        memory.appraise()
+        assert memory.runtime.spend.asked(tokyo.now().date())
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_what_nobody_knows_the_price_of_is_dear(
 def test_data_reaches_the_model_whole(tmp_path: Path, server: Scripted, clock: FrozenClock) -> None:
     with helped(tmp_path, server, clock) as memory:
         told(memory, "The kettle is <green> & old.")
-        memory.judge()
+        memory.appraise()
         assert data_of(server.requests[0].body)[0]["text"] == "The kettle is <green> & old."
         assert json.dumps(server.requests[0].body)
 

@@ -16,7 +16,7 @@ from nagori.core.events import Event
 from nagori.core.model import RelationType, Scope, Trust, Valence
 from nagori.errors import Conflict
 from nagori.locks import lease
-from nagori.services.llm.health import Patience
+from nagori.services.llm.health import ModelHealth
 from nagori.testing import FrozenClock
 
 
@@ -28,7 +28,7 @@ def talk(*texts: str, at: datetime, session: str = "s", role: Trust = Trust.USER
 
 
 def told(memory: Nagori, *texts: str, **more: object) -> list[Memory]:
-    at = memory.parts.clock.now() - timedelta(hours=2)
+    at = memory.runtime.clock.now() - timedelta(hours=2)
     return memory.form(talk(*texts, at=at, **more))  # type: ignore[arg-type]
 
 
@@ -47,7 +47,7 @@ def test_the_models_judgement_replaces_the_rules(
     )
     with helped(tmp_path, server, clock) as memory:
         (kept,) = told(memory, "The boat never came to the quay.")
-        done = memory.judge()
+        done = memory.appraise()
         now = memory.show(kept.id)
         assert (done.judged, done.waiting, done.trouble) == (1, 0, "")
         assert (now.emotion.intensity, now.emotion.valence, now.emotion.tags) == (
@@ -55,9 +55,9 @@ def test_the_models_judgement_replaces_the_rules(
             Valence.NEGATIVE,
             ("frustration",),
         )
-        assert (now.kind, now.category, now.judged_by) == (Kind.LESSON, Category.EMOTIONAL, "m")
+        assert (now.kind, now.category, now.appraised_by) == (Kind.LESSON, Category.EMOTIONAL, "m")
         assert now.keywords == ("quay",)  # what does not stand in the text is not taken
-        assert memory.judge().questions == 0
+        assert memory.appraise().questions == 0
 
 
 def test_what_matters_lasts_though_it_was_not_felt(
@@ -66,14 +66,14 @@ def test_what_matters_lasts_though_it_was_not_felt(
     server.answer = judging(lambda each: {"intensity": 10, "importance": 90})
     with helped(tmp_path, server, clock) as memory:
         (kept,) = told(memory, "The deposit for the hall is not paid back after June.")
-        memory.judge()
+        memory.appraise()
         assert memory.show(kept.id).emotion.intensity == pytest.approx(72)
 
 
 def test_many_turns_go_into_one_question(tmp_path: Path, server: Scripted, clock: FrozenClock) -> None:
     with helped(tmp_path, server, clock) as memory:
         told(memory, *(f"Step {n} of the recipe is different from the others." for n in range(50)))
-        done = memory.judge()
+        done = memory.appraise()
         assert (done.judged, done.questions) == (50, 3)
         first, second, _ = (data_of(request.body) for request in server.requests)
         assert [each.get("judge") for each in second][:4] == [None, None, None, True]
@@ -86,9 +86,9 @@ def test_a_correction_takes_back_what_it_names(tmp_path: Path, server: Scripted,
         old, _, new = told(
             memory, "Dinner is on Friday.", "I like soup.", "Dinner on Thursday, it turns out."
         )
-        memory.judge()
+        memory.appraise()
         assert memory.show(old.id).superseded_by == new.id
-        (tie,) = memory.parts.store.relations(memory.scope, [new.id])
+        (tie,) = memory.runtime.store.relations(memory.scope, [new.id])
         assert (tie.target, tie.type) == (old.id, RelationType.CONTRADICTS)
 
 
@@ -99,7 +99,7 @@ def test_a_correction_without_a_common_matter_or_an_earlier_turn_is_none(
     server.answer = judging(lambda each: wish if each["i"] == 1 else {})
     with helped(tmp_path, server, clock) as memory:
         kept = told(memory, "Mountains are high.", "Soup tastes best on Thursday.", "Boats float.")
-        assert memory.judge().judged == 3
+        assert memory.appraise().judged == 3
         assert not any(memory.show(each.id).superseded_by for each in kept)
 
 
@@ -112,7 +112,7 @@ def test_an_assistant_takes_back_nothing_a_user_said(
         first = Turn("Dinner is on Friday.", at, session="s", index=0)
         answer = Turn("Dinner is on Thursday.", at, session="s", index=1, role=Trust.ASSISTANT)
         old, _ = memory.form([first, answer])
-        memory.judge()
+        memory.appraise()
         assert memory.show(old.id).superseded_by is None
 
 
@@ -124,8 +124,8 @@ def test_what_carries_on_is_tied_to_where_it_began(
         first, _, last = told(
             memory, "We plan the garden.", "Lunch is ready.", "Roses along the garden wall."
         )
-        memory.judge()
-        (tie,) = memory.parts.store.relations(memory.scope, [first.id])
+        memory.appraise()
+        (tie,) = memory.runtime.store.relations(memory.scope, [first.id])
         assert (tie.source, tie.type) == (last.id, RelationType.CONTINUES)  # a neighbour needs no tie
 
 
@@ -136,8 +136,8 @@ def test_what_a_person_decided_stays(tmp_path: Path, server: Scripted, clock: Fr
     with helped(tmp_path, server, clock) as memory:
         (kept,) = told(memory, "The boat never came to the quay.")
         memory.edit(kept.id, kind=Kind.DECISION)
-        assert memory.judge().questions == 0
-        assert memory.show(kept.id).judged_by == "user"
+        assert memory.appraise().questions == 0
+        assert memory.show(kept.id).appraised_by == "user"
 
 
 def test_only_fresh_turns_are_judged_and_nothing_told_by_hand(
@@ -146,14 +146,14 @@ def test_only_fresh_turns_are_judged_and_nothing_told_by_hand(
     with helped(tmp_path, server, clock) as memory:
         memory.remember("Told by hand.")
         old = memory.form(talk("Said long ago.", at=clock.now() - timedelta(days=30)))
-        assert memory.judge().questions == 0
-        assert memory.judge(since=clock.now() - timedelta(days=40)).judged == 1
-        assert memory.show(old[0].id).judged_by == "m"
+        assert memory.appraise().questions == 0
+        assert memory.appraise(since=clock.now() - timedelta(days=40)).judged == 1
+        assert memory.show(old[0].id).appraised_by == "m"
 
 
 def test_without_a_model_nobody_is_asked(memory: Nagori) -> None:
     told(memory, "The boat never came to the quay.")
-    assert memory.judge().questions == 0
+    assert memory.appraise().questions == 0
 
 
 def test_who_changed_meanwhile_is_judged_another_time(
@@ -171,15 +171,15 @@ def test_who_changed_meanwhile_is_judged_another_time(
             return answer(body)
 
         server.answer = meanwhile
-        assert memory.judge().judged == 0
-        assert memory.judge().judged == 1
+        assert memory.appraise().judged == 0
+        assert memory.appraise().judged == 1
 
 
 def test_one_process_at_a_time(tmp_path: Path, server: Scripted, clock: FrozenClock) -> None:
     with helped(tmp_path, server, clock) as memory:
         told(memory, "The boat never came to the quay.")
-        with lease(memory.parts, memory.scope.space, "judge"), pytest.raises(Conflict):
-            memory.judge()
+        with lease(memory.runtime, memory.scope.owner, "appraise"), pytest.raises(Conflict):
+            memory.appraise()
 
 
 # --- when it goes wrong
@@ -192,14 +192,14 @@ def test_while_the_model_does_not_answer_all_waits_and_is_told(
     with helped(tmp_path, server, clock, timeout_seconds=0.5) as memory:
         kept = told(memory, "The boat never came.", "The quay was empty.")
         server.script = [fault]
-        done = memory.judge()
+        done = memory.appraise()
         assert (done.judged, done.waiting, done.questions) == (0, 2, 1)
         assert done.trouble
-        assert Patience.of(memory.parts, memory.scope.space).trouble == done.trouble
+        assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble == done.trouble
         assert [memory.show(each.id).text for each in kept] == [each.text for each in kept]
         server.script = ["ok"]
-        assert memory.judge().waiting == 0
-        assert Patience.of(memory.parts, memory.scope.space).trouble == ""
+        assert memory.appraise().waiting == 0
+        assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble == ""
 
 
 def test_a_model_that_is_too_slow_for_many_is_asked_about_fewer(
@@ -215,9 +215,9 @@ def test_a_model_that_is_too_slow_for_many_is_asked_about_fewer(
     server.answer = slow
     with helped(tmp_path, server, clock, timeout_seconds=0.6) as memory:
         told(memory, *(f"Turn {n} about soup." for n in range(20)))
-        rounds = [memory.judge() for _ in range(3)]
+        rounds = [memory.appraise() for _ in range(3)]
         assert [(each.judged, each.questions) for each in rounds] == [(0, 1), (0, 1), (20, 4)]
-        assert Patience.of(memory.parts, memory.scope.space).size(20) == 10
+        assert ModelHealth.of(memory.runtime, memory.scope.owner).size(20) == 10
 
 
 def test_one_strange_turn_does_not_spoil_its_neighbours(
@@ -237,15 +237,15 @@ def test_one_strange_turn_does_not_spoil_its_neighbours(
         kept = told(
             memory, *(f"Turn {n} about soup." for n in range(7)), "A strange one.", "The last of all."
         )
-        done = memory.judge()
+        done = memory.appraise()
         assert (done.judged, done.waiting, done.trouble) == (8, 1, "")
-        assert memory.judge().by_rules == []
-        last = memory.judge()
+        assert memory.appraise().by_rules == []
+        last = memory.appraise()
         assert last.by_rules == [kept[7].id]  # the third time the rules' judgement stands, and it is written
         assert last.waiting == 0
         history = [entry.type for entry in memory.why(kept[7].id).history]
-        assert history == ["formed", "judged"]
-        assert memory.show(kept[7].id).judged_by == "rules"
+        assert history == ["formed", "appraised"]
+        assert memory.show(kept[7].id).appraised_by == "rules"
 
 
 def test_a_model_that_talks_nonsense_is_left_alone_soon(
@@ -254,7 +254,7 @@ def test_a_model_that_talks_nonsense_is_left_alone_soon(
     server.answer = lambda body: '{"items": "none"}'
     with helped(tmp_path, server, clock) as memory:
         told(memory, *(f"Turn {n} about soup." for n in range(40)))
-        done = memory.judge()
+        done = memory.appraise()
         assert done.questions == 5
         assert done.waiting == 40
         assert "answer.items" in done.trouble
@@ -274,7 +274,7 @@ def test_an_answer_that_leaves_some_out_is_completed(
     server.answer = forgetful
     with helped(tmp_path, server, clock) as memory:
         told(memory, "Soup.", "Boats.", "Gardens.")
-        assert (memory.judge().judged, len(server.requests)) == (3, 2)
+        assert (memory.appraise().judged, len(server.requests)) == (3, 2)
 
 
 @pytest.mark.parametrize("status", ["400", "413", "422"])
@@ -284,7 +284,7 @@ def test_a_question_that_is_refused_as_it_is_goes_in_halves(
     with helped(tmp_path, server, clock) as memory:
         told(memory, "Soup.", "Boats.", "Gardens.")
         server.script = [status, "ok"]
-        assert (memory.judge().judged, len(server.requests)) == (3, 3)
+        assert (memory.appraise().judged, len(server.requests)) == (3, 3)
 
 
 def test_a_finding_about_another_passage_than_it_says_is_asked_for_again(
@@ -306,7 +306,7 @@ def test_a_finding_about_another_passage_than_it_says_is_asked_for_again(
     server.answer = slipped
     with helped(tmp_path, server, clock) as memory:
         kept = told(memory, "Hello there, my friend.", "Walnuts never, please.", "Gardens need rain.")
-        assert (memory.judge().judged, len(server.requests)) == (3, 3)
+        assert (memory.appraise().judged, len(server.requests)) == (3, 3)
         assert [memory.show(each.id).keywords for each in kept] == [
             ("Hello", "there,"),
             ("Walnuts", "never,"),
@@ -317,9 +317,9 @@ def test_a_finding_about_another_passage_than_it_says_is_asked_for_again(
 def test_a_server_that_keeps_to_a_schema_is_told_which_passages_to_judge(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:
-    with helped(tmp_path, server, clock, batch=2) as memory:
+    with helped(tmp_path, server, clock, memories_per_request=2) as memory:
         told(memory, "Soup.", "Boats.", "Gardens.")
-        memory.judge()
+        memory.appraise()
         schemas = [each.body["response_format"]["json_schema"]["schema"] for each in server.requests]
         items = [schema["properties"]["items"] for schema in schemas]
         assert [(each["minItems"], each["maxItems"]) for each in items] == [(2, 2), (1, 1)]
@@ -335,43 +335,43 @@ def test_words_that_give_orders_change_nothing_but_what_was_asked(
     server.answer = judging(lambda each: {"protected": True, "text": "hacked", "privacy": "public"})
     with helped(tmp_path, server, clock) as memory:
         (kept,) = told(memory, order)
-        memory.judge()
+        memory.appraise()
         now = memory.show(kept.id)
         assert (now.text, now.protected, now.privacy) == (kept.text, kept.protected, kept.privacy)
         assert "<" not in server.requests[0].body["messages"][-1]["content"]
 
 
 def test_the_days_limit_holds(tmp_path: Path, server: Scripted, clock: FrozenClock) -> None:
-    prices = {"price_in": 0.0, "price_out": 1000.0, "daily_cap_usd": 1.012, "batch": 5}
+    prices = {"price_in": 0.0, "price_out": 1000.0, "daily_cap_usd": 1.012, "memories_per_request": 5}
     with helped(tmp_path, server, clock, **prices) as memory:
         told(memory, *(f"Turn {n} about soup." for n in range(40)))
-        first = memory.judge()
+        first = memory.appraise()
         assert "limit" in first.trouble
         assert len(server.requests) == 3  # each may cost 1.0 and does cost 0.005
-        (day,) = memory.parts.spend.days(clock.now().date(), 1)
+        (day,) = memory.runtime.spend.days(clock.now().date(), 1)
         assert day.usd == pytest.approx(0.015)
         clock.forward(days=1)
-        assert memory.judge().judged > 0
+        assert memory.appraise().judged > 0
 
 
 def test_the_judgement_is_in_the_journal(tmp_path: Path, server: Scripted, clock: FrozenClock) -> None:
     with helped(tmp_path, server, clock) as memory:
         (kept,) = told(memory, "The boat never came to the quay.")
-        memory.judge()
+        memory.appraise()
         before = memory.show(kept.id)
         memory.rebuild()
         assert memory.show(kept.id) == before
-        events = list(memory.parts.journal.read(memory.scope.space))
-        assert [(e.type, e.by) for e in events if isinstance(e, Event)][-1] == ("judged", "model")
+        events = list(memory.runtime.journal.read(memory.scope.owner))
+        assert [(e.type, e.by) for e in events if isinstance(e, Event)][-1] == ("appraised", "model")
         undone, what = memory.undo(kept.id)
-        assert (what, undone.judged_by) == ("judged", "user")
+        assert (what, undone.appraised_by) == ("appraised", "user")
         assert undone.emotion == kept.emotion
-        assert memory.judge().questions == 0
+        assert memory.appraise().questions == 0
 
 
 def test_other_scopes_are_left_alone(tmp_path: Path, server: Scripted, clock: FrozenClock) -> None:
     with helped(tmp_path, server, clock) as memory:
-        other = memory.within(Scope(user="somebody"))
+        other = memory.with_scope(Scope(user="somebody"))
         told(other, "The boat never came to the quay.")
-        assert memory.judge().questions == 0
-        assert other.judge().judged == 1
+        assert memory.appraise().questions == 0
+        assert other.appraise().judged == 1

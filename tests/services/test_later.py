@@ -41,11 +41,11 @@ def post(server: Scripted) -> Batches:
 
 def opened(folder: Path, server: Scripted, clock: FrozenClock, provider: str, **more: object) -> Nagori:
     priced = {"price_in": 1.0, "price_out": 1000.0, "daily_cap_usd": 100.0}
-    return helped(folder, server, clock, later=True, provider=provider, **priced, **more)
+    return helped(folder, server, clock, use_batch_api=True, provider=provider, **priced, **more)
 
 
 def told(memory: Nagori, count: int) -> list[str]:
-    at = memory.parts.clock.now() - timedelta(hours=1)
+    at = memory.runtime.clock.now() - timedelta(hours=1)
     turns = (Turn(f"Turn {n} about soup.", at, session="s", index=n) for n in range(count))
     return [kept.id for kept in memory.form(turns)]
 
@@ -55,26 +55,26 @@ def test_turns_are_judged_when_the_answers_have_come_back(
 ) -> None:
     with opened(tmp_path, server, clock, provider) as memory:
         ids = told(memory, 45)
-        first = memory.judge()
+        first = memory.appraise()
         assert (first.judged, first.questions, first.waiting, first.trouble) == (0, 3, 45, "")
         assert len(post(server).questions) == 3
-        assert memory.judge().questions == 0  # on their way already
+        assert memory.appraise().questions == 0  # on their way already
         post(server).done = True
-        back = memory.judge()
+        back = memory.appraise()
         assert (back.judged, back.waiting) == (45, 0)
-        assert {memory.show(id).judged_by for id in ids} == {"m"}
+        assert {memory.show(id).appraised_by for id in ids} == {"m"}
 
 
 def test_it_costs_half(tmp_path: Path, server: Scripted, clock: FrozenClock, provider: str) -> None:
     with opened(tmp_path, server, clock, provider) as memory:
         told(memory, 5)
-        memory.judge()
-        (held,) = memory.parts.spend.asked(clock.now().date())
+        memory.appraise()
+        (held,) = memory.runtime.spend.asked(clock.now().date())
         assert not held.settled
         clock.forward(days=1)
         post(server).done = True
-        memory.judge()
-        (settled,) = memory.parts.spend.asked(clock.now().date() - timedelta(days=1))
+        memory.appraise()
+        (settled,) = memory.runtime.spend.asked(clock.now().date() - timedelta(days=1))
         assert settled.usd == pytest.approx((12 * 1 + 5 * 1000) / 1e6 / 2)
         assert settled.usd < held.usd
 
@@ -84,11 +84,11 @@ def test_who_changed_meanwhile_is_asked_about_again(
 ) -> None:
     with opened(tmp_path, server, clock, provider) as memory:
         first, second = told(memory, 2)
-        memory.judge()
+        memory.appraise()
         memory.edit(first, content="Turn 0 about bread.")
         post(server).done = True
-        assert memory.judge().judged == 1
-        assert memory.show(second).judged_by == "m"
+        assert memory.appraise().judged == 1
+        assert memory.show(second).appraised_by == "m"
         assert [len(json.loads(_data(body))) for body in post(server).questions.values()] == [1]
 
 
@@ -103,11 +103,11 @@ def test_a_question_without_an_answer_is_asked_again_and_given_up_in_the_end(
         (one,) = told(memory, 1)
         post(server).failed = frozenset({"q0"})
         for _ in range(5):  # asked, back without an answer, asked …
-            memory.judge()
+            memory.appraise()
             post(server).done = True
             clock.forward(hours=1)
-        assert memory.judge().by_rules == [one]
-        assert memory.show(one).judged_by == "rules"
+        assert memory.appraise().by_rules == [one]
+        assert memory.show(one).appraised_by == "rules"
 
 
 def test_a_batch_that_never_ends_is_given_up_after_a_day_and_a_half(
@@ -115,12 +115,12 @@ def test_a_batch_that_never_ends_is_given_up_after_a_day_and_a_half(
 ) -> None:
     with opened(tmp_path, server, clock, provider) as memory:
         told(memory, 3)
-        memory.judge()
+        memory.appraise()
         clock.forward(hours=35)
-        assert memory.judge().questions == 0
+        assert memory.appraise().questions == 0
         clock.forward(hours=2)
-        assert memory.judge().waiting == 3
-        assert memory.judge().questions == 1  # asked anew
+        assert memory.appraise().waiting == 3
+        assert memory.appraise().questions == 1  # asked anew
 
 
 @pytest.mark.parametrize("fault", ["500", "401", "hang", "garbage", "wrong schema"])
@@ -130,15 +130,15 @@ def test_trouble_with_the_post_is_told_and_nothing_is_lost(
     with opened(tmp_path, server, clock, provider, timeout_seconds=0.5) as memory:
         told(memory, 3)
         server.script = [fault]
-        assert memory.judge().trouble
+        assert memory.appraise().trouble
         server.script = ["ok"]
-        assert memory.judge().questions == 1
+        assert memory.appraise().questions == 1
         server.script = [fault]
         if fault != "wrong schema":  # there it looks like a batch that is still worked on
-            assert memory.judge().trouble
+            assert memory.appraise().trouble
         server.script = ["ok"]
         post(server).done = True
-        assert memory.judge().judged == 3
+        assert memory.appraise().judged == 3
 
 
 def test_what_fades_waits_one_night_for_its_words(
@@ -161,9 +161,9 @@ def test_what_was_asked_does_not_lie_about_at_the_provider(
 ) -> None:
     with opened(tmp_path, server, clock, "openai") as memory:
         told(memory, 3)
-        memory.judge()
+        memory.appraise()
         post(server).done = True
-        memory.judge()
+        memory.appraise()
         assert sorted(post(server).deleted) == ["file-in", "file-out"]
 
 
@@ -173,7 +173,7 @@ def test_a_name_that_is_none_goes_into_no_address(
     with opened(tmp_path, server, clock, provider) as memory:
         told(memory, 1)
         post(server)._take = lambda questions: {"id": "../../v1/keys"}  # type: ignore[method-assign]
-        assert "no name" in memory.judge().trouble
+        assert "no name" in memory.appraise().trouble
 
 
 def test_a_lost_note_costs_a_second_question(
@@ -181,9 +181,9 @@ def test_a_lost_note_costs_a_second_question(
 ) -> None:
     with opened(tmp_path, server, clock, provider) as memory:
         told(memory, 3)
-        memory.judge()
-        at = memory.parts.clock.now()
-        memory.parts.ledger.set_state(memory.scope.space, "batches:judge", [["torn"]], at, by="test")
-        assert memory.judge().questions == 1
+        memory.appraise()
+        at = memory.runtime.clock.now()
+        memory.runtime.ledger.set_state(memory.scope.owner, "batches:appraise", [["torn"]], at, by="test")
+        assert memory.appraise().questions == 1
         post(server).done = True
-        assert memory.judge().judged == 3
+        assert memory.appraise().judged == 3

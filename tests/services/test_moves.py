@@ -5,7 +5,7 @@ from random import Random
 
 from nagori import Category, Draft, Emotion, Filter, Kind, Level, Nagori
 from nagori.config import load
-from nagori.core.levels import HAND, MOVES, NIGHT
+from nagori.core.levels import HAND, NIGHT, TRANSITIONS
 from nagori.services.cycle import ACTS
 from nagori.testing import FrozenClock
 
@@ -26,7 +26,7 @@ Arrow = tuple[str, Level, Level | None]
 def table(by: str) -> set[Arrow]:
     return {
         (move.act, level, target)
-        for move in MOVES
+        for move in TRANSITIONS
         if by in move.by
         for level, targets in move.ends.items()
         for target in targets
@@ -35,11 +35,11 @@ def table(by: str) -> set[Arrow]:
 
 def stands(memory: Nagori, id: str) -> Level | None:
     one = memory.show(id)
-    return None if one.forgotten else one.level
+    return None if one.is_forgotten else one.level
 
 
 def test_a_night_has_the_acts_of_the_table() -> None:
-    assert {move.act for move in MOVES if NIGHT in move.by} == ACTS.keys()
+    assert {move.act for move in TRANSITIONS if NIGHT in move.by} == ACTS.keys()
 
 
 def test_nights_go_every_arrow_of_the_table_and_no_other(tmp_path: Path, clock: FrozenClock) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from nagori import Category, Draft, Emotion, Filter, Kind, Nagori
 from nagori.config import load
-from nagori.core.forecast import PLACES
+from nagori.core.forecast import GROUPS
 from nagori.errors import InvalidInput
 from nagori.testing import FrozenClock
 
@@ -23,8 +23,8 @@ TIGHT = {
 
 def counted(memory: Nagori, at: datetime | None = None) -> dict[str, int]:
     whole = memory.as_of(at, EVERYTHING) if at else memory.list(EVERYTHING, limit=10_000)
-    stands = Counter("forgotten" if one.forgotten else one.level.name.lower() for one in whole)
-    return {place: stands[place] for place in PLACES}
+    stands = Counter("forgotten" if one.is_forgotten else one.level.name.lower() for one in whole)
+    return {place: stands[place] for place in GROUPS}
 
 
 def live(memory: Nagori, clock: FrozenClock, days: int, seed: int = 1) -> None:
@@ -91,10 +91,10 @@ def test_the_forecast_is_what_the_nights_then_do(  # type: ignore[no-untyped-def
 
 def test_only_what_the_scope_sees_is_counted_but_all_live_on(memory: Nagori, clock: FrozenClock) -> None:
     for project, n in (("a", 3), ("b", 4)):
-        memory.within(project=project).remember_many(f"{project} {i}" for i in range(n))
+        memory.with_scope(project=project).remember_many(f"{project} {i}" for i in range(n))
     memory.remember("everywhere")
     sums = {
-        project: {sum(one.counts.values()) for one in memory.within(project=project).populations(0, 30)}
+        project: {sum(one.counts.values()) for one in memory.with_scope(project=project).populations(0, 30)}
         for project in ("a", "b", None)
     }
     assert sums == {"a": {4}, "b": {5}, None: {8}}

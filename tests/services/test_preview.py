@@ -63,11 +63,11 @@ def test_of_a_large_plan_a_sample_is_looked_at_and_said_to_be_one(
 
 
 def test_only_what_the_scope_sees_is_an_example(memory: Nagori, clock: FrozenClock) -> None:
-    filled(memory.within(project="a"), clock, 10)
-    elsewhere = memory.within(project="b").preview()
+    filled(memory.with_scope(project="a"), clock, 10)
+    elsewhere = memory.with_scope(project="b").preview()
     assert elsewhere.plan.steps
     assert [kind.examples for kind in elsewhere.kinds] == [[] for _ in elsewhere.kinds]
-    here = memory.within(project="a").preview()
+    here = memory.with_scope(project="a").preview()
     assert all(0 < len(kind.examples) <= looking.EXAMPLES for kind in here.kinds)
 
 

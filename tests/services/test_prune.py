@@ -365,7 +365,7 @@ def test_what_is_left_out_is_recalled_in_the_same_conversation(memory: Nagori) -
 
 
 def heard(memory: Nagori) -> list[Any]:
-    events = (event for event in memory.parts.journal.read(memory.scope.space))
+    events = (event for event in memory.runtime.journal.read(memory.scope.owner))
     return [event for event in events if event.type == "turn_recorded"]
 
 
@@ -390,10 +390,10 @@ def test_the_raw_words_are_in_the_journal_without_secrets_and_private_passages(m
 
 
 def test_the_worker_adds_nothing_to_what_was_formed(memory: Nagori) -> None:
-    agent = memory.within(project="garden", agent="planner", role="gardener")
+    agent = memory.with_scope(project="garden", agent="planner", role="gardener")
     agent.prune(talk(60), budget=1000)
     before = {each.id: each.mentions for each in agent.list(limit=1000)}
-    assert ingest.count_pending(memory.parts, memory.scope.space) == 0
+    assert ingest.count_pending(memory.runtime, memory.scope.owner) == 0
     memory.process()
     assert {each.id: each.mentions for each in agent.list(limit=1000)} == before
     assert before
@@ -406,7 +406,7 @@ def test_a_crash_between_writing_down_and_forming_is_healed_by_the_worker(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ingest, "form_said", crash)
+        patch.setattr(ingest, "form_memories", crash)
         with pytest.raises(KeyboardInterrupt):
             memory.prune(talk(60), budget=1000)
     assert memory.list() == []
@@ -432,10 +432,10 @@ def test_a_long_past_that_leaves_at_once_gets_its_vectors_bit_by_bit(tmp_path: P
         conversation.add(user("Shall we go on?"))
         assert embedder.calls == 0
         assert any(each.memory.text.content == FACT for each in conversation.recall("staging server port"))
-        waiting = len(without_vector(memory.parts, memory.scope.space, embedder.model, 1000))
+        waiting = len(without_vector(memory.runtime, memory.scope.owner, embedder.model, 1000))
         for n in range(40):
             conversation.add(user(f"Garden {n} has {n} trees of the old kind, and they grow."))
-        left = len(without_vector(memory.parts, memory.scope.space, embedder.model, 1000))
+        left = len(without_vector(memory.runtime, memory.scope.owner, embedder.model, 1000))
         assert waiting > 50 > left
 
 
@@ -446,7 +446,7 @@ def test_a_store_that_fails_while_vectors_are_made_does_not_stop_the_pruning(
         raise StoreError("the disk is full")
 
     monkeypatch.setattr(vectors, "without_vector", fails)
-    memory.parts.__dict__["embedder"] = WordEmbedder()
+    memory.runtime.__dict__["embedder"] = WordEmbedder()
     assert memory.prune(talk(10), budget=400).report["remembered"]
 
 
@@ -456,7 +456,7 @@ def test_a_memory_that_is_broken_stops_no_conversation(
     said = talk(60)
     whole = memory.prune(said, budget=1000, remember=False)
     with monkeypatch.context() as broken:
-        broken.setattr(memory.parts.journal, "append", _no_disk(JournalError))
+        broken.setattr(memory.runtime.journal, "append", _no_disk(JournalError))
         done = memory.prune(said, budget=1000)
     assert done.messages == whole.messages
     assert done.report["unkept"] == done.report["left_out"] > 0
@@ -471,11 +471,11 @@ def test_a_store_that_is_broken_stops_no_conversation(
 ) -> None:
     said = talk(60)
     with monkeypatch.context() as broken:
-        broken.setattr(memory.parts.store, "commit", _no_disk(StoreError))
+        broken.setattr(memory.runtime.store, "commit", _no_disk(StoreError))
         done = memory.prune(said, budget=1000)
     assert done.report["left_out"] > 0
     heard = [
-        event for event in memory.parts.journal.read(memory.scope.space) if event.type == "turn_recorded"
+        event for event in memory.runtime.journal.read(memory.scope.owner) if event.type == "turn_recorded"
     ]
     assert len(heard) >= done.report["left_out"]
 
@@ -511,7 +511,7 @@ def test_nothing_is_remembered_when_nobody_wants_it(memory: Nagori) -> None:
 def test_it_is_told_in_figures_and_never_in_words(tmp_path: Path) -> None:
     told: list[tuple[str, dict[str, object]]] = []
     with Nagori.open(
-        tmp_path, config=Config(), embedder=None, tell=lambda name, **fields: told.append((name, fields))
+        tmp_path, config=Config(), embedder=None, observe=lambda name, **fields: told.append((name, fields))
     ) as memory:
         memory.prune(talk(60), budget=1000, remember=False)
         memory.prune(talk(3), budget=200, remember=False)

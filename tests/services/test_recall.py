@@ -38,7 +38,7 @@ def test_a_time_is_enough_to_be_found_by(memory: Nagori) -> None:
     said(memory, "棚を組み立てた。", at=NOW - timedelta(days=1))
     for n in range(30):
         said(memory, f"記録その{n}", at=NOW - timedelta(days=60 + n))
-    assert contents(memory, "昨日は?", floor=0.0)[0] == "棚を組み立てた。"
+    assert contents(memory, "昨日は?", min_confidence=0.0)[0] == "棚を組み立てた。"
 
 
 def test_a_filter_by_time_is_stronger_than_the_words(memory: Nagori) -> None:
@@ -62,13 +62,13 @@ def test_asked_for_the_present_the_newest_word_comes_first(memory: Nagori) -> No
 def test_what_is_not_about_the_matter_is_not_told(memory: Nagori) -> None:
     said(memory, "The kettle is green.", "Our cat sleeps all day.")
     assert contents(memory, "quantum chromodynamics lattice") == []
-    assert contents(memory, "quantum chromodynamics lattice", floor=0.0) != []
+    assert contents(memory, "quantum chromodynamics lattice", min_confidence=0.0) != []
 
 
 def test_the_terms_say_how_certain_it_is(memory: Nagori) -> None:
     said(memory, "The kettle is green.")
     [found] = memory.recall("green kettle")
-    assert found.terms["certainty"] > 0.5
+    assert found.terms["confidence"] > 0.5
 
 
 # --- said twice, tied, bounded
@@ -82,7 +82,7 @@ def test_the_same_thing_is_told_once(memory: Nagori) -> None:
 
 def link(memory: Nagori, source: str, target: str, type: str) -> None:
     event = Event("linked", NOW, {"target": target, "type": type}, source)
-    memory.parts.ledger.write(memory.scope.space, lambda: [event])
+    memory.runtime.ledger.write(memory.scope.owner, lambda: [event])
 
 
 def test_what_an_answer_is_tied_to_comes_along_two_steps_and_no_further(memory: Nagori) -> None:

@@ -18,7 +18,7 @@ from nagori.config.sections import Embedding
 from nagori.core.model import Scope
 from nagori.errors import InvalidInput, ModelError
 from nagori.services import vectors
-from nagori.testing import Failing, FrozenClock
+from nagori.testing import FailingPart, FrozenClock
 
 THINGS = [f"{word} number {n}" for n in range(10) for word in ("lantern", "harbour", "violin", "meadow")]
 WORD, ASKED = "The refrigerator hums at night.", "refridgerators"  # misspelt: only its letters are alike
@@ -60,7 +60,7 @@ def opened(folder: Path, wished: Letters | None, known: bool = True) -> Nagori:
     """A memory as a process has it that is configured with `wished`."""
     memory = Nagori.open(folder, clock=FrozenClock(), embedder=wished)
     if known:
-        memory.parts.open_model = BY_NAME.get
+        memory.runtime.open_model = BY_NAME.get
     return memory
 
 
@@ -80,7 +80,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-SPACE = Scope().space
+OWNER = Scope().owner
 ALL = len(THINGS) + 2
 
 
@@ -92,7 +92,7 @@ def answers(folder: Path, wished: Letters) -> bool:
 
 
 def models(memory: Nagori) -> tuple[str | None, dict[str, int]]:
-    known = memory.parts.vectors.models(SPACE)
+    known = memory.runtime.vectors.models(OWNER)
     return known.active, dict(known.counts)
 
 
@@ -125,8 +125,8 @@ def test_a_kill_at_any_step_costs_nothing(folder: Path, step: str) -> None:
     """Every call of every step fails once; each time recall answers, and the rest is done in the end."""
     for at in range(1, 100):
         with opened(folder, NEW) as memory:
-            failing = Failing(memory.parts.store, step, at, Killed)
-            memory.parts.store = failing  # type: ignore[assignment]
+            failing = FailingPart(memory.runtime.store, step, at, Killed)
+            memory.runtime.store = failing  # type: ignore[assignment]
             try:
                 memory.reembed()
             except Killed:
@@ -148,11 +148,11 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 import test_reembed as here
 from nagori.services import vectors as reembed
-from nagori.testing import Failing
+from nagori.testing import FailingPart
 reembed.AT_ONCE, reembed.DROP_AT_ONCE = 10, 15
 with here.opened(Path(sys.argv[2]), here.NEW) as memory:
     step, at = sys.argv[3], int(sys.argv[4])
-    memory.parts.store = Failing(memory.parts.store, step, at, lambda: os.kill(os.getpid(), 9))
+    memory.runtime.store = FailingPart(memory.runtime.store, step, at, lambda: os.kill(os.getpid(), 9))
     memory.reembed()
 """
 
@@ -190,14 +190,14 @@ def test_a_memory_kept_in_the_last_moment_is_not_left_out(
 ) -> None:
     """Between the last bundle and the mark: the mark is refused, and there is more to fill."""
     with opened(folder, NEW) as memory:
-        index, late = memory.parts.vectors, list[str]()
+        index, late = memory.runtime.vectors, list[str]()
         real = type(index).activate
 
-        def activate(self: Any, space: tuple[str, str], model: str) -> bool:
+        def activate(self: Any, owner: tuple[str, str], model: str) -> bool:
             if not late:
                 with opened(folder, NEW) as other:
                     late.append(other.remember("kept in the last moment").id)
-            return real(self, space, model)
+            return real(self, owner, model)
 
         monkeypatch.setattr(type(index), "activate", activate)
         assert memory.reembed().made == ALL + 1
@@ -222,7 +222,7 @@ def test_a_recall_in_the_moment_of_the_change_asks_again(
 
 def test_one_may_go_back_before_it_is_complete(folder: Path) -> None:
     with opened(folder, NEW) as memory:
-        memory.parts.store = Failing(memory.parts.store, "vectors.put", 3, Killed)  # type: ignore[assignment]
+        memory.runtime.store = FailingPart(memory.runtime.store, "vectors.put", 3, Killed)  # type: ignore[assignment]
         with pytest.raises(Killed):
             memory.reembed()
     with opened(folder, OLD) as memory:
@@ -267,10 +267,10 @@ def test_a_plan_knows_the_price_of_a_model_that_costs(folder: Path, monkeypatch:
 
 def test_every_space_changes_over(folder: Path) -> None:
     with opened(folder, OLD) as memory:
-        memory.within(user="somebody").remember("The refrigerator hums in the cellar.")
+        memory.with_scope(user="somebody").remember("The refrigerator hums in the cellar.")
     with opened(folder, NEW) as memory:
         assert memory.reembed().made == ALL + 1
-        assert memory.within(user="somebody").recall(ASKED)[0].terms["words"] == 0.0
+        assert memory.with_scope(user="somebody").recall(ASKED)[0].terms["words"] == 0.0
 
 
 def test_without_an_embedder_there_is_nothing_to_change_over_to(folder: Path) -> None:
@@ -307,7 +307,7 @@ def test_a_model_that_fails_is_told_and_keeps_what_was_made(
 def test_another_model_in_the_settings_changes_nothing_by_itself(folder: Path) -> None:
     told: list[dict[str, object]] = []
     with opened(folder, NEW) as memory:
-        memory.parts.tell = lambda name, **more: told.append({"name": name, **more})
+        memory.runtime.observe = lambda name, **more: told.append({"name": name, **more})
         memory.remember("The gramophone plays in the evening.")
         assert memory.recall("grammophones", mark=False)[0].terms["words"] == 0.0
         assert memory.status().embedder == OLD.model
@@ -322,7 +322,7 @@ def test_an_old_model_out_of_reach_leaves_words_and_is_replaced_in_time(folder: 
         memory.remember("The gramophone plays in the evening.")
         assert memory.recall("grammophones", mark=False)[0].terms["words"] == 0.0
         assert memory.embed_missing() == ALL
-        assert memory.parts.vectors.models(SPACE).active == NEW.model
+        assert memory.runtime.vectors.models(OWNER).active == NEW.model
     assert answers(folder, NEW)
 
 

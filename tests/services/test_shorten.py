@@ -12,7 +12,7 @@ from tests.models import data_of, helped, shortening
 from tests.scripted import Scripted
 
 from nagori import Category, Emotion, Kind, Level, Memory, Nagori, Turn
-from nagori.services.llm.health import Patience
+from nagori.services.llm.health import ModelHealth
 from nagori.testing import FrozenClock, WordEmbedder
 
 LONG = (
@@ -162,7 +162,7 @@ def test_words_that_do_not_stand_for_their_source_are_not_taken(
     tmp_path: Path, server: Scripted, clock: FrozenClock, what: str
 ) -> None:
     server.answer = shortening(SAYS[what])
-    with opened(tmp_path, server, clock, patience=2) as memory:
+    with opened(tmp_path, server, clock, fallback_after_cycles=2) as memory:
         one = kept(memory)
         done = memory.cycle()
         assert list(done.waiting) == [one.id]
@@ -188,19 +188,19 @@ def test_while_the_model_does_not_answer_the_memory_stays_whole_and_the_night_go
         assert set(done.waiting) == {each.id for each in many}
         assert all(memory.show(each.id) == each for each in many)
         assert memory.show(short.id).level is Level.SUMMARY
-        assert Patience.of(memory.parts, memory.scope.space).trouble
+        assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble
         server.script = ["ok"]
         assert memory.cycle().waiting == {}
         assert {memory.show(each.id).level for each in many} == {Level.SUMMARY}
         assert all(memory.show(each.id).texts[Level.FULL] == each.text for each in many)
-        assert Patience.of(memory.parts, memory.scope.space).trouble == ""
+        assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble == ""
 
 
 def test_a_model_that_is_gone_for_good_holds_up_nothing(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:
     server.script = ["500"]
-    with opened(tmp_path, server, clock, patience=2) as memory:
+    with opened(tmp_path, server, clock, fallback_after_cycles=2) as memory:
         one = kept(memory)
         levels = []
         for _ in range(3):
@@ -216,7 +216,7 @@ def test_what_is_put_away_does_not_wait(tmp_path: Path, server: Scripted, clock:
         one = kept(memory, intensity=1)
         memory.cycle()
         now = memory.show(one.id)
-        assert now.archived
+        assert now.is_archived
         assert Level.TRACE in now.texts
 
 
@@ -230,7 +230,7 @@ def test_one_bad_item_costs_only_itself(tmp_path: Path, server: Scripted, clock:
 
 
 def test_switched_off_the_rules_shorten(tmp_path: Path, server: Scripted, clock: FrozenClock) -> None:
-    with opened(tmp_path, server, clock, shorten=False) as memory:
+    with opened(tmp_path, server, clock, compress=False) as memory:
         one = kept(memory)
         memory.cycle()
         assert memory.show(one.id).level is Level.SUMMARY
@@ -241,7 +241,7 @@ def test_switched_off_the_rules_shorten(tmp_path: Path, server: Scripted, clock:
 
 
 def said(memory: Nagori, texts: list[str]) -> None:
-    at = memory.parts.clock.now()
+    at = memory.runtime.clock.now()
     memory.form(Turn(text, at, session="s", index=place) for place, text in enumerate(texts))
 
 
@@ -266,11 +266,11 @@ def test_other_words_find_what_the_question_does_not_name(
     tmp_path: Path, server: Scripted, clock: FrozenClock
 ) -> None:
     server.answer = lambda body: json.dumps({"words": ["fridge", "compressor"]})
-    with helped(tmp_path, server, clock, expand=True) as memory:
+    with helped(tmp_path, server, clock, expand_queries=True) as memory:
         one = memory.remember("The compressor is loud.")
-        assert [r.memory.id for r in memory.recall("Which machine hums?", floor=0.0)] == [one.id]
+        assert [r.memory.id for r in memory.recall("Which machine hums?", min_confidence=0.0)] == [one.id]
         server.script = ["500"]
-        assert memory.recall("Which machine hums?", floor=0.0) == []
+        assert memory.recall("Which machine hums?", min_confidence=0.0) == []
     with helped(tmp_path, server, clock) as plain:
-        assert plain.recall("Which machine hums?", floor=0.0) == []
+        assert plain.recall("Which machine hums?", min_confidence=0.0) == []
         assert len(server.requests) == 2

@@ -40,14 +40,14 @@ from nagori.errors import (
     StoreError,
 )
 from nagori.stores.memory import MemoryStore
-from nagori.testing import Failing, FrozenClock, WordEmbedder
+from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 
 # remember
 
 
 def test_a_memory_is_kept_with_all_it_was_told(memory: Nagori, clock: FrozenClock) -> None:
     born = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    kept = memory.within(project="p").remember(
+    kept = memory.with_scope(project="p").remember(
         "リリースは来週の火曜です。",
         trigger="いつ出すの？",
         kind=Kind.DECISION,
@@ -74,12 +74,12 @@ def test_saying_it_again_is_one_memory_mentioned_twice(memory: Nagori) -> None:
 def test_saying_it_again_brings_back_what_was_forgotten(memory: Nagori) -> None:
     kept = memory.remember("I like tea.")
     memory.forget(kept.id)
-    assert not memory.remember("I like tea.").forgotten
+    assert not memory.remember("I like tea.").is_forgotten
 
 
 def test_the_same_words_in_two_projects_or_sessions_are_two_memories(memory: Nagori) -> None:
-    memory.within(project="p").remember("ok")
-    memory.within(project="q").remember("ok")
+    memory.with_scope(project="p").remember("ok")
+    memory.with_scope(project="q").remember("ok")
     memory.remember("ok", source=Source(session="s1", turn=1))
     memory.remember("ok", source=Source(session="s1", turn=2))
     assert memory.status().counts.total == 4
@@ -113,7 +113,7 @@ def test_private_passages_and_secrets_never_reach_the_disk(memory: Nagori, tmp_p
 
 def test_files_are_private(memory: Nagori) -> None:
     memory.remember("x")
-    for path in [memory.parts.data_dir, *memory.parts.data_dir.rglob("*")]:
+    for path in [memory.runtime.data_dir, *memory.runtime.data_dir.rglob("*")]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
@@ -184,7 +184,7 @@ def test_unknown_ids_are_not_found(memory: Nagori, id: str) -> None:
 
 def test_another_tenants_id_is_not_found_by_any_verb(memory: Nagori) -> None:
     kept = memory.remember("my secret")
-    stranger = memory.within(user="stranger")
+    stranger = memory.with_scope(user="stranger")
     for verb in ("show", "forget", "undo", "why", "protect", "unprotect"):
         with pytest.raises(NotFound):
             getattr(stranger, verb)(kept.id)
@@ -233,7 +233,7 @@ def test_recall_only_marks_and_a_look_does_not(memory: Nagori, clock: FrozenCloc
     memory.recall("kettle")
     marked = memory.show(kept.id)
     assert marked.recalled_at == clock.now()
-    assert marked.awaits_strengthening
+    assert marked.awaits_reinforcement
     assert (marked.recalls, marked.anchor, marked.version) == (0, kept.anchor, kept.version)
 
 
@@ -248,8 +248,8 @@ def test_a_superseded_memory_ranks_below_the_newer_one(memory: Nagori) -> None:
 
     old = memory.remember("The door code is 1111 now.")
     new = memory.remember("The door code is 2222 now.")
-    event = Event("superseded", memory.parts.clock.now(), {"by": new.id}, old.id)
-    memory.parts.ledger.write(memory.scope.space, lambda: [event])
+    event = Event("superseded", memory.runtime.clock.now(), {"by": new.id}, old.id)
+    memory.runtime.ledger.write(memory.scope.owner, lambda: [event])
     assert [r.memory.id for r in memory.recall("door code")] == [new.id, old.id]
 
 
@@ -312,7 +312,7 @@ def test_a_missing_embedder_package_is_said_and_is_no_error(
 ) -> None:
     told: list[str] = []
     monkeypatch.setattr("nagori.adapters.embed.find_spec", lambda name: None)
-    with Nagori.open(tmp_path, tell=lambda name, **_: told.append(name)) as memory:
+    with Nagori.open(tmp_path, observe=lambda name, **_: told.append(name)) as memory:
         memory.remember("The kettle is green.")
         assert memory.recall("kettle")
     assert told.count("embedder.missing") == 1
@@ -328,7 +328,7 @@ def test_vectors_missing_after_a_time_without_the_model_are_made_later(tmp_path:
 
 
 def test_a_known_text_is_not_embedded_twice(memory: Nagori) -> None:
-    embedder = memory.parts.embedder
+    embedder = memory.runtime.embedder
     assert isinstance(embedder, WordEmbedder)
     memory.remember("once")
     calls = embedder.calls
@@ -366,10 +366,10 @@ def test_undo_goes_back_step_by_step_and_keeps_what_came_between(memory: Nagori)
     memory.forget(kept.id)
     assert [memory.undo(kept.id)[1] for _ in range(3)] == ["forgotten", "protected", "edited"]
     back = memory.show(kept.id)
-    assert (back.text.content, back.protected, back.forgotten) == ("one", False, False)
+    assert (back.text.content, back.protected, back.is_forgotten) == ("one", False, False)
     assert back.recalled_at is not None
     forgotten, what = memory.undo(kept.id)
-    assert (what, forgotten.forgotten) == ("formed", True)
+    assert (what, forgotten.is_forgotten) == ("formed", True)
     assert memory.undo(kept.id)[1] == "forgotten"
 
 
@@ -385,10 +385,10 @@ def test_two_who_edit_at_once_do_not_overwrite_each_other(memory: Nagori) -> Non
     seen = memory.show(kept.id)
     memory.edit(kept.id, content="first")
     event = edit.Event(
-        "edited", memory.parts.clock.now(), {"text": {"trigger": "", "content": "2nd"}}, kept.id
+        "edited", memory.runtime.clock.now(), {"text": {"trigger": "", "content": "2nd"}}, kept.id
     )
     with pytest.raises(Conflict):
-        edit.change_seen(memory.parts, memory.scope, seen, event)
+        edit.change_seen(memory.runtime, memory.scope, seen, event)
     assert memory.show(kept.id).text.content == "first"
 
 
@@ -420,9 +420,9 @@ def test_the_fifty_first_protected_memory_needs_a_choice(memory: Nagori, clock: 
 def test_the_limit_counts_all_projects_of_the_user(tmp_path: Path) -> None:
     config = load(overrides={"protection.max_protected_memories": 1}).config
     with Nagori.open(tmp_path, config=config, embedder=None) as memory:
-        memory.within(project="p").remember("a", protect=True)
+        memory.with_scope(project="p").remember("a", protect=True)
         with pytest.raises(LimitReached):
-            memory.within(project="q").remember("b", protect=True)
+            memory.with_scope(project="q").remember("b", protect=True)
 
 
 def test_protecting_twice_is_once(memory: Nagori) -> None:
@@ -461,9 +461,9 @@ def test_an_export_comes_back_identical_in_another_house(memory: Nagori, tmp_pat
     from nagori.core.events import Event
 
     link = Event(
-        "linked", memory.parts.clock.now(), {"target": memory.list()[0].id, "type": "references"}, kept.id
+        "linked", memory.runtime.clock.now(), {"target": memory.list()[0].id, "type": "references"}, kept.id
     )
-    memory.parts.ledger.write(memory.scope.space, lambda: [link])
+    memory.runtime.ledger.write(memory.scope.owner, lambda: [link])
     lines = list(memory.export())
     with Nagori.open(tmp_path / "other", embedder=WordEmbedder()) as other:
         report = other.import_(lines)
@@ -558,7 +558,7 @@ def test_rebuilding_gives_a_byte_identical_export(memory: Nagori) -> None:
         memory.remember(f"thing {n}")
     memory.edit(memory.list()[0].id, content="changed")
     memory.forget(memory.list()[1].id)
-    memory.within(user="other").remember("not mine")
+    memory.with_scope(user="other").remember("not mine")
     before = list(memory.export())
     memory.rebuild()
     assert list(memory.export()) == before
@@ -570,7 +570,7 @@ def test_verify_notices_a_store_that_tells_another_story(memory: Nagori) -> None
     import apsw
 
     kept = memory.remember("the truth")
-    apsw.Connection(str(memory.parts.data_dir / "nagori.db")).execute("UPDATE memory SET intensity = 99")
+    apsw.Connection(str(memory.runtime.data_dir / "nagori.db")).execute("UPDATE memory SET intensity = 99")
     proof = memory.verify()
     assert proof.differing == [f"{kept.id}: the store does not agree with the journal"]
     memory.rebuild()
@@ -580,7 +580,7 @@ def test_verify_notices_a_store_that_tells_another_story(memory: Nagori) -> None
 def test_rebuild_refuses_to_lose_what_damaged_lines_say(memory: Nagori) -> None:
     memory.remember("one")
     memory.remember("two")
-    [segment] = memory.parts.journal.folder(memory.scope.space).glob("*.jsonl")
+    [segment] = memory.runtime.journal.folder(memory.scope.owner).glob("*.jsonl")
     segment.write_bytes(segment.read_bytes().replace(b"one", b"0ne"))
     with pytest.raises(JournalError, match="damaged"):
         memory.rebuild()
@@ -592,23 +592,23 @@ def test_rebuild_refuses_to_lose_what_damaged_lines_say(memory: Nagori) -> None:
 
 def test_a_destroyed_store_is_set_aside_and_made_anew(memory: Nagori) -> None:
     memory.remember("precious")
-    memory.parts.store.close()
-    database = memory.parts.data_dir / "nagori.db"
+    memory.runtime.store.close()
+    database = memory.runtime.data_dir / "nagori.db"
     database.write_bytes(b"this is not a database at all" * 100)
     with pytest.raises(StoreError, match="nagori rebuild"):
         memory.list()
     assert any(finding.advice == "nagori rebuild" for finding in memory.doctor())
     memory.rebuild()
     assert [m.text.content for m in memory.list()] == ["precious"]
-    assert list(memory.parts.data_dir.glob("nagori.db*.damaged-*"))
+    assert list(memory.runtime.data_dir.glob("nagori.db*.damaged-*"))
 
 
 def test_a_deleted_store_comes_back_by_itself(memory: Nagori) -> None:
     memory.remember("precious")
-    memory.parts.store.close()
-    for path in memory.parts.data_dir.glob("nagori.db*"):
+    memory.runtime.store.close()
+    for path in memory.runtime.data_dir.glob("nagori.db*"):
         path.unlink()
-    with Nagori.open(memory.parts.data_dir, embedder=WordEmbedder()) as again:
+    with Nagori.open(memory.runtime.data_dir, embedder=WordEmbedder()) as again:
         assert again.recall("precious")[0].memory.text.content == "precious"
 
 
@@ -616,13 +616,13 @@ def test_a_newer_store_is_refused_and_left_alone(memory: Nagori) -> None:
     import apsw
 
     memory.remember("x")
-    memory.parts.store.close()
-    path = memory.parts.data_dir / "nagori.db"
+    memory.runtime.store.close()
+    path = memory.runtime.data_dir / "nagori.db"
     connection = apsw.Connection(str(path))
     connection.pragma("user_version", 99)
     connection.close()
     before = path.read_bytes()
-    with Nagori.open(memory.parts.data_dir, embedder=None) as newer:
+    with Nagori.open(memory.runtime.data_dir, embedder=None) as newer:
         with pytest.raises(SchemaTooNew, match="upgrade"):
             newer.list()
         with pytest.raises(SchemaTooNew):
@@ -633,8 +633,8 @@ def test_a_newer_store_is_refused_and_left_alone(memory: Nagori) -> None:
 def test_something_is_remembered_although_the_store_is_destroyed(memory: Nagori) -> None:
     """A broken memory never stops the agent: the journal takes it, a rebuild finds it."""
     memory.remember("before")
-    memory.parts.store.close()
-    (memory.parts.data_dir / "nagori.db").write_bytes(b"garbage" * 500)
+    memory.runtime.store.close()
+    (memory.runtime.data_dir / "nagori.db").write_bytes(b"garbage" * 500)
     assert memory.remember("meanwhile").text.content == "meanwhile"
     assert memory.remember("before").text.content == "before"
     memory.rebuild()
@@ -646,9 +646,9 @@ def test_an_event_is_kept_although_the_store_cannot_be_written(tmp_path: Path) -
     store = MemoryStore()
     memory = Nagori.open(
         tmp_path,
-        store=Failing(store, "commit", 1, lambda: StoreError("disk full")),  # type: ignore[arg-type]
+        store=FailingPart(store, "commit", 1, lambda: StoreError("disk full")),  # type: ignore[arg-type]
         embedder=WordEmbedder(),
-        tell=lambda name, **_: told.append(name),
+        observe=lambda name, **_: told.append(name),
     )
     kept = memory.remember("precious")
     assert kept.text.content == "precious"
@@ -661,7 +661,7 @@ def test_the_nth_store_failure_never_loses_what_was_acknowledged(tmp_path: Path,
     """SQLite's way: fail the 1st, 2nd, 3rd … call until a run finishes clean; then look."""
     for at in range(1, 60):
         store = MemoryStore()
-        failing = Failing(store, method, at, lambda: StoreError("injected"))
+        failing = FailingPart(store, method, at, lambda: StoreError("injected"))
         memory = Nagori.open(tmp_path / str(at), store=failing, embedder=WordEmbedder())  # type: ignore[arg-type]
         acknowledged = []
         for text in ("one", "two", "three"):
@@ -763,7 +763,7 @@ def test_the_doctor_finds_a_healthy_house_healthy(memory: Nagori) -> None:
 
 def test_the_doctor_sees_open_folders_and_clocks_that_went_back(memory: Nagori, clock: FrozenClock) -> None:
     memory.remember("x")
-    memory.parts.data_dir.chmod(0o755)
+    memory.runtime.data_dir.chmod(0o755)
     clock.forward(days=-10)
     assert {f.name for f in memory.doctor() if f.state == "warn"} == {"folder", "clock"}
 
@@ -773,21 +773,21 @@ def test_the_doctor_sees_open_folders_and_clocks_that_went_back(memory: Nagori, 
 
 def test_a_backup_restores_to_the_same_export(memory: Nagori, tmp_path: Path, clock: FrozenClock) -> None:
     memory.remember_many([f"thing {n}" for n in range(30)])
-    memory.within(user="other").remember("theirs")
+    memory.with_scope(user="other").remember("theirs")
     before = list(memory.export())
     saved = memory.backup(tmp_path / "b.tar")
     assert saved.events == 31
     assert stat.S_IMODE((tmp_path / "b.tar").stat().st_mode) == 0o600
     memory.remember("after the backup")
-    memory.parts.store.close()
-    aside = Nagori.restore(tmp_path / "b.tar", memory.parts.data_dir, clock.now())
+    memory.runtime.store.close()
+    aside = Nagori.restore(tmp_path / "b.tar", memory.runtime.data_dir, clock.now())
     assert aside is not None
     assert aside.is_dir()
-    with Nagori.open(memory.parts.data_dir, embedder=WordEmbedder()) as restored:
+    with Nagori.open(memory.runtime.data_dir, embedder=WordEmbedder()) as restored:
         assert list(restored.export()) == before
         assert restored.verify().sound
         assert restored.status().counts.unembedded == 0
-        modes = {stat.S_IMODE(p.stat().st_mode) for p in restored.parts.data_dir.rglob("*") if p.is_file()}
+        modes = {stat.S_IMODE(p.stat().st_mode) for p in restored.runtime.data_dir.rglob("*") if p.is_file()}
     assert modes == {0o600}
 
 
@@ -813,12 +813,12 @@ def test_a_backup_taken_while_others_write_is_a_committed_prefix(tmp_path: Path)
         finally:
             stop.set()
             writer.join()
-        story = list(memory.parts.journal.read(("local", "me")))
+        story = list(memory.runtime.journal.read(("local", "me")))
     for n in range(5):
         Nagori.restore(tmp_path / f"{n}.tar", tmp_path / f"restored{n}", datetime.now(UTC))
         with Nagori.open(tmp_path / f"restored{n}", embedder=WordEmbedder()) as restored:
             assert restored.verify().sound
-            kept = list(restored.parts.journal.read(("local", "me")))
+            kept = list(restored.runtime.journal.read(("local", "me")))
             assert kept == story[: len(kept)]
             assert kept
 
@@ -833,7 +833,7 @@ def test_a_damaged_backup_is_refused_and_nothing_is_touched(
     data[int(len(data) * spot)] ^= 0xFF
     (tmp_path / "bad.tar").write_bytes(data)
     with pytest.raises(InvalidInput):
-        Nagori.restore(tmp_path / "bad.tar", memory.parts.data_dir, clock.now())
+        Nagori.restore(tmp_path / "bad.tar", memory.runtime.data_dir, clock.now())
     assert memory.verify().sound
     assert sorted(p.name for p in tmp_path.iterdir()) == ["b.tar", "bad.tar", "data"]
 
@@ -856,11 +856,11 @@ def test_a_backup_never_overwrites(memory: Nagori, tmp_path: Path) -> None:
 
 
 def test_what_an_agent_keeps_private_only_it_and_the_user_see(memory: Nagori) -> None:
-    coder = memory.within(agent="a1", role="coder")
+    coder = memory.with_scope(agent="a1", role="coder")
     coder.remember("draft idea", privacy=Privacy.PRIVATE)
     assert coder.recall("draft")
     assert memory.recall("draft")
-    assert memory.within(agent="a2", role="coder").recall("draft") == []
+    assert memory.with_scope(agent="a2", role="coder").recall("draft") == []
 
 
 def test_every_verb_can_be_awaited(tmp_path: Path) -> None:
@@ -872,7 +872,7 @@ def test_every_verb_can_be_awaited(tmp_path: Path) -> None:
             found = await asyncio.gather(*(memory.recall("kettle") for _ in range(8)))
             assert all(r[0].memory.id == kept.id for r in found)
             assert len(await memory.export()) == 2
-            assert (await memory.within(user="other").recall("kettle")) == []
+            assert (await memory.with_scope(user="other").recall("kettle")) == []
             with pytest.raises(NotFound):
                 await memory.show("nobody")
             with pytest.raises(AttributeError):
@@ -951,7 +951,7 @@ def test_a_wish_beyond_the_limit_keeps_the_words_and_is_told(tmp_path: Path) -> 
     told: list[str] = []
     config = load(overrides={"protection.max_protected_memories": 1}).config
     with Nagori.open(
-        tmp_path, config=config, embedder=None, tell=lambda name, **_: told.append(name)
+        tmp_path, config=config, embedder=None, observe=lambda name, **_: told.append(name)
     ) as memory:
         memory.remember("dear", protect=True)
         [kept] = memory.form(turns("Don't forget that I park on level 3."))

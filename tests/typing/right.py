@@ -31,9 +31,11 @@ def live(folder: Path) -> list[Recollection]:
         memory.process()
         context = memory.context("Where is the staging server?", session="d")
         assert str(context) == context.text
-        other = memory.within(user="other", project=None)
+        other = memory.with_scope(user="other", project=None)
         assert other.recall("cat") == []
-        talk = memory.conversation(session="e", budget=500, strategy="scored", window=Window(gap=3))
+        talk = memory.conversation(
+            session="e", budget=500, strategy="scored", window=Window(summarise_gap_from=3)
+        )
         talk.add({"role": "user", "content": "hello"})
         talk.recall("cat", k=1, mark=False)
         found = memory.recall("staging", k=2, filter=Filter(kinds=frozenset({Kind.DECISION})), mark=False)
@@ -52,7 +54,7 @@ async def live_async(folder: Path) -> list[Recollection]:
         await talk.add({"role": "user", "content": "hello"})
         lines = await memory.export("markdown")
         print(len(lines), memory.scope.user, talk.messages)
-        return await memory.within(project="garden").recall("kettle", k=1)
+        return await memory.with_scope(project="garden").recall("kettle", k=1)
 
 
 def main(folder: Path) -> None:

@@ -18,7 +18,7 @@ def call_sync(memory: Nagori) -> None:
     memory.turn("hello", session="s", role="wizard")  # wrong
     memory.context("hello", sesion="s")  # wrong
     memory.recall("tea", k="three")  # wrong
-    memory.recall("tea", floor="high")  # wrong
+    memory.recall("tea", min_confidence="high")  # wrong
     memory.recall("tea", ranking="best")  # wrong
     memory.recall("tea", filters=None)  # wrong
     memory.recall("tea")[0].txt  # wrong
@@ -29,8 +29,8 @@ def call_sync(memory: Nagori) -> None:
     memory.prune([], strategy="hope")  # wrong
     memory.conversation(budgte=1000)  # wrong
     memory.conversation().recall("tea", kk=3)  # wrong
-    memory.within(usr="aki")  # wrong
-    memory.within(user=None)  # wrong
+    memory.with_scope(usr="aki")  # wrong
+    memory.with_scope(user=None)  # wrong
     memory.feedback("mem_a", "good")  # wrong
     memory.protect("mem_a", release="mem_b")  # wrong
     memory.list(limit="ten")  # wrong
@@ -54,7 +54,7 @@ async def call_async(memory: AsyncNagori) -> None:
     await memory.prune([], bugdet=1000)  # wrong
     await (await memory.conversation()).ad({})  # wrong
     await (await memory.turn("hello", session="s")).answr("hi")  # wrong
-    await memory.within(usr="aki").status()  # wrong
+    await memory.with_scope(usr="aki").status()  # wrong
     (await memory.recall("tea")).text  # wrong
     memory.recall("tea")[0]  # wrong
     AsyncNagori.open(folder="x")  # wrong

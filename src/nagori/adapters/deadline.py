@@ -51,13 +51,13 @@ class Line(HTTPConnection):
 
     def connect(self) -> None:
         self._wire = raw = _dial(self.host, self.port, self._deadline)
-        self.sock = _Bounded(raw, self._deadline)
+        self.sock = _DeadlineSocket(raw, self._deadline)
         if self._through:
             self._tunnel()  # type: ignore[attr-defined]
         if self._secure:
             self._deadline.bound(raw)
             self._wire = ssl.create_default_context().wrap_socket(raw, server_hostname=self._name)
-            self.sock = _Bounded(self._wire, self._deadline)
+            self.sock = _DeadlineSocket(self._wire, self._deadline)
 
     def hang_up(self) -> None:
         """The end. `close` is not: http.client calls it before the answer is read."""
@@ -65,7 +65,7 @@ class Line(HTTPConnection):
             self._wire.close()
 
 
-class _Bounded(io.RawIOBase):
+class _DeadlineSocket(io.RawIOBase):
     """The face of a socket that http.client uses; each send and receive may take only what is left."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
@@ -94,7 +94,7 @@ class _Bounded(io.RawIOBase):
 def _dial(host: str, port: int, deadline: Deadline) -> socket.socket:
     """A connected socket: every address of the name in turn, one deadline for all."""
     trouble: OSError | None = None
-    for family, kind, protocol, _, address in _resolved(host, port, deadline):
+    for family, kind, protocol, _, address in _resolve(host, port, deadline):
         sock = socket.socket(family, kind, protocol)
         try:
             deadline.bound(sock)
@@ -107,7 +107,7 @@ def _dial(host: str, port: int, deadline: Deadline) -> socket.socket:
     raise trouble or OSError("no address")
 
 
-def _resolved(host: str, port: int, deadline: Deadline) -> list[Any]:
+def _resolve(host: str, port: int, deadline: Deadline) -> list[Any]:
     """The addresses of a name. The system's resolver knows no deadline, so it is left behind in a thread."""
     found: list[Any] = []
 

@@ -53,8 +53,8 @@ def post_json(
     `resend` a question whose answer was cut off is not asked again: it may have been paid for.
     """
     sent = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
-    question = _Question("POST", url, sent, headers or {}, plain, most, Deadline(timeout, clock), resend)
-    return as_object(_tried(question, tries, cancelled, wait), question.host)
+    question = _Request("POST", url, sent, headers or {}, plain, most, Deadline(timeout, clock), resend)
+    return as_object(_try_request(question, tries, cancelled, wait), question.host)
 
 
 def fetch(
@@ -69,8 +69,8 @@ def fetch(
     plain: bool = False,
 ) -> bytes:
     """The bytes with which `url` answers, or ModelError; tried again as above."""
-    question = _Question(method, url, body, headers or {}, plain, most, Deadline(timeout, time.monotonic))
-    return _tried(question, tries, lambda: False, time.sleep)
+    question = _Request(method, url, body, headers or {}, plain, most, Deadline(timeout, time.monotonic))
+    return _try_request(question, tries, lambda: False, time.sleep)
 
 
 def as_object(answer: bytes, host: str) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def as_object(answer: bytes, host: str) -> dict[str, Any]:
     return value
 
 
-def _tried(
-    question: _Question, tries: int, cancelled: Callable[[], bool], wait: Callable[[float], None]
+def _try_request(
+    question: _Request, tries: int, cancelled: Callable[[], bool], wait: Callable[[float], None]
 ) -> bytes:
     for attempt in range(1, tries + 1):
         if cancelled():
@@ -122,7 +122,7 @@ def _rest(seconds: float, cancelled: Callable[[], bool], wait: Callable[[float],
         seconds -= 0.2
 
 
-class _Question:
+class _Request:
     """What is asked, of whom; its repr shows neither body nor headers."""
 
     def __init__(
@@ -198,7 +198,7 @@ class _Question:
             raw = response.read(65536).decode("utf-8", "replace")
         except (OSError, HTTPException):
             return ""
-        said = _said(raw)
+        said = _error_message(raw)
         for name, value in self.headers.items():
             if any(part in name.lower() for part in _CREDENTIALS):
                 for secret in sorted(value.split(), key=len, reverse=True):
@@ -262,7 +262,7 @@ def _sendable(host: str, headers: Mapping[str, str]) -> dict[str, str]:
     return {"content-type": "application/json", "user-agent": "nagori", "connection": "close", **ready}
 
 
-def _said(raw: str) -> str:
+def _error_message(raw: str) -> str:
     """The message inside the shapes that servers give their errors, or all of it."""
     try:
         value = json.loads(raw)

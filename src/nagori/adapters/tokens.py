@@ -26,7 +26,7 @@ VOCABULARIES = {
 }
 
 
-def open_counter(model: str = "", tell: Observer = no_observer) -> Callable[[str], int]:
+def open_counter(model: str = "", observe: Observer = no_observer) -> Callable[[str], int]:
     """A function that counts the tokens of a text as `model` does, or estimates them."""
     name = vocabulary(model)
     if name is None:
@@ -34,7 +34,7 @@ def open_counter(model: str = "", tell: Observer = no_observer) -> Callable[[str
     try:
         return _counter(name)
     except ImportError:
-        tell("tokens.estimated", model=model)
+        observe("tokens.estimated", model=model)
         return estimate_tokens
 
 

@@ -22,10 +22,10 @@ from nagori.config.sections import (
     General,
     Hooks,
     Llm,
-    Privacy,
+    PrivacySettings,
     Sessions,
     Threads,
-    Working,
+    WorkingMemory,
 )
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nagori.config.reference import Setting as Setting
+    from nagori.config.reference import SettingRow as SettingRow
     from nagori.config.reference import describe as describe
     from nagori.config.reference import rows as rows
     from nagori.config.reference import schema as schema
@@ -48,8 +48,8 @@ __all__ = [
     "PRESETS",
     "SHORT_NAMES",
     "Config",
-    "Loaded",
-    "Setting",
+    "LoadedConfig",
+    "SettingRow",
     "describe",
     "load",
     "load_config",
@@ -96,11 +96,11 @@ class Config(Value):
     tiers: Tiers = Tiers()
     embedding: Embedding = Embedding()
     llm: Llm = Llm()
-    working: Working = Working()
+    working: WorkingMemory = WorkingMemory()
     threads: Threads = Threads()
     sessions: Sessions = Sessions()
     window: Window = Window()
-    privacy: Privacy = Privacy()
+    privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()
 
     def evolve(self, changes: Mapping[str, object]) -> Config:
@@ -114,7 +114,7 @@ class Config(Value):
         return changed
 
 
-class Loaded(Value):
+class LoadedConfig(Value):
     """A configuration and, for each dotted key, where its value came from.
 
     Origins: `default`, `preset:<name>`, `file:<path>`, `env:<NAME>`, `override`.
@@ -128,7 +128,7 @@ def load(
     path: str | Path | None = None,
     env: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
-) -> Loaded:
+) -> LoadedConfig:
     """The configuration from all its sources; every fault of every source in one `InvalidConfig`.
 
     `path` (or NAGORI_CONFIG) must exist, the platform's own file may. A variable that is set but empty
@@ -141,7 +141,7 @@ def load(
     file = _file(path, env)
     named = sorted(name for name, value in env.items() if name.startswith(ENV) and value)
     if file is None and not overrides and set(named) <= set(NOT_SETTINGS):
-        return Loaded(config, origins)
+        return LoadedConfig(config, origins)
     from nagori.config.loader import Reader
 
     reader = Reader(config)
@@ -149,7 +149,7 @@ def load(
         reader.read_file(file)
     reader.read_env({name: env[name] for name in named})
     reader.read_overrides(overrides or {})
-    return Loaded(*reader.result(origins))
+    return LoadedConfig(*reader.result(origins))
 
 
 def load_config(path: str | Path | None = None, *, changes: Mapping[str, object] | None = None) -> Config:
@@ -161,7 +161,7 @@ def load_config(path: str | Path | None = None, *, changes: Mapping[str, object]
 def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:
     chosen = str(path or env.get("NAGORI_CONFIG", ""))
     if chosen:
-        return paths.expanded(chosen, env)
+        return paths.expand_home(chosen, env)
     usual = paths.config_dir(env) / FILE_NAME
     try:
         return usual if usual.exists() else None
@@ -170,7 +170,7 @@ def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Setting", "describe", "rows", "schema"):
+    if name in ("SettingRow", "describe", "rows", "schema"):
         from nagori.config import reference
 
         return getattr(reference, name)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
-from nagori.core.values import Value, faults, fields_of, leaves, replace
+from nagori.core.values import Value, fields_of, find_faults, leaves, replace
 from nagori.core.window import PRESETS
 from nagori.errors import InvalidConfig
 
@@ -91,7 +91,7 @@ class Reader:
 
     def read_file(self, path: Path) -> None:
         try:
-            table = _parsed(path)
+            table = _parse_file(path)
         except OSError as error:
             self.faults.append(f"{path}: {error.strerror or error}")
         except (ValueError, RecursionError) as error:
@@ -158,7 +158,7 @@ class Reader:
         self.faults.append(f"{key}: {problem} ({origin})")
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _parse_file(path: Path) -> dict[str, Any]:
     """The tables of a TOML or JSON file; ValueError says where it is broken."""
     text = path.read_text(encoding="utf-8-sig")  # Windows editors put a mark in front
     if path.suffix.lower() == ".json":
@@ -189,7 +189,7 @@ def _faults(config: Any, origins: Mapping[str, str], spoiled: set[str]) -> Itera
     changed = {key.partition(".")[0] for key, origin in origins.items() if origin != DEFAULT}
     for name in fields_of(config):
         section = getattr(config, name)
-        found = list(faults(section, name))
+        found = list(find_faults(section, name))
         if not found and name in changed - spoiled:
             found = [f"{name}.{fault}" for fault in _contradictions(name, section)]
         for fault in found:

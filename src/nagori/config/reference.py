@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from nagori.config import NOT_KEYS, Config, Loaded
+from nagori.config import NOT_KEYS, Config, LoadedConfig
 from nagori.config.loader import TYPES
-from nagori.core.values import Knob, Leaf, Value, fields_of, leaves
+from nagori.core.values import Setting, SettingLeaf, Value, fields_of, leaves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-class Setting(Value):
+class SettingRow(Value):
     """One line of the reference page."""
 
     key: str
@@ -21,15 +21,15 @@ class Setting(Value):
     doc: str
 
 
-def describe() -> list[Setting]:
+def describe() -> list[SettingRow]:
     """Every setting with its type, default, bounds and meaning."""
     return [
-        Setting(key, TYPES[type].words, default, _bounds(knob), knob.doc)
+        SettingRow(key, TYPES[type].words, default, _bounds(knob), knob.doc)
         for key, type, knob, default in leaves(Config())
     ]
 
 
-def rows(loaded: Loaded) -> list[tuple[str, object, str]]:
+def rows(loaded: LoadedConfig) -> list[tuple[str, object, str]]:
     """(key, value, origin) of every setting, for `nagori config`."""
     return [(key, value, loaded.origins[key]) for key, _, _, value in leaves(loaded.config)]
 
@@ -53,7 +53,7 @@ def _schema(section: Any) -> dict[str, Any]:
     return {"type": "object", "description": about, "additionalProperties": False, "properties": properties}
 
 
-def _leaf_schema(leaf: Leaf) -> dict[str, Any]:
+def _leaf_schema(leaf: SettingLeaf) -> dict[str, Any]:
     knob, default = leaf.knob, leaf.value
     words = {"minimum": knob.lo, "maximum": knob.hi, "enum": knob.choices, "description": knob.doc}
     told = {word: value for word, value in words.items() if value is not None}
@@ -61,7 +61,7 @@ def _leaf_schema(leaf: Leaf) -> dict[str, Any]:
     return TYPES[leaf.type].schema | {"default": shown} | told
 
 
-def _bounds(knob: Knob) -> str:
+def _bounds(knob: Setting) -> str:
     if knob.choices:
         return " | ".join(knob.choices)
     return "" if knob.lo is None else f"{knob.lo:g} to {knob.hi:g}"

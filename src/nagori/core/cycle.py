@@ -18,22 +18,22 @@ from collections import Counter, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from nagori.core.decay import LAWS, Curve, Reinforcement, Retention, Weekly, revival_score, younger
-from nagori.core.levels import ACTIVE, LADDER, Archive, Capacity, Compression, Levels, level_for
-from nagori.core.model import EPOCH, Level, Memory, micros
-from nagori.core.values import Value, fresh
+from nagori.core.decay import LAWS, Curve, Reinforcement, Retention, Weekly, rejuvenate, revival_score
+from nagori.core.levels import ACTIVE, LEVELS, Archive, Capacity, Compression, Levels, level_for
+from nagori.core.model import EPOCH, Level, Memory, to_micros
+from nagori.core.values import Value, default_factory
 
 DAY = 86_400_000_000  # microseconds
-AGAIN_AFTER = 7 * DAY  # what was revived is not archived again before
-POSTPONED = DAY  # a wish that was refused is looked at again after
-LARGE = 1_000  # from so many memories on a plan that moves too much of them asks first
-TOO_MUCH = 0.4
+REARCHIVE_AFTER = 7 * DAY  # what was revived is not archived again before
+REVIVAL_RETRY = DAY  # a wish that was refused is looked at again after
+CONFIRM_FROM = 1_000  # from so many memories on a plan that moves too much of them asks first
+CONFIRM_SHARE = 0.4
 
 # A light row: a night looks at many of these and at whole memories only where something is to be done.
 # Times are microseconds since 1970; `full` says whether the full words are still there.
 LifeRow = namedtuple(
     "LifeRow",
-    "id version level created anchor intensity coefficient recalls protected recalled_at strengthened_at"
+    "id version level created anchor intensity coefficient recalls protected recalled_at reinforced_at"
     " archived_at keep_until revival_at full",
 )
 
@@ -41,13 +41,13 @@ LifeRow = namedtuple(
 def life_row(memory: Memory) -> LifeRow:
     """A memory as the cycle sees it."""
     fields = {name: getattr(memory, name) for name in ("id", "version", "level", "coefficient", "recalls")}
-    times = ("created", "anchor", "recalled_at", "strengthened_at", "archived_at", "keep_until", "revival_at")
-    fields |= {name: micros(getattr(memory, name)) for name in times}
+    times = ("created", "anchor", "recalled_at", "reinforced_at", "archived_at", "keep_until", "revival_at")
+    fields |= {name: to_micros(getattr(memory, name)) for name in times}
     whole = Level.FULL in memory.texts
     return LifeRow(**fields, intensity=memory.emotion.intensity, protected=memory.protected, full=whole)
 
 
-class Rules(Value):
+class CycleRules(Value):
     """The settings a night goes by."""
 
     retention: Retention = Retention()
@@ -74,7 +74,7 @@ class Census(Value):
         return sum(self.levels.get(level, 0) for level in ACTIVE)
 
 
-class Step(Value):
+class CycleStep(Value):
     """One thing to do to one memory, and why. `score` is its strength when it was decided."""
 
     id: str
@@ -87,20 +87,20 @@ class Step(Value):
     coefficient: float | None = None
 
 
-class Plan(Value):
+class CyclePlan(Value):
     now: datetime
     census: Census
-    steps: list[Step] = fresh(list)
+    steps: list[CycleStep] = default_factory(list)
 
     @property
     def moves(self) -> int:
-        return sum(step.act in ("fade", "archive", "delete") for step in self.steps)
+        return sum(step.act in ("compress", "archive", "delete") for step in self.steps)
 
     @property
     def asks(self) -> bool:
         """Whether so much of a large store would move that somebody should look at it first."""
         total = self.census.total
-        return total >= LARGE and self.moves > TOO_MUCH * total
+        return total >= CONFIRM_FROM and self.moves > CONFIRM_SHARE * total
 
     def counts(self) -> Counter[tuple[str, str]]:
         """How many of each act, by reason."""
@@ -110,7 +110,7 @@ class Plan(Value):
 Weakest = Callable[[Level, int], Iterable[LifeRow]]
 
 
-def nobody(level: Level, n: int) -> Iterable[LifeRow]:
+def no_rows(level: Level, n: int) -> Iterable[LifeRow]:
     """For callers whose rows are all there are."""
     return ()
 
@@ -120,40 +120,40 @@ class CycleRows(Value):
     level on demand."""
 
     census: Census
-    due: list[LifeRow] = fresh(list)
-    weakest: Weakest = nobody
+    due: list[LifeRow] = default_factory(list)
+    weakest: Weakest = no_rows
 
 
 def plan_cycle(
-    rows: Iterable[LifeRow], census: Census, rules: Rules, now: datetime, weakest: Weakest = nobody
-) -> Plan:
+    rows: Iterable[LifeRow], census: Census, rules: CycleRules, now: datetime, weakest: Weakest = no_rows
+) -> CyclePlan:
     """The plan of a night. `rows` must hold every memory that fades, was recalled or wished back, or lies in
     the archive beyond its grace; more do no harm. Only if a level is too full are others needed: `weakest`
     gives the n weakest of it that are not protected."""
-    night = _Night(rules, census, now, weakest)
+    night = _CyclePlanner(rules, census, now, weakest)
     for row in rows:
         night.look(row)
     night.enforce_ratios()
     night.enforce_capacity()
     night.grant_wishes()
-    return Plan(now, census, list(night.steps()))
+    return CyclePlan(now, census, list(night.steps()))
 
 
-class _Night:
+class _CyclePlanner:
     """One plan in the making."""
 
-    def __init__(self, rules: Rules, census: Census, now: datetime, weakest: Weakest) -> None:
+    def __init__(self, rules: CycleRules, census: Census, now: datetime, weakest: Weakest) -> None:
         self.rules, self.census, self.now, self.more = rules, census, now, weakest
         self.seen: Counter[int] = Counter()  # rows looked at, by the level they are found at
-        self.moment = micros(now) or 0
+        self.moment = to_micros(now) or 0
         self.curve = curve_by(rules)
         self.counts = Counter(census.levels)
         self.rows: dict[str, LifeRow] = {}
         self.scores: dict[str, float] = {}
         self.targets: dict[str, tuple[Level, str]] = {}
-        self.strengthened: list[Step] = []
+        self.reinforcements: list[CycleStep] = []
         self.wishes: list[LifeRow] = []
-        self.others: list[Step] = []
+        self.others: list[CycleStep] = []
 
     # --- one memory at a time
 
@@ -162,15 +162,15 @@ class _Night:
         if row.level == Level.ARCHIVED:
             self._look_into_archive(row)
         elif row.protected:
-            if _recalled(row):
-                self._strengthen(row)
+            if _was_recalled(row):
+                self._reinforce(row)
         else:
-            self._place(self._strengthen(row) if _recalled(row) else row)
+            self._place(self._reinforce(row) if _was_recalled(row) else row)
 
     def _place(self, row: LifeRow) -> None:
         score = self._score(row)
         deserved = level_for(score, self.rules.levels)
-        if deserved is Level.ARCHIVED and self._kept(row):
+        if deserved is Level.ARCHIVED and self._is_kept(row):
             deserved = Level.TRACE
         self.rows[row.id], self.scores[row.id] = row, score
         self.seen[row.level] += 1
@@ -188,16 +188,16 @@ class _Night:
     def _score(self, row: LifeRow) -> float:
         return self.curve(row).at((self.moment - row.anchor) / DAY)
 
-    def _kept(self, row: LifeRow) -> bool:
+    def _is_kept(self, row: LifeRow) -> bool:
         return row.keep_until is not None and row.keep_until > self.moment
 
-    def _strengthen(self, row: LifeRow) -> LifeRow:
+    def _reinforce(self, row: LifeRow) -> LifeRow:
         law, recall = self.rules.retention, self.rules.recall
         anchor = EPOCH + timedelta(microseconds=row.anchor)
-        young, slow = younger(anchor, row.coefficient, self.now, law, recall)
-        new = row._replace(anchor=micros(young), coefficient=slow, recalls=row.recalls + 1)
-        self.strengthened.append(
-            Step(row.id, row.version, "strengthen", "recalled", self._score(new), None, young, slow)
+        young, slow = rejuvenate(anchor, row.coefficient, self.now, law, recall)
+        new = row._replace(anchor=to_micros(young), coefficient=slow, recalls=row.recalls + 1)
+        self.reinforcements.append(
+            CycleStep(row.id, row.version, "reinforce", "recalled", self._score(new), None, young, slow)
         )
         return new
 
@@ -208,11 +208,11 @@ class _Night:
         elif row.protected or row.revival_at is not None:
             return  # somebody wants it
         elif self._is_over(row, days):
-            self.others.append(Step(row.id, row.version, "delete", "expired", self._frozen(row)))
+            self.others.append(CycleStep(row.id, row.version, "delete", "expired", self._frozen_score(row)))
         elif row.full and days > self.rules.archive.grace_days:
-            self.others.append(Step(row.id, row.version, "purge", "grace_over", self._frozen(row)))
+            self.others.append(CycleStep(row.id, row.version, "purge", "grace_over", self._frozen_score(row)))
 
-    def _frozen(self, row: LifeRow) -> float:
+    def _frozen_score(self, row: LifeRow) -> float:
         return self.curve(row).at(((row.archived_at or self.moment) - row.anchor) / DAY)
 
     def _is_over(self, row: LifeRow, days: float) -> bool:
@@ -235,20 +235,20 @@ class _Night:
             excess, below = self.counts[level] - limits[level], Level(level + 1)
             if excess > 0:
                 self._fetch(level, excess)
-                movable = [r for r in self._weakest(level) if below < Level.ARCHIVED or not self._kept(r)]
+                movable = [r for r in self._weakest(level) if below < Level.ARCHIVED or not self._is_kept(r)]
                 for row in movable[:excess]:
                     self._move(row, below, "ratio")
 
     def enforce_capacity(self) -> None:
         """More than the store may hold: the weakest go, until the low-water mark, some each night [L6]."""
         active = sum(self.counts[level] for level in ACTIVE) + self.census.protected
-        over = active - _low_water(self.census, self.rules)
+        over = active - _capacity_target(self.census, self.rules)
         if over <= 0 or active < self.rules.capacity.trigger * self.rules.capacity.limit:
             return
-        some = min(over, int(self.rules.capacity.share * self.rules.capacity.limit) or 1)
+        some = min(over, int(self.rules.capacity.max_share_per_cycle * self.rules.capacity.limit) or 1)
         for level in ACTIVE:
             self._fetch(level, some)
-        for row in [r for r in self._weakest(*ACTIVE) if not self._kept(r)][:some]:
+        for row in [r for r in self._weakest(*ACTIVE) if not self._is_kept(r)][:some]:
             self._move(row, Level.ARCHIVED, "capacity")
 
     def _fetch(self, level: Level, n: int) -> None:
@@ -256,8 +256,8 @@ class _Night:
         alone for a week, who make room for nobody."""
         wanted, want = n + self.seen[level], 0
         found: list[LifeRow] = []
-        while len(found) == want < wanted + sum(map(self._kept, found)):
-            want = wanted + sum(map(self._kept, found))
+        while len(found) == want < wanted + sum(map(self._is_kept, found)):
+            want = wanted + sum(map(self._is_kept, found))
             found = list(self.more(level, want))
         for row in found:
             if row.id not in self.rows:
@@ -278,9 +278,11 @@ class _Night:
                 self.counts[Level.ARCHIVED] -= 1
                 self.counts[Level.TRACE] += 1
             else:
-                self.others.append(Step(row.id, row.version, "postpone", "no_room", self._frozen(row)))
+                self.others.append(
+                    CycleStep(row.id, row.version, "defer_revival", "no_room", self._frozen_score(row))
+                )
 
-    def _revive(self, row: LifeRow) -> Step:
+    def _revive(self, row: LifeRow) -> CycleStep:
         archive = self.rules.archive
         score = revival_score(
             row.intensity,
@@ -290,39 +292,37 @@ class _Night:
             level3_threshold=self.rules.levels.level3_threshold,
         )
         anchor = self.curve(row).anchor(score, self.now)
-        return Step(row.id, row.version, "revive", "wished", score, Level.TRACE, anchor)
+        return CycleStep(row.id, row.version, "revive", "wished", score, Level.TRACE, anchor)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[CycleStep]:
         """In the order in which they are done: what gives strength first."""
-        yield from self.strengthened
-        yield from (step for step in self.others if step.act in ("revive", "postpone"))
+        yield from self.reinforcements
+        yield from (step for step in self.others if step.act in ("revive", "defer_revival"))
         moved = [(level, reason, id) for id, (level, reason) in self.targets.items() if reason]
         for level, reason, id in sorted(moved, key=lambda move: (move[0], self.scores[move[2]], move[2])):
             row = self.rows[id]
-            act = "archive" if level is Level.ARCHIVED else "fade"
-            yield Step(id, row.version, act, reason, self.scores[id], level)
+            act = "archive" if level is Level.ARCHIVED else "compress"
+            yield CycleStep(id, row.version, act, reason, self.scores[id], level)
         yield from (step for step in self.others if step.act in ("purge", "delete"))
 
 
-def _recalled(row: LifeRow) -> bool:
-    return row.recalled_at is not None and (
-        row.strengthened_at is None or row.recalled_at > row.strengthened_at
-    )
+def _was_recalled(row: LifeRow) -> bool:
+    return row.recalled_at is not None and (row.reinforced_at is None or row.recalled_at > row.reinforced_at)
 
 
-def curve_by(rules: Rules) -> Callable[[LifeRow], Curve]:
+def curve_by(rules: CycleRules) -> Callable[[LifeRow], Curve]:
     law, weekly = LAWS[rules.retention.law], rules.weekly
     return lambda row: law.of(row.intensity, row.coefficient, row.recalls, weekly)
 
 
-def _caps(census: Census, rules: Rules) -> dict[Level, int] | None:
+def _caps(census: Census, rules: CycleRules) -> dict[Level, int] | None:
     """How many each active level may hold; None while there are too few for shares to mean anything."""
     if census.total < rules.compression.min_population:
         return None
-    return {rung.level: int(getattr(rules.compression, rung.ratio) * census.total) for rung in LADDER}
+    return {rung.level: int(getattr(rules.compression, rung.ratio) * census.total) for rung in LEVELS}
 
 
-def _low_water(census: Census, rules: Rules) -> int:
+def _capacity_target(census: Census, rules: CycleRules) -> int:
     """How many may stay active, once tidying has started."""
     capacity = rules.capacity
     if census.active + census.protected < capacity.trigger * capacity.limit:

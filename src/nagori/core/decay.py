@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from nagori.core.model import Category, Emotion, Kind, Level, Memory, days_between, utc
-from nagori.core.values import Value, knob, replace
+from nagori.core.values import Value, replace, setting
 
 FULL_SCALE = 100.0
 DAYS_A_WEEK = 7.0
 EARLIEST = datetime.min.replace(tzinfo=UTC)
-THUMB = 10.0  # what one judgement of the user moves the intensity by, up or down
+FEEDBACK_STEP = 10.0  # what one judgement of the user moves the intensity by, up or down
 
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
@@ -34,28 +34,28 @@ THUMB = 10.0  # what one judgement of the user moves the intensity by, up or dow
 class DecayRange(Value):
     """The daily coefficients of one category: `min` for what left one cold, `max` for what moved one most."""
 
-    min: float = knob(0.0, "daily coefficient at intensity 0", lo=0.01, hi=1.0)
-    max: float = knob(1.0, "daily coefficient at intensity 100", lo=0.01, hi=1.0)
+    min: float = setting(0.0, "daily coefficient at intensity 0", lo=0.01, hi=1.0)
+    max: float = setting(1.0, "daily coefficient at intensity 100", lo=0.01, hi=1.0)
 
 
 class DecayByCategory(Value):
     """001 "decay coefficients": half-lives from a few days to nearly for ever [E4]."""
 
-    casual: DecayRange = knob(DecayRange(0.70, 0.80), "chat and greetings: days")
-    work: DecayRange = knob(DecayRange(0.85, 0.92), "tasks and technical talk: a week or two")
-    decision: DecayRange = knob(DecayRange(0.93, 0.97), "decisions and designs: weeks to months")
-    emotional: DecayRange = knob(DecayRange(0.98, 0.999), "personal matters: months to nearly for ever")
+    casual: DecayRange = setting(DecayRange(0.70, 0.80), "chat and greetings: days")
+    work: DecayRange = setting(DecayRange(0.85, 0.92), "tasks and technical talk: a week or two")
+    decision: DecayRange = setting(DecayRange(0.93, 0.97), "decisions and designs: weeks to months")
+    emotional: DecayRange = setting(DecayRange(0.98, 0.999), "personal matters: months to nearly for ever")
 
 
 class Retention(Value):
     """001 `retention`: which law, and how fast the emotional one fades."""
 
-    law: str = knob("emotional", "the law of forgetting", choices=("emotional", "weekly"))
-    base_decay_coefficient: float = knob(
+    law: str = setting("emotional", "the law of forgetting", choices=("emotional", "weekly"))
+    base_decay_coefficient: float = setting(
         0.995, "daily coefficient without a category, and the least for a fact", lo=0.01, hi=1.0
     )
-    max_decay_coefficient: float = knob(0.999, "recall raises a coefficient up to here", lo=0.01, hi=1.0)
-    decay_by_category: DecayByCategory = knob(DecayByCategory(), "range of coefficients of each category")
+    max_decay_coefficient: float = setting(0.999, "recall raises a coefficient up to here", lo=0.01, hi=1.0)
+    decay_by_category: DecayByCategory = setting(DecayByCategory(), "range of coefficients of each category")
 
     def faults(self) -> Iterator[str]:
         """What is wrong between the settings of this section."""
@@ -73,10 +73,10 @@ class Retention(Value):
 class Weekly(Value):
     """000 §5.1: the weekly law, in that document's own scale of 0–1."""
 
-    birth: float = knob(0.5, "score at birth", lo=0.0, hi=1.0)
-    decay: float = knob(0.95, "what is left of the score after a week", lo=0.01, hi=1.0)
-    boost: float = knob(0.1, "what one recall adds", lo=0.0, hi=1.0)
-    boost_mode: str = knob(
+    initial_score: float = setting(0.5, "score at birth", lo=0.0, hi=1.0)
+    decay: float = setting(0.95, "what is left of the score after a week", lo=0.01, hi=1.0)
+    boost: float = setting(0.1, "what one recall adds", lo=0.0, hi=1.0)
+    boost_mode: str = setting(
         "additive",
         "additive: birth + boost × recalls; multiplicative: birth × (1 + boost × recalls)",
         choices=("additive", "multiplicative"),
@@ -86,9 +86,9 @@ class Weekly(Value):
 class Reinforcement(Value):
     """001 `recall`: what a recall does when the cycle comes by [E5]."""
 
-    decay_coefficient_boost: float = knob(0.02, "added to the coefficient", lo=0.0, hi=1.0)
-    memory_days_reduction: float = knob(0.5, "what is left of the age", lo=0.0, hi=1.0)
-    recall_count_weight: float = knob(0.1, "weight of each past recall in 001's priority", lo=0.0, hi=10.0)
+    decay_coefficient_boost: float = setting(0.02, "added to the coefficient", lo=0.0, hi=1.0)
+    memory_days_reduction: float = setting(0.5, "what is left of the age", lo=0.0, hi=1.0)
+    recall_count_weight: float = setting(0.1, "weight of each past recall in 001's priority", lo=0.0, hi=10.0)
 
 
 # ── the two laws ─────────────────────────────────────────────────────────────────────────────────
@@ -131,9 +131,9 @@ def weekly(recalls: int, weeks: float, rule: Weekly) -> float:
 def _weekly_curve(recalls: int, rule: Weekly) -> Curve:
     """It may start above 100: the clip comes after the decay, so a much recalled memory rests at the top."""
     if rule.boost_mode == "multiplicative":
-        strength = rule.birth * (1.0 + rule.boost * recalls)
+        strength = rule.initial_score * (1.0 + rule.boost * recalls)
     else:
-        strength = rule.birth + rule.boost * recalls
+        strength = rule.initial_score + rule.boost * recalls
     return Curve(FULL_SCALE * strength, rule.decay, DAYS_A_WEEK)
 
 
@@ -186,20 +186,20 @@ def retention(memory: Memory, now: datetime, law: Retention, rule: Weekly) -> fl
 # ── recall, judgement, revival ───────────────────────────────────────────────────────────────────
 
 
-def strengthen(memory: Memory, now: datetime, law: Retention, recall: Reinforcement) -> Memory:
+def reinforce(memory: Memory, now: datetime, law: Retention, recall: Reinforcement) -> Memory:
     """The memory after one earned recall [E5]; never weaker than before, now or later.
 
     Under a law that rejuvenates the age shrinks and the coefficient grows; under both the recall counts.
     """
     moment = utc(now, "now")
     frozen = memory.archived_at and utc(memory.archived_at, "memory.archived_at")
-    anchor, coefficient = younger(memory.anchor, memory.coefficient, moment, law, recall, frozen)
-    return memory.but(
-        anchor=anchor, coefficient=coefficient, recalls=memory.recalls + 1, strengthened_at=moment
+    anchor, coefficient = rejuvenate(memory.anchor, memory.coefficient, moment, law, recall, frozen)
+    return memory.evolve(
+        anchor=anchor, coefficient=coefficient, recalls=memory.recalls + 1, reinforced_at=moment
     )
 
 
-def younger(
+def rejuvenate(
     anchor: datetime,
     coefficient: float,
     now: datetime,
@@ -217,14 +217,14 @@ def younger(
     return max(anchor, _before(now, age * recall.memory_days_reduction)), max(coefficient, raised)
 
 
-def judged(memory: Memory, good: bool, law: Retention) -> tuple[Emotion, float]:
+def adjust_for_feedback(memory: Memory, good: bool, law: Retention) -> tuple[Emotion, float]:
     """Feeling and coefficient after the user said that a memory was useful, or was not [L11].
 
     The coefficient moves as far as it would have differed at birth: what recalls have earned stays, and
     praise never makes a memory fade faster.
     """
     before = memory.emotion.intensity
-    after = _clip(before + (THUMB if good else -THUMB), FULL_SCALE)
+    after = _clip(before + (FEEDBACK_STEP if good else -FEEDBACK_STEP), FULL_SCALE)
     born, reborn = (coefficient_for(memory.category, value, memory.kind, law) for value in (before, after))
     top = max(law.max_decay_coefficient, memory.coefficient)
     coefficient = min(top, max(0.0, memory.coefficient + reborn - born))

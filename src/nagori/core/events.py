@@ -31,18 +31,18 @@ from nagori.core.model import (
     check_count,
     check_memory,
     check_turn,
-    strictest,
+    strictest_privacy,
     utc,
 )
 from nagori.core.serialize import from_record, relation_of
-from nagori.core.values import Value, fresh, replace
+from nagori.core.values import Value, default_factory, replace
 from nagori.errors import InvalidInput, JournalTooNew
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-JUDGEMENTS = {"kind", "category", "emotion"}
+APPRAISED_FIELDS = {"kind", "category", "emotion"}
 # Events that change no memory. They are marked in the journal, so that a version that does not know them
 # passes over them.
 SKIPPABLE = frozenset(
@@ -59,19 +59,29 @@ PASSED_OVER = "passed_over"  # state: the last events that could not be applied,
 OF_OTHER_EVENTS = frozenset({OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, PASSED_OVER})
 
 
+# Types that version 0.1 wrote under another name. A journal is never rewritten for a name: it is read by it.
+RENAMED_TYPES = {
+    "faded": "compressed",
+    "strengthened": "reinforced",
+    "judged": "appraised",
+    "mentioned": "repeated",
+    "postponed": "revival_deferred",
+}
+
+
 class Event(Value):
     """Something that happened. `seq` is its number in its space's journal, given when it is appended."""
 
     type: str
     at: datetime
-    data: Mapping[str, Any] = fresh(dict)
+    data: Mapping[str, Any] = default_factory(dict)
     memory: str | None = None
     by: str = "user"
     seq: int = 0
     skippable: bool = False  # as its line says; see SKIPPABLE
 
 
-def mark_of(event: Event) -> int:
+def checksum_of(event: Event) -> int:
     """A short checksum of what never changes about an event. Its words are left out: redaction may take them
     away, and the event is still the same one."""
     said = f"{event.seq}\x1f{event.at.isoformat()}\x1f{event.by}\x1f{event.memory}"
@@ -136,16 +146,16 @@ class TurnRedaction(Value):
 class Outcome(Value, frozen=False):
     """What a run of events comes to: the last word on everything they touched."""
 
-    memories: dict[str, Memory] = fresh(dict)
-    links: dict[Relation, bool] = fresh(dict)  # True = stands, False = taken away
-    turns: list[RecordedTurn] = fresh(list)
-    processed: list[tuple[int, int]] = fresh(list)
-    origins: list[tuple[str, int]] = fresh(list)
-    state: dict[str, Any] = fresh(dict)
-    erased: dict[str, None] = fresh(dict)
-    redacted_turns: list[int] = fresh(list)
-    touched: list[tuple[Event, tuple[str, ...]]] = fresh(list)
-    passed_over: list[tuple[int, str]] = fresh(list)  # events that could not be applied, and why
+    memories: dict[str, Memory] = default_factory(dict)
+    links: dict[Relation, bool] = default_factory(dict)  # True = stands, False = taken away
+    turns: list[RecordedTurn] = default_factory(list)
+    processed: list[tuple[int, int]] = default_factory(list)
+    origins: list[tuple[str, int]] = default_factory(list)
+    state: dict[str, Any] = default_factory(dict)
+    erased: dict[str, None] = default_factory(dict)
+    redacted_turns: list[int] = default_factory(list)
+    touched: list[tuple[Event, tuple[str, ...]]] = default_factory(list)
+    passed_over: list[tuple[int, str]] = default_factory(list)  # events that could not be applied, and why
 
     def take(self, change: Change) -> str | None:
         """Take a change in; the memory it touches, if any."""
@@ -153,7 +163,7 @@ class Outcome(Value, frozen=False):
             self.erased.pop(change.id, None)
             self.memories[change.id] = change
             return change.id
-        return TAKERS[type(change)](self, change)
+        return COLLECTORS[type(change)](self, change)
 
 
 Change = (
@@ -168,50 +178,50 @@ Change = (
 )
 
 
-def _take_link(outcome: Outcome, change: Any) -> str:
+def _collect_link(outcome: Outcome, change: Any) -> str:
     relation, stands = change
     outcome.links[relation] = stands
     return str(relation.source)
 
 
-def _take_erasure(outcome: Outcome, change: Any) -> str:
+def _collect_erasure(outcome: Outcome, change: Any) -> str:
     outcome.memories.pop(change.memory, None)
     outcome.erased[change.memory] = None
     return str(change.memory)
 
 
-def _take_state(outcome: Outcome, change: Any) -> None:
+def _collect_state(outcome: Outcome, change: Any) -> None:
     outcome.state[change.key] = change.value
 
 
-def _take_turn(outcome: Outcome, change: Any) -> None:
+def _collect_turn(outcome: Outcome, change: Any) -> None:
     outcome.turns.append(change)
 
 
-def _take_processed(outcome: Outcome, change: Any) -> None:
+def _collect_processed(outcome: Outcome, change: Any) -> None:
     outcome.processed.append((change.first, change.last))
 
 
-def _take_origin(outcome: Outcome, change: Any) -> None:
+def _collect_origin(outcome: Outcome, change: Any) -> None:
     outcome.origins.append((change.memory, change.turn))
 
 
-def _take_redaction(outcome: Outcome, change: Any) -> None:
+def _collect_redaction(outcome: Outcome, change: Any) -> None:
     outcome.redacted_turns.append(change.turn)
 
 
-TAKERS: dict[type, Callable[[Outcome, Any], str | None]] = {
-    tuple: _take_link,
-    Erasure: _take_erasure,
-    StateChange: _take_state,
-    RecordedTurn: _take_turn,
-    TurnsProcessed: _take_processed,
-    Origin: _take_origin,
-    TurnRedaction: _take_redaction,
+COLLECTORS: dict[type, Callable[[Outcome, Any], str | None]] = {
+    tuple: _collect_link,
+    Erasure: _collect_erasure,
+    StateChange: _collect_state,
+    RecordedTurn: _collect_turn,
+    TurnsProcessed: _collect_processed,
+    Origin: _collect_origin,
+    TurnRedaction: _collect_redaction,
 }
 
 
-class Known:
+class FoldState:
     """What was there before a run of events, and what they have changed so far."""
 
     def __init__(self, memories: Mapping[str, Memory], state: Mapping[str, Any], outcome: Outcome) -> None:
@@ -238,7 +248,7 @@ def fold(
     """The outcome of `events` on top of the memories and the state known before. What cannot be applied is
     passed over and told in `passed_over`; `strict` raises InvalidInput instead."""
     outcome = Outcome()
-    known = Known(memories, state or {}, outcome)
+    known = FoldState(memories, state or {}, outcome)
     for event in events:
         try:
             changes = _changes(event, known)
@@ -260,7 +270,7 @@ def prove(events: Sequence[Event], memories: Mapping[str, Memory], state: Mappin
     return fold(events, memories, state, strict=True)
 
 
-def _changes(event: Event, known: Known) -> list[Change]:
+def _changes(event: Event, known: FoldState) -> list[Change]:
     """Everything an event changes, checked: a store can hold it."""
     effect = EFFECTS.get(event.type)
     if effect is None:
@@ -290,7 +300,7 @@ CHECKS: dict[type, Callable[[Any], None]] = {
 }
 
 
-def named(events: Iterable[Event]) -> set[str]:
+def memories_named_in(events: Iterable[Event]) -> set[str]:
     """The memories that `events` may change: what must be known to fold them."""
     ids: set[str] = set()
     for event in events:
@@ -311,18 +321,18 @@ STATES: dict[str, tuple[str, ...]] = {  # what an event of this type must know o
 }
 
 
-def named_state(events: Iterable[Event]) -> set[str]:
+def state_keys_named_in(events: Iterable[Event]) -> set[str]:
     """The keys of state that must be known to fold `events`."""
     return {key for event in events for key in STATES.get(event.type, ())}
 
 
-Effect = Callable[[Event, Known], Iterator[Change]]
+Effect = Callable[[Event, FoldState], Iterator[Change]]
 
 
 # --- turns ----------------------------------------------------------------------------------------
 
 
-def _turn_recorded(event: Event, known: Known) -> Iterator[Change]:
+def _apply_turn_recorded(event: Event, known: FoldState) -> Iterator[Change]:
     data = event.data
     if data.get("redacted"):
         return
@@ -339,7 +349,7 @@ def _turn_recorded(event: Event, known: Known) -> Iterator[Change]:
     yield from _note_open_prompt(event, known)
 
 
-def _note_open_prompt(event: Event, known: Known) -> Iterator[Change]:
+def _note_open_prompt(event: Event, known: FoldState) -> Iterator[Change]:
     """A prompt stands open until its answer is recorded; a host's own file may tell it if no hook does."""
     data, session = event.data, str(event.data["session"])
     asks = data["role"] == "user" and "transcript" in data
@@ -371,12 +381,12 @@ def turn_id(data: Mapping[str, Any], at: datetime) -> str:
     return f"turn_{sha256(whole).hexdigest()[:20]}"
 
 
-def _heard(event: Event, known: Known) -> Iterator[Change]:
+def _ignore_heard(event: Event, known: FoldState) -> Iterator[Change]:
     """A turn as 0.1 recorded it. What was not formed by then is recorded anew (`services.upgrade`)."""
     yield from ()
 
 
-def _turns_processed(event: Event, known: Known) -> Iterator[Change]:
+def _apply_turns_processed(event: Event, known: FoldState) -> Iterator[Change]:
     for first, last in event.data["turns"]:
         yield TurnsProcessed(int(first), int(last))
 
@@ -384,7 +394,7 @@ def _turns_processed(event: Event, known: Known) -> Iterator[Change]:
 # --- state ----------------------------------------------------------------------------------------
 
 
-def _state_changed(event: Event, known: Known) -> Iterator[Change]:
+def _apply_state_changed(event: Event, known: FoldState) -> Iterator[Change]:
     """A value that its owner alone reads. What the fold itself reads is changed by events of its own."""
     key, value = event.data["key"], event.data.get("value")
     if not isinstance(key, str) or key in OF_OTHER_EVENTS:
@@ -392,7 +402,7 @@ def _state_changed(event: Event, known: Known) -> Iterator[Change]:
     yield _note_linked(value) if key == LINKED and value is not None else StateChange(key, value)
 
 
-def _cycle_finished(event: Event, known: Known) -> Iterator[Change]:
+def _apply_cycle_finished(event: Event, known: FoldState) -> Iterator[Change]:
     yield StateChange(CYCLE, event.at.isoformat())
     if event.data.get("compacted"):
         yield StateChange(TO_COMPACT, None)
@@ -405,22 +415,22 @@ def _note_linked(seq: Any) -> StateChange:
     return StateChange(LINKED, seq)
 
 
-def _session_compacted(event: Event, known: Known) -> Iterator[Change]:
+def _apply_session_compacted(event: Event, known: FoldState) -> Iterator[Change]:
     """The model has lost what it was shown, and the beginning of the session itself."""
     yield _note_session(known, str(event.data["session"]), lambda note: {"shown": [], "compacted": True})
 
 
-def _session_briefed(event: Event, known: Known) -> Iterator[Change]:
+def _apply_session_briefed(event: Event, known: FoldState) -> Iterator[Change]:
     """Memories were shown when a session began. That is no recall: nobody asked."""
     yield _note_shown(known, str(event.data["session"]), event.data["shown"])
 
 
-def _note_shown(known: Known, session: str, ids: Sequence[str]) -> StateChange:
+def _note_shown(known: FoldState, session: str, ids: Sequence[str]) -> StateChange:
     return _note_session(known, session, lambda note: {**note, "shown": [*note["shown"], *ids][-MOST_SHOWN:]})
 
 
 def _note_session(
-    known: Known, session: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+    known: FoldState, session: str, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> StateChange:
     """What is known of a session, changed and moved to the end: who spoke last is remembered longest."""
     sessions = dict(known.state(SESSIONS) or {})
@@ -431,12 +441,12 @@ def _note_session(
     return StateChange(SESSIONS, sessions)
 
 
-def _redaction_due(known: Known, id: str) -> StateChange:
+def _request_redaction(known: FoldState, id: str) -> StateChange:
     waiting = known.state(TO_REDACT) or []
     return StateChange(TO_REDACT, [*waiting, id] if id not in waiting else waiting)
 
 
-def _redacted(event: Event, known: Known) -> Iterator[Change]:
+def _apply_redacted(event: Event, known: FoldState) -> Iterator[Change]:
     """The words of these memories have left the journal."""
     done = set(event.data.get("memories", ()))
     waiting = [id for id in known.state(TO_REDACT) or () if id not in done]
@@ -449,41 +459,43 @@ def _redacted(event: Event, known: Known) -> Iterator[Change]:
 # --- memories -------------------------------------------------------------------------------------
 
 
-def _formed(event: Event, known: Known) -> Iterator[Change]:
+def _apply_formed(event: Event, known: FoldState) -> Iterator[Change]:
     newborn = from_record(event.data["memory"])
     older = known.memory(newborn.id)
-    yield newborn if older is None else _said_again(older, event.at)
+    yield newborn if older is None else _count_repetition(older, event.at)
     for seq in event.data.get("turns", ()):
         yield Origin(newborn.id, int(seq))
 
 
-def _mentioned(event: Event, known: Known) -> Iterator[Change]:
+def _apply_repeated(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
-        yield _said_again(memory, event.at)
+        yield _count_repetition(memory, event.at)
         for seq in event.data.get("turns", ()):
             yield Origin(memory.id, int(seq))
 
 
-def _said_again(memory: Memory, at: datetime) -> Memory:
+def _count_repetition(memory: Memory, at: datetime) -> Memory:
     """Repetition counts as a recall, and saying it again takes back that it was forgotten."""
-    return memory.but(mentions=memory.mentions + 1, recalled_at=at, forgotten_at=None)
+    return memory.evolve(mentions=memory.mentions + 1, recalled_at=at, forgotten_at=None)
 
 
-def _recalled(event: Event, known: Known) -> Iterator[Change]:
+def _apply_recalled(event: Event, known: FoldState) -> Iterator[Change]:
     """Only a mark; strengthening is the cycle's. No new version: nothing about the memory changed that a
     summary being written meanwhile could make wrong."""
     ids = list(event.data.get("memories", ()))
     for id in ids:
         if memory := known.memory(id):
             # What was put away by hand stays away, and what nobody asked for is nobody's wish.
-            wished = memory.archived and memory.archive_reason != "manual" and not event.data.get("unasked")
+            wished = (
+                memory.is_archived and memory.archive_reason != "manual" and not event.data.get("unasked")
+            )
             wish = event.at if wished else memory.revival_at
             yield replace(memory, recalled_at=event.at, revival_at=wish)
     if session := event.data.get("session"):
         yield _note_shown(known, str(session), ids)
 
 
-def _edited(event: Event, known: Known) -> Iterator[Change]:
+def _apply_edited(event: Event, known: FoldState) -> Iterator[Change]:
     memory = known.memory(event.memory)
     if memory is None:
         return
@@ -504,12 +516,12 @@ def _edited(event: Event, known: Known) -> Iterator[Change]:
         "metadata": read_metadata,
     }
     changes |= {name: make(data[name]) for name, make in makers.items() if name in data}
-    if JUDGEMENTS & data.keys():  # a person has the last word
-        changes["judged_by"] = "user"
-    yield memory.but(**changes)
+    if APPRAISED_FIELDS & data.keys():  # a person has the last word
+        changes["appraised_by"] = "user"
+    yield memory.evolve(**changes)
 
 
-def _judged(event: Event, known: Known) -> Iterator[Change]:
+def _apply_appraised(event: Event, known: FoldState) -> Iterator[Change]:
     """A second look at feeling and kind, by whoever `by` names; without findings the rules' own stand."""
     memory = known.memory(event.memory)
     if memory is not None:
@@ -518,53 +530,53 @@ def _judged(event: Event, known: Known) -> Iterator[Change]:
         changes = {name: make(data[name]) for name, make in makers.items() if name in data}
         if "emotion" in data:
             changes["emotion"] = Emotion(**data["emotion"])
-        yield memory.but(**changes, judged_by=data["by"])
+        yield memory.evolve(**changes, appraised_by=data["by"])
 
 
-def _protected(event: Event, known: Known) -> Iterator[Change]:
+def _apply_protected(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
-        yield memory.but(protected=True)
+        yield memory.evolve(protected=True)
 
 
-def _unprotected(event: Event, known: Known) -> Iterator[Change]:
+def _apply_unprotected(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
-        yield memory.but(protected=False)
+        yield memory.evolve(protected=False)
 
 
-def _forgotten(event: Event, known: Known) -> Iterator[Change]:
+def _apply_forgotten(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
-        yield memory.but(forgotten_at=event.at)
+        yield memory.evolve(forgotten_at=event.at)
 
 
-def _superseded(event: Event, known: Known) -> Iterator[Change]:
+def _apply_superseded(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
-        yield memory.but(superseded_by=event.data.get("by"))
+        yield memory.evolve(superseded_by=event.data.get("by"))
 
 
-def _strengthened(event: Event, known: Known) -> Iterator[Change]:
+def _apply_reinforced(event: Event, known: FoldState) -> Iterator[Change]:
     """What a recall earned [E5]; the numbers stand in the event, so that a later law changes no past."""
     if memory := known.memory(event.memory):
-        yield memory.but(
-            anchor=_moment(event.data["anchor"]),
+        yield memory.evolve(
+            anchor=_parse_time(event.data["anchor"]),
             coefficient=float(event.data["coefficient"]),
             recalls=memory.recalls + 1,
-            strengthened_at=event.at,
+            reinforced_at=event.at,
         )
 
 
-def _faded(event: Event, known: Known) -> Iterator[Change]:
+def _apply_compressed(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
         level = Level(event.data["level"])
         texts = memory.texts | {level: Text(event.data["text"]["trigger"], event.data["text"]["content"])}
-        yield memory.but(level=level, texts=texts)
+        yield memory.evolve(level=level, texts=texts)
 
 
-def _archived(event: Event, known: Known) -> Iterator[Change]:
+def _apply_archived(event: Event, known: FoldState) -> Iterator[Change]:
     """Frozen at this moment, as a trace; its full words stay until the grace is over [rulings 8, L4]."""
     if memory := known.memory(event.memory):
         text = event.data.get("text")
         trace = {Level.TRACE: Text(text["trigger"], text["content"])} if text else {}
-        yield memory.but(
+        yield memory.evolve(
             level=Level.ARCHIVED,
             texts=memory.texts | trace,
             archived_at=event.at,
@@ -574,86 +586,86 @@ def _archived(event: Event, known: Known) -> Iterator[Change]:
         )
 
 
-def _revived(event: Event, known: Known) -> Iterator[Change]:
+def _apply_revived(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
-        yield memory.but(**_out_of_archive(event, Level.TRACE), recalls=memory.recalls + 1)
+        yield memory.evolve(**_leave_archive(event, Level.TRACE), recalls=memory.recalls + 1)
 
 
-def _restored(event: Event, known: Known) -> Iterator[Change]:
+def _apply_restored(event: Event, known: FoldState) -> Iterator[Change]:
     """Whole again [L5], or as whole as its words are."""
     if memory := known.memory(event.memory):
         fullest = min(memory.texts)
         texts = {Level.FULL: memory.texts[Level.FULL]} if fullest is Level.FULL else memory.texts
-        yield memory.but(**_out_of_archive(event, fullest), texts=texts)
+        yield memory.evolve(**_leave_archive(event, fullest), texts=texts)
 
 
-def _out_of_archive(event: Event, level: Level) -> dict[str, Any]:
+def _leave_archive(event: Event, level: Level) -> dict[str, Any]:
     return {
         "level": level,
-        "anchor": _moment(event.data["anchor"]),
-        "keep_until": _moment(event.data["keep_until"]),
-        "strengthened_at": event.at,
+        "anchor": _parse_time(event.data["anchor"]),
+        "keep_until": _parse_time(event.data["keep_until"]),
+        "reinforced_at": event.at,
         "archived_at": None,
         "archive_reason": None,
         "revival_at": None,
     }
 
 
-def _postponed(event: Event, known: Known) -> Iterator[Change]:
+def _apply_revival_deferred(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
-        yield memory.but(revival_at=_moment(event.data["until"]))
+        yield memory.evolve(revival_at=_parse_time(event.data["until"]))
 
 
-def _purged(event: Event, known: Known) -> Iterator[Change]:
+def _apply_purged(event: Event, known: FoldState) -> Iterator[Change]:
     """Only the trace stays. A memory that has no other words keeps what it has."""
     if memory := known.memory(event.memory):
         left = {level: text for level, text in memory.texts.items() if level is Level.TRACE}
         gone = bool(left) and memory.level >= Level.TRACE
-        yield memory.but(texts=left if gone else memory.texts)
+        yield memory.evolve(texts=left if gone else memory.texts)
         if gone:
-            yield _redaction_due(known, memory.id)
+            yield _request_redaction(known, memory.id)
 
 
-def _deleted(event: Event, known: Known) -> Iterator[Change]:
+def _apply_deleted(event: Event, known: FoldState) -> Iterator[Change]:
     """Nothing of it stays; its words leave the journal, too."""
     if event.memory:
         yield Erasure(event.memory)
-        yield _redaction_due(known, event.memory)
+        yield _request_redaction(known, event.memory)
 
 
-def _moment(said: str) -> datetime:
+def _parse_time(said: str) -> datetime:
     return utc(datetime.fromisoformat(said))
 
 
-def _linked(event: Event, known: Known) -> Iterator[Change]:
+def _apply_linked(event: Event, known: FoldState) -> Iterator[Change]:
     if event.memory:
         relation = relation_of(event.memory, event.data)
         yield relation, True
         if relation.type is RelationType.DERIVED_FROM:
-            yield from _as_private_as(known.memory(relation.source), known.memory(relation.target))
+            yield from _inherit_privacy(known.memory(relation.source), known.memory(relation.target))
 
 
-def _as_private_as(derived: Memory | None, origin: Memory | None) -> Iterator[Memory]:
+def _inherit_privacy(derived: Memory | None, origin: Memory | None) -> Iterator[Memory]:
     """What was made from something is as private as that. Of two agents' private things only the user
     sees."""
     if derived is None or origin is None:
         return
-    level = Privacy(strictest((derived.privacy, origin.privacy)))
+    level = Privacy(strictest_privacy((derived.privacy, origin.privacy)))
     whose = {name: getattr(derived, name) for name in ("agent", "role")}
     if origin.privacy is not Privacy.PUBLIC:
         for name in whose:
             mine, theirs = whose[name], getattr(origin, name)
             whose[name] = theirs if derived.privacy is Privacy.PUBLIC or mine == theirs else None
     if (level, *whose.values()) != (derived.privacy, derived.agent, derived.role):
-        yield derived.but(privacy=level, **whose)
+        yield derived.evolve(privacy=level, **whose)
 
 
-def _unlinked(event: Event, known: Known) -> Iterator[Change]:
+def _apply_unlinked(event: Event, known: FoldState) -> Iterator[Change]:
     if event.memory:
         yield relation_of(event.memory, event.data), False
 
 
-def _restated(event: Event, known: Known) -> Iterator[Change]:
+def _apply_replaced(event: Event, known: FoldState) -> Iterator[Change]:
     """The whole memory as it shall be from now on: an undo, or an import with its past."""
     memory = from_record(event.data["memory"])
     older = known.memory(memory.id)
@@ -661,33 +673,33 @@ def _restated(event: Event, known: Known) -> Iterator[Change]:
 
 
 EFFECTS: dict[str, Effect] = {
-    "turn_recorded": _turn_recorded,
-    "heard": _heard,
-    "turns_processed": _turns_processed,
-    "state_changed": _state_changed,
-    "cycle_finished": _cycle_finished,
-    "session_compacted": _session_compacted,
-    "session_briefed": _session_briefed,
-    "redacted": _redacted,
-    "deleted": _deleted,
-    "formed": _formed,
-    "mentioned": _mentioned,
-    "recalled": _recalled,
-    "edited": _edited,
-    "judged": _judged,
-    "protected": _protected,
-    "unprotected": _unprotected,
-    "forgotten": _forgotten,
-    "superseded": _superseded,
-    "strengthened": _strengthened,
-    "faded": _faded,
-    "archived": _archived,
-    "revived": _revived,
-    "postponed": _postponed,
-    "restored": _restored,
-    "purged": _purged,
-    "linked": _linked,
-    "unlinked": _unlinked,
-    "undone": _restated,
-    "imported": _restated,
+    "turn_recorded": _apply_turn_recorded,
+    "heard": _ignore_heard,
+    "turns_processed": _apply_turns_processed,
+    "state_changed": _apply_state_changed,
+    "cycle_finished": _apply_cycle_finished,
+    "session_compacted": _apply_session_compacted,
+    "session_briefed": _apply_session_briefed,
+    "redacted": _apply_redacted,
+    "deleted": _apply_deleted,
+    "formed": _apply_formed,
+    "repeated": _apply_repeated,
+    "recalled": _apply_recalled,
+    "edited": _apply_edited,
+    "appraised": _apply_appraised,
+    "protected": _apply_protected,
+    "unprotected": _apply_unprotected,
+    "forgotten": _apply_forgotten,
+    "superseded": _apply_superseded,
+    "reinforced": _apply_reinforced,
+    "compressed": _apply_compressed,
+    "archived": _apply_archived,
+    "revived": _apply_revived,
+    "revival_deferred": _apply_revival_deferred,
+    "restored": _apply_restored,
+    "purged": _apply_purged,
+    "linked": _apply_linked,
+    "unlinked": _apply_unlinked,
+    "undone": _apply_replaced,
+    "imported": _apply_replaced,
 }

@@ -1,6 +1,6 @@
 """The nights to come, if nothing is recalled: `plan_cycle` again and again over light rows.
 
-What the journal's events do to whole memories (`core.events`), `after` does to rows. A night looks only at
+What the journal's events do to whole memories (`core.events`), `apply_step` does to rows. A night looks only at
 rows that may have something to do by then; when each of them does follows from its curve, so a year over a
 large store is a matter of seconds. It is the same plan as from all rows.
 """
@@ -13,9 +13,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from heapq import heappop, heappush, nsmallest
 
-from nagori.core.cycle import AGAIN_AFTER, DAY, POSTPONED, Census, LifeRow, Rules, Step, curve_by, plan_cycle
-from nagori.core.levels import LADDER
-from nagori.core.model import Level, Memory, micros
+from nagori.core.cycle import (
+    DAY,
+    REARCHIVE_AFTER,
+    REVIVAL_RETRY,
+    Census,
+    CycleRules,
+    CycleStep,
+    LifeRow,
+    curve_by,
+    plan_cycle,
+)
+from nagori.core.levels import LEVELS
+from nagori.core.model import Level, Memory, to_micros
 from nagori.core.values import Value
 
 SLACK = 1_000_000  # microseconds: a row looked at a little early does no harm, one that is missed does
@@ -24,41 +34,43 @@ EARLIEST, NEVER = -math.inf, math.inf
 Move = tuple[str, str | None]  # a memory, and where it stands now; None: nowhere, it was deleted
 
 
-def nights_ahead(rows: Iterable[LifeRow], rules: Rules, now: datetime, nights: int) -> Iterator[list[Move]]:
+def simulate_cycles(
+    rows: Iterable[LifeRow], rules: CycleRules, now: datetime, nights: int
+) -> Iterator[list[Move]]:
     """For each of the next nights, a day apart, the memories that stand elsewhere after it."""
-    sleeper = _Sleeper(rows, rules)
+    sleeper = _Simulation(rows, rules)
     for number in range(1, nights + 1):
         yield sleeper.sleep(now + timedelta(days=number))
 
 
-def after(row: LifeRow, step: Step, now: datetime) -> LifeRow | None:
+def apply_step(row: LifeRow, step: CycleStep, now: datetime) -> LifeRow | None:
     """The row when a step has been done; None if it was deleted."""
     if step.act == "delete":
         return None
-    moment = micros(now) or 0
+    moment = to_micros(now) or 0
     changes: dict[str, object] = {"version": row.version + 1}
-    if step.act in ("strengthen", "revive"):
-        changes |= {"anchor": micros(step.anchor), "recalls": row.recalls + 1, "strengthened_at": moment}
-    if step.act == "strengthen":
+    if step.act in ("reinforce", "revive"):
+        changes |= {"anchor": to_micros(step.anchor), "recalls": row.recalls + 1, "reinforced_at": moment}
+    if step.act == "reinforce":
         changes |= {"coefficient": step.coefficient}
-    elif step.act == "fade":
+    elif step.act == "compress":
         changes |= {"level": step.level}
     elif step.act == "archive":
         changes |= {"level": step.level, "archived_at": moment, "keep_until": None, "revival_at": None}
     elif step.act == "revive":
-        changes |= {"level": step.level, "keep_until": moment + AGAIN_AFTER}
+        changes |= {"level": step.level, "keep_until": moment + REARCHIVE_AFTER}
         changes |= {"archived_at": None, "revival_at": None}
-    elif step.act == "postpone":
-        changes |= {"revival_at": moment + POSTPONED}
+    elif step.act == "defer_revival":
+        changes |= {"revival_at": moment + REVIVAL_RETRY}
     else:
         changes |= {"full": False}
     return row._replace(**changes)
 
 
-class _Sleeper:
+class _Simulation:
     """All rows, and who wakes up when."""
 
-    def __init__(self, rows: Iterable[LifeRow], rules: Rules) -> None:
+    def __init__(self, rows: Iterable[LifeRow], rules: CycleRules) -> None:
         self.rules, self.curve = rules, curve_by(rules)
         self.rows: dict[str, LifeRow] = {}
         self.movable: dict[Level, dict[str, LifeRow]] = {level: {} for level in Level}
@@ -69,7 +81,7 @@ class _Sleeper:
             self._keep(row)
 
     def sleep(self, now: datetime) -> list[Move]:
-        moment = micros(now) or 0
+        moment = to_micros(now) or 0
         woken = []
         while self.alarms and self.alarms[0][0] <= moment + SLACK:
             woken.append(heappop(self.alarms)[1])
@@ -87,10 +99,10 @@ class _Sleeper:
             self._wake(due[id], moment + DAY)
         return [(id, self._place(id)) for id, row in before.items() if self._place(id) != _name(row)]
 
-    def _do(self, step: Step, now: datetime) -> None:
+    def _do(self, step: CycleStep, now: datetime) -> None:
         row = self.rows.pop(step.id)
         self.movable[Level(row.level)].pop(row.id, None)
-        new = after(row, step, now)
+        new = apply_step(row, step, now)
         if new is not None:
             self._keep(new)
 
@@ -109,7 +121,7 @@ class _Sleeper:
         """When a night may have something to do for it, in microseconds."""
         if row.level == Level.ARCHIVED:
             return self._wakes_in_archive(row)
-        if row.recalled_at is not None and row.recalled_at > (row.strengthened_at or EARLIEST):
+        if row.recalled_at is not None and row.recalled_at > (row.reinforced_at or EARLIEST):
             return EARLIEST
         if row.protected:
             return NEVER
@@ -124,7 +136,7 @@ class _Sleeper:
         return float(row.archived_at) + DAY * archive.retention_days
 
     def _threshold(self, row: LifeRow) -> float:
-        name = LADDER[row.level - 1].threshold
+        name = LEVELS[row.level - 1].threshold
         assert name is not None
         return float(getattr(self.rules.levels, name))
 
@@ -136,7 +148,7 @@ class _Sleeper:
 
 
 def _name(row: LifeRow) -> str:
-    return PLACES[int(row.level) - 1]
+    return GROUPS[int(row.level) - 1]
 
 
 # --- how many stood where -------------------------------------------------------------------------
@@ -145,7 +157,7 @@ def _name(row: LifeRow) -> str:
 
 FORGOTTEN = "forgotten"
 
-PLACES = (*(level.name.lower() for level in Level), FORGOTTEN)
+GROUPS = (*(level.name.lower() for level in Level), FORGOTTEN)
 
 Change = tuple[date, str, str | None]  # the day, the memory, where it stands from then on; None: out of sight
 
@@ -158,12 +170,12 @@ class Population(Value):
     forecast: bool = False
 
 
-def place_of(memory: Memory) -> str:
+def group_of(memory: Memory) -> str:
     """Where a memory stands."""
-    return FORGOTTEN if memory.forgotten else PLACES[memory.level - 1]
+    return FORGOTTEN if memory.is_forgotten else GROUPS[memory.level - 1]
 
 
-class Tally:
+class PopulationTally:
     """Counts changes as they come. A memory never moves back in time: what a clock that ran ahead dated
     later than the rest counts from that day on, and on the last day at the latest."""
 
@@ -188,7 +200,7 @@ class Tally:
 
     def days(self, first: date) -> Iterator[tuple[date, dict[str, int]]]:
         """Every day from `first` to the last, with what stood where when it ended."""
-        counts = dict.fromkeys(PLACES, 0)
+        counts = dict.fromkeys(GROUPS, 0)
         moves = sorted(self._moves.items(), reverse=True)
         for number in range((self.last - first).days + 1):
             day = first + timedelta(days=number)

@@ -22,7 +22,7 @@ class Prompt(Value):
     data: str
 
 
-class Question(Value):
+class CompletionRequest(Value):
     """A prompt, the shape of the answer, and its longest length in tokens."""
 
     prompt: Prompt

@@ -20,7 +20,7 @@ from math import isfinite
 
 from nagori.core.arguments import check_list, check_text, check_whole, read_texts
 from nagori.core.digest import sha256
-from nagori.core.values import Value, fresh, replace
+from nagori.core.values import Value, default_factory, replace
 from nagori.errors import InvalidInput, short
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ LARGEST_COUNT = 10**12  # of anything that is counted; far from where a database
 LARGEST_TOLD = 10**9  # of a count that a record may bring: nights without end can still add to it
 
 
-def one_of(enum: type[Choice], value: object, field_name: str) -> Choice:
+def parse_choice(enum: type[Choice], value: object, field_name: str) -> Choice:
     """`value` as a member of `enum`; InvalidInput says what would have been right."""
     try:
         if not isinstance(value, str):  # an enum would want to show what it was given
@@ -149,7 +149,7 @@ class Scope(Value):
                 _check_name(f"scope.{name}", value)
 
     @property
-    def space(self) -> tuple[str, str]:
+    def owner(self) -> tuple[str, str]:
         """The unit of ownership and of erasure."""
         return (self.tenant, self.user)
 
@@ -168,7 +168,7 @@ class Emotion(Value):
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
                 raise InvalidInput(f"emotion.{name}", f"{short(value)} is not a number from 0 to 100")
             object.__setattr__(self, name, float(value))
-        object.__setattr__(self, "valence", one_of(Valence, self.valence, "emotion.valence"))
+        object.__setattr__(self, "valence", parse_choice(Valence, self.valence, "emotion.valence"))
         tags = read_texts("emotion.tags", self.tags)
         unknown = sorted(set(tags) - TAGS)
         if unknown:
@@ -226,7 +226,7 @@ class Turn(Value):
         if self.index is not None:
             check_whole("turn.index", self.index, -LARGEST_COUNT, LARGEST_COUNT)
         object.__setattr__(self, "at", utc(self.at, "turn.at"))
-        object.__setattr__(self, "role", one_of(Trust, self.role, "turn.role"))
+        object.__setattr__(self, "role", parse_choice(Trust, self.role, "turn.role"))
         Source(
             self.session, self.index, self.speaker, self.uri
         )  # what its memories will be said to come from
@@ -257,17 +257,17 @@ class Memory(Value):
     protected: bool = False
     mentions: int = 1
     recalls: int = 0  # strengthened so often by the cycle
-    recalled_at: datetime | None = None  # last recall; newer than `strengthened_at` = waiting for the cycle
-    strengthened_at: datetime | None = None
+    recalled_at: datetime | None = None  # last recall; newer than `reinforced_at` = waiting for the cycle
+    reinforced_at: datetime | None = None
     superseded_by: str | None = None
-    judged_by: str | None = None  # a model's name, or "user"; None: rules judged it
+    appraised_by: str | None = None  # a model's name, or "user"; None: rules judged it
     archived_at: datetime | None = None
     archive_reason: str | None = None
     keep_until: datetime | None = None
     revival_at: datetime | None = None  # a recall wished it back from the archive
     forgotten_at: datetime | None = None
     version: int = 1
-    metadata: Metadata = fresh(dict)  # of the caller's own; nothing here reads it
+    metadata: Metadata = default_factory(dict)  # of the caller's own; nothing here reads it
 
     def __post_init__(self) -> None:
         for name in ("created", "anchor"):
@@ -293,21 +293,21 @@ class Memory(Value):
         return text_digest(self.searchable)
 
     @property
-    def archived(self) -> bool:
+    def is_archived(self) -> bool:
         return self.level is Level.ARCHIVED
 
     @property
-    def forgotten(self) -> bool:
+    def is_forgotten(self) -> bool:
         return self.forgotten_at is not None
 
     @property
-    def awaits_strengthening(self) -> bool:
+    def awaits_reinforcement(self) -> bool:
         """Recalled since the last cycle [E5]."""
         if self.recalled_at is None:
             return False
-        return self.strengthened_at is None or self.recalled_at > self.strengthened_at
+        return self.reinforced_at is None or self.recalled_at > self.reinforced_at
 
-    def but(self, **changes: object) -> Memory:
+    def evolve(self, **changes: object) -> Memory:
         """A copy with `changes`, one version later."""
         return replace(self, version=self.version + 1, **changes)
 
@@ -368,7 +368,7 @@ def _choices(values: Any, enum: Any, name: str) -> frozenset[Any]:
     if isinstance(values, frozenset) and all(type(value) is enum for value in values):
         return values
     if not issubclass(enum, IntEnum):
-        return frozenset(one_of(enum, value, name) for value in check_list(name, values))
+        return frozenset(parse_choice(enum, value, name) for value in check_list(name, values))
     whole = [check_whole(name, value, min(enum), max(enum)) for value in check_list(name, values)]
     return frozenset(map(enum, whole))
 
@@ -401,7 +401,7 @@ class Recollection(Value):
     memory: Memory
     score: float
     retention: float
-    terms: dict[str, float] = fresh(dict)
+    terms: dict[str, float] = default_factory(dict)
 
     @property
     def id(self) -> str:
@@ -421,7 +421,7 @@ class Recollection(Value):
     @property
     def confidence(self) -> float | None:
         """How sure it is that the memory is about the question, 0 to 1; None where no ranking says it."""
-        return self.terms.get("certainty")
+        return self.terms.get("confidence")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about it as plain data, ready for JSON."""
@@ -441,13 +441,13 @@ class Recollection(Value):
         return _as_html(self.memory, (f"score {self.score:.2f}", *sure))
 
 
-SHOWN = 60  # characters of a memory that a program's user sees at a glance
+HEADLINE_LENGTH = 60  # characters of a memory that a program's user sees at a glance
 
 
 def _headline(memory: Memory) -> str:
     """Id, day and beginning: a list of memories should be readable in a terminal."""
     words = " ".join(memory.text.whole.split()) if memory.texts else ""
-    short = words if len(words) <= SHOWN else words[: SHOWN - 1] + "…"
+    short = words if len(words) <= HEADLINE_LENGTH else words[: HEADLINE_LENGTH - 1] + "…"
     return f"{memory.id} {memory.created.date().isoformat()} {short!r}"
 
 
@@ -460,12 +460,12 @@ def _as_html(memory: Memory, more: tuple[str, ...]) -> str:
     return f"<div><p>{words}</p><small>{escape(' · '.join(facts))}</small></div>"
 
 
-def micros(time: datetime | None) -> int | None:
+def to_micros(time: datetime | None) -> int | None:
     """Microseconds since 1970: exact, sortable, the same in every zone."""
     return (time - EPOCH) // timedelta(microseconds=1) if time else None
 
 
-def moment(count: int | None) -> Any:
+def from_micros(count: int | None) -> Any:
     """The time of so many microseconds; Any, because a column that may be empty reads as one that is not."""
     return EPOCH + timedelta(microseconds=count) if count is not None else None
 
@@ -490,7 +490,7 @@ def text_digest(text: str) -> bytes:
 
 
 def utc(moment: datetime, name: str = "time") -> datetime:
-    """`moment` in UTC; naive ones are refused, because guessing a zone loses an hour twice a year."""
+    """`from_micros` in UTC; naive ones are refused, because guessing a zone loses an hour twice a year."""
     if not isinstance(moment, datetime):
         raise InvalidInput(name, f"{short(moment)} is not a datetime")
     if moment.tzinfo is UTC:
@@ -524,7 +524,7 @@ def check_memory(memory: Memory) -> None:
     """InvalidInput unless every store can hold each of its values and it has words to show."""
     for name in ("mentions", "recalls", "version"):
         check_count(name, getattr(memory, name))
-    for name in ("id", "superseded_by", "judged_by", "archive_reason", "project", "agent", "role"):
+    for name in ("id", "superseded_by", "appraised_by", "archive_reason", "project", "agent", "role"):
         _check_string(name, getattr(memory, name))
     source, emotion = memory.source, memory.emotion
     for name in ("session", "speaker", "uri"):
@@ -583,7 +583,7 @@ def _check_string(name: str, value: object) -> None:
 _PRIVACY_LEVELS = ("public", "agent-only", "private")
 
 
-def strictest(levels: Iterable[str]) -> str:
+def strictest_privacy(levels: Iterable[str]) -> str:
     """The level of something made from all of these: as private as its most private source."""
     return max(
         (level if level in _PRIVACY_LEVELS else "private" for level in levels),

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from nagori.core.levels import Compression
-from nagori.core.values import Value, fresh
+from nagori.core.values import Value, default_factory
 
 DAYS = 365
 MONTHS = 12
@@ -63,7 +63,7 @@ class Bill(Value):
 
     price: Price
     memories: float
-    stages: Mapping[str, float] = fresh(dict)
+    stages: Mapping[str, float] = default_factory(dict)
 
     @property
     def year(self) -> float:

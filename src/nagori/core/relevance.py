@@ -1,6 +1,6 @@
 """How well memories answer a question, from evidence that costs nothing extra to look at.
 
-A store hands over `Evidence`: where the question's words stand, how near memories are in meaning, and a
+A store hands over `Candidates`: where the question's words stand, how near memories are in meaning, and a
 sketch of each (whose, when in which conversation, how long, a question or not). What counts, besides words
 and meaning themselves:
 
@@ -15,7 +15,7 @@ and meaning themselves:
 Each is one term, and the score is their weighted sum. The weights were fitted on conversations in two
 languages, all but those of `told` and `time`, which were picked by eye (docs/why/ranking.md says what that
 costs). They say which memory comes first. Whether even the first has anything to do with the question is
-another matter, and `certainty` answers it.
+another matter, and `confidence` answers it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from heapq import nlargest
 from math import exp, log1p
 
 from nagori.core.model import ALIVE, Filter
-from nagori.core.values import Value, unit
+from nagori.core.values import Value, clamp_unit
 
 K1, B = 1.2, 0.75
 NEAR, WIDE = 1, 3  # turns to each side
-ENOUGH = 50  # memories among which a word's rarity means something
+MIN_DOCUMENTS = 50  # memories among which a word's rarity means something
 SPREAD, FEW = 0.03, 10  # the spread of cosines expected before so many memories were seen
-SOON = 14 * 86_400_000_000  # microseconds: so long after a time people still tell of it
+TIME_TOLERANCE = 14 * 86_400_000_000  # microseconds: so long after a time people still tell of it
 
 # A light row: a recall looks at hundreds of these and at a handful of whole memories.
-Sketch = namedtuple("Sketch", "id session turn speaker tokens chars asks trust at")
+CandidateInfo = namedtuple("CandidateInfo", "id session turn speaker tokens chars asks trust at")
 
 WEIGHTS = {
     "meaning": 0.66,
@@ -57,7 +57,7 @@ WEIGHTS = {
     "time": 2.0,
 }
 WORDS, MEANING, WIDE_WORDS, TIME = (WEIGHTS[name] for name in ("words", "meaning", "wide_words", "time"))
-TOLD = frozenset({"user", "import"})  # whose own words: not an assistant's pages, not a tool's output
+FIRST_HAND = frozenset({"user", "import"})  # whose own words: not an assistant's pages, not a tool's output
 
 Place = tuple[str, int]
 Window = tuple[int | None, int | None]  # microseconds since 1970, half open; an edge may be missing
@@ -73,7 +73,7 @@ class Query(Value):
     filter: Filter = ALIVE
 
 
-class Evidence(Value):
+class Candidates(Value):
     """What a store knows about a question. `places`: word → memory → how often; words that nearly every
     memory has are left out. `asked`: how many words the question has without those. `usual`: mean and
     spread of the question's cosines in general. `unrelated`: those of the model, between any texts that have
@@ -85,29 +85,29 @@ class Evidence(Value):
     places: Mapping[str, Mapping[str, int]]
     cosines: Mapping[str, float]
     usual: tuple[float, float]
-    sketches: Mapping[str, Sketch]
+    infos: Mapping[str, CandidateInfo]
     unrelated: tuple[float, float] = (0.0, 1.0)
 
 
 def relevance(
-    evidence: Evidence, named: Iterable[str] = (), window: Window | None = None, most: int = 200
+    evidence: Candidates, named: Iterable[str] = (), window: Window | None = None, most: int = 200
 ) -> dict[str, dict[str, float]]:
     """The terms of the `most` likeliest memories; `named` are the speakers and `window` is the time that the
     question names."""
-    view = _View(evidence, window)
+    view = _TermView(evidence, window)
     speakers = set(named)
-    sketches: Iterable[Sketch] = evidence.sketches.values()
-    if len(evidence.sketches) > most:
-        sketches = nlargest(most, sketches, key=view.promise)
-    return {sketch.id: view.terms(sketch, speakers) for sketch in sketches}
+    infos: Iterable[CandidateInfo] = evidence.infos.values()
+    if len(evidence.infos) > most:
+        infos = nlargest(most, infos, key=view.promise)
+    return {sketch.id: view.terms(sketch, speakers) for sketch in infos}
 
 
-def weighed(terms: Mapping[str, float]) -> float:
+def weigh_terms(terms: Mapping[str, float]) -> float:
     """One number from the terms."""
     return sum([WEIGHTS[name] * value for name, value in terms.items() if name in WEIGHTS])
 
 
-def certainty(
+def confidence(
     heard: float, cosine: float | None, unrelated: tuple[float, float], *, same_language: bool = True
 ) -> float:
     """How likely a memory is about the matter at all, 0 to 1. `heard` is the share of the question's words,
@@ -125,10 +125,10 @@ def _odds(logarithm: float) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logarithm))))
 
 
-class _View:
+class _TermView:
     """Evidence arranged by conversation, so that neighbours can be looked up."""
 
-    def __init__(self, evidence: Evidence, window: Window | None) -> None:
+    def __init__(self, evidence: Candidates, window: Window | None) -> None:
         self.window = window
         self.rarity = {word: _rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
         never_heard = max(0, evidence.asked - len(evidence.places)) * _rarity(evidence.total, 0)
@@ -137,10 +137,10 @@ class _View:
         self.least = min(self.meaning.values(), default=0.0)
         self.words = _share(_bm25(evidence, self.rarity))
         self.at: dict[Place, list[str]] = defaultdict(list)
-        for id, sketch in evidence.sketches.items():
+        for id, sketch in evidence.infos.items():
             if sketch.session is not None and sketch.turn is not None:
                 self.at[sketch.session, sketch.turn].append(id)
-        self.asks = {place: any(evidence.sketches[id].asks for id in ids) for place, ids in self.at.items()}
+        self.asks = {place: any(evidence.infos[id].asks for id in ids) for place, ids in self.at.items()}
         self.place_words = self._best(self.words, 0.0)
         self.place_meaning = self._best(self.meaning, self.least)
         around = {reach: _around(evidence, reach) for reach in (NEAR, WIDE)}
@@ -150,7 +150,7 @@ class _View:
         self.session_words = _best_of_session(self.place_words)
         self.session_meaning = _best_of_session(self.place_meaning)
 
-    def promise(self, sketch: Sketch) -> float:
+    def promise(self, sketch: CandidateInfo) -> float:
         """A first guess from what weighs most: own words and meaning, the words around, the time."""
         id = sketch.id
         guess = WORDS * self.words.get(id, 0.0) + MEANING * self.meaning.get(id, self.least)
@@ -158,7 +158,7 @@ class _View:
             guess += WIDE_WORDS * self.windows[WIDE].get((sketch.session, sketch.turn), 0.0)
         return guess + TIME * self._timely(sketch.at) if self.window else guess
 
-    def terms(self, sketch: Sketch, speakers: set[str]) -> dict[str, float]:
+    def terms(self, sketch: CandidateInfo, speakers: set[str]) -> dict[str, float]:
         id = sketch.id
         meaning, words = self.meaning.get(id, self.least), self.words.get(id, 0.0)
         terms = {
@@ -166,7 +166,7 @@ class _View:
             "words": words,
             "asks": float(sketch.asks),
             "speaker": float(len(speakers) == 1 and sketch.speaker in speakers),
-            "told": float(sketch.trust in TOLD),
+            "told": float(sketch.trust in FIRST_HAND),
             "length": math.log(sketch.chars + 1) - 4.5,
             "time": self._timely(sketch.at),
         }
@@ -201,7 +201,7 @@ class _View:
             return 0.0
         if until is None or at < until:
             return 1.0
-        return 0.5 if at < until + SOON else 0.0
+        return 0.5 if at < until + TIME_TOLERANCE else 0.0
 
     def _best(self, scores: Mapping[str, float], least: float) -> dict[Place, float]:
         return {place: max(scores.get(id, least) for id in ids) for place, ids in self.at.items()}
@@ -219,7 +219,7 @@ class _View:
         return total / weight
 
 
-def _standard(evidence: Evidence) -> dict[str, float]:
+def _standard(evidence: Candidates) -> dict[str, float]:
     """Cosines as distances from the usual, in units of the usual spread: models differ in both. What a
     handful of memories says about the spread is not believed alone."""
     mean, spread = evidence.usual
@@ -228,19 +228,19 @@ def _standard(evidence: Evidence) -> dict[str, float]:
     return {id: (cosine - mean) / spread for id, cosine in evidence.cosines.items()}
 
 
-def bm25(evidence: Evidence) -> dict[str, float]:
+def bm25(evidence: Candidates) -> dict[str, float]:
     """How well each memory matches by its words alone."""
     rarity = {word: _rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
     return _bm25(evidence, rarity)
 
 
-def _bm25(evidence: Evidence, rarity: Mapping[str, float]) -> dict[str, float]:
+def _bm25(evidence: Candidates, rarity: Mapping[str, float]) -> dict[str, float]:
     scores: dict[str, float] = defaultdict(float)
-    sketches, mean = evidence.sketches, evidence.mean_tokens or 1.0
+    infos, mean = evidence.infos, evidence.mean_tokens or 1.0
     for word, where in evidence.places.items():
         for id, times in where.items():
-            if id in sketches:
-                norm = K1 * (1 - B + B * sketches[id].tokens / mean)
+            if id in infos:
+                norm = K1 * (1 - B + B * infos[id].tokens / mean)
                 scores[id] += rarity[word] * times * (K1 + 1) / (times + norm)
     return scores
 
@@ -248,16 +248,16 @@ def _bm25(evidence: Evidence, rarity: Mapping[str, float]) -> dict[str, float]:
 def _rarity(total: int, having: int) -> float:
     """How much a word tells. Among a handful of memories every word seems common, so it is judged as if there
     were more."""
-    return math.log(1 + (max(total, ENOUGH) - having + 0.5) / (having + 0.5))
+    return math.log(1 + (max(total, MIN_DOCUMENTS) - having + 0.5) / (having + 0.5))
 
 
-def _around(evidence: Evidence, reach: int) -> dict[str, dict[Place, int]]:
+def _around(evidence: Candidates, reach: int) -> dict[str, dict[Place, int]]:
     """How often each word stands in a turn or among its neighbours."""
     around: dict[str, dict[Place, int]] = {}
     for word, where in evidence.places.items():
         times: dict[Place, int] = defaultdict(int)
         for id, count in where.items():
-            sketch = evidence.sketches.get(id)
+            sketch = evidence.infos.get(id)
             if sketch is not None and sketch.session is not None and sketch.turn is not None:
                 for distance in range(-reach, reach + 1):
                     times[sketch.session, sketch.turn + distance] += count
@@ -339,32 +339,32 @@ _CHANGE = (
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.ASCII)  # a Latin word ends where Japanese begins
 
 
-def asks_for_present(question: str) -> bool:
+def asks_for_current(question: str) -> bool:
     """Does it ask how things stand, or how they turned out?"""
-    return _compiled(_PRESENT).search(question) is not None
+    return _compile_pattern(_PRESENT).search(question) is not None
 
 
-def tells_change(text: str) -> bool:
+def mentions_change(text: str) -> bool:
     """Does it speak of something that is no longer as it was?"""
-    return _compiled(_CHANGE).search(text) is not None
+    return _compile_pattern(_CHANGE).search(text) is not None
 
 
-def newness(statements: Sequence[Statement]) -> dict[str, float]:
+def freshness(statements: Sequence[Statement]) -> dict[str, float]:
     """What to add to the odds of each: nothing, or more the likelier it replaces what was said before."""
     likeliest = sorted(statements, key=lambda each: (-each.odds, each.id))[:MOST_STATEMENTS]
-    return {each.id: _newness(each, likeliest) for each in likeliest if tells_change(each.text)}
+    return {each.id: _freshness(each, likeliest) for each in likeliest if mentions_change(each.text)}
 
 
-def _newness(statement: Statement, others: Sequence[Statement]) -> float:
+def _freshness(statement: Statement, others: Sequence[Statement]) -> float:
     best = others[0].odds
     earlier = (o for o in others if o.speaker == statement.speaker and o.at < statement.at)
     return CHANGE + LATER * log1p(sum(exp((other.odds - best) / 2) for other in earlier))
 
 
-def bounded(value: float, low: float, high: float) -> float:
+def bounded_factor(value: float, low: float, high: float) -> float:
     """A factor from `low` (value 0) to `high` (value 1): however loud, it moves a score no further."""
-    return low + (high - low) * unit(value)
+    return low + (high - low) * clamp_unit(value)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from nagori.core.decay import Reinforcement
 from nagori.core.model import Emotion, Valence
-from nagori.core.values import Value, knob, unit
+from nagori.core.values import Value, clamp_unit, setting
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -28,34 +28,36 @@ if TYPE_CHECKING:
 class Resonance(Value):
     """001 `resonance` [E17]."""
 
-    valence_match_bonus: float = knob(0.3, "for the same direction of feeling", lo=0.0, hi=1.0)
-    arousal_proximity_bonus: float = knob(0.2, "at most, for equal excitement", lo=0.0, hi=1.0)
-    tags_overlap_weight: float = knob(0.5, "for the same names of feeling", lo=0.0, hi=1.0)
-    priority_weight_alpha: float = knob(0.3, "weight of resonance in 001's priority", lo=0.0, hi=10.0)
+    valence_match_bonus: float = setting(0.3, "for the same direction of feeling", lo=0.0, hi=1.0)
+    arousal_proximity_bonus: float = setting(0.2, "at most, for equal excitement", lo=0.0, hi=1.0)
+    tags_overlap_weight: float = setting(0.5, "for the same names of feeling", lo=0.0, hi=1.0)
+    priority_weight_alpha: float = setting(0.3, "weight of resonance in 001's priority", lo=0.0, hi=10.0)
 
 
 class Retrieval(Value):
     """001 `retrieval`, and the bounds of what is injected."""
 
-    top_k: int = knob(5, "at most so many memories", lo=1, hi=1000)
-    ranking: str = knob(
+    top_k: int = setting(5, "at most so many memories", lo=1, hi=1000)
+    ranking: str = setting(
         "fused",
         "fused arms; or exactly 001's priority or 004's score",
         choices=("fused", "priority", "score"),
     )
-    relevance_threshold: float = knob(5.0, "least score of 001's priority", lo=0.0, hi=1000.0)
-    floor: float = knob(0.05, "least certainty that a memory is about the matter at all", lo=0.0, hi=1.0)
-    token_budget: int = knob(1500, "at most so many tokens", lo=0, hi=10**6)
-    char_budget: int = knob(9500, "at most so many characters; hosts cut at 10,000", lo=0, hi=9500)
+    relevance_threshold: float = setting(5.0, "least score of 001's priority", lo=0.0, hi=1000.0)
+    min_confidence: float = setting(
+        0.05, "least certainty that a memory is about the matter at all", lo=0.0, hi=1.0
+    )
+    token_budget: int = setting(1500, "at most so many tokens", lo=0, hi=10**6)
+    char_budget: int = setting(9500, "at most so many characters; hosts cut at 10,000", lo=0, hi=9500)
 
 
 class SelfRecall(Value):
     """004 "scoring formula": weights of its recall score [S5]."""
 
-    importance: float = knob(0.4, "weight of importance", lo=0.0, hi=1.0)
-    recency: float = knob(0.3, "weight of recency", lo=0.0, hi=1.0)
-    role_fit: float = knob(0.2, "weight of the asker's role being the memory's", lo=0.0, hi=1.0)
-    outcome: float = knob(0.1, "weight of having led to success", lo=0.0, hi=1.0)
+    importance: float = setting(0.4, "weight of importance", lo=0.0, hi=1.0)
+    recency: float = setting(0.3, "weight of recency", lo=0.0, hi=1.0)
+    role_fit: float = setting(0.2, "weight of the asker's role being the memory's", lo=0.0, hi=1.0)
+    outcome: float = setting(0.1, "weight of having led to success", lo=0.0, hi=1.0)
 
 
 # ── nearness ─────────────────────────────────────────────────────────────────────────────────────
@@ -117,11 +119,11 @@ def recall_score(
     importance: float, recency: float, role_fit: float, outcome: float, weights: SelfRecall
 ) -> float:
     """004's recall score, 0–1; each input 0–1 [S5]."""
-    return unit(
-        weights.importance * unit(importance)
-        + weights.recency * unit(recency)
-        + weights.role_fit * unit(role_fit)
-        + weights.outcome * unit(outcome)
+    return clamp_unit(
+        weights.importance * clamp_unit(importance)
+        + weights.recency * clamp_unit(recency)
+        + weights.role_fit * clamp_unit(role_fit)
+        + weights.outcome * clamp_unit(outcome)
     )
 
 
@@ -141,40 +143,44 @@ def recall_score(
 class Salience(Value):
     """002 §7: weights of salience, and how much of it is kept."""
 
-    emotion: float = knob(0.4, "weight of the emotional impact", lo=0.0, hi=1.0)
-    novelty: float = knob(0.3, "weight of being new", lo=0.0, hi=1.0)
-    relatedness: float = knob(0.2, "weight of the ties to other memories", lo=0.0, hi=1.0)
-    repetition: float = knob(0.1, "weight of being said again", lo=0.0, hi=1.0)
-    mentions_full: int = knob(10, "so many mentions count in full", lo=1, hi=10**6)
-    neighbours: int = knob(5, "so many similar memories leave no novelty", lo=1, hi=1000)
-    neighbour_similarity: float = knob(0.8, "cosine from which a memory counts as similar", lo=-1.0, hi=1.0)
-    share: float = knob(0.7, "this share, the most salient, goes to long-term memory", lo=0.0, hi=1.0)
+    emotion: float = setting(0.4, "weight of the emotional impact", lo=0.0, hi=1.0)
+    novelty: float = setting(0.3, "weight of being new", lo=0.0, hi=1.0)
+    relatedness: float = setting(0.2, "weight of the ties to other memories", lo=0.0, hi=1.0)
+    repetition: float = setting(0.1, "weight of being said again", lo=0.0, hi=1.0)
+    mentions_full: int = setting(10, "so many mentions count in full", lo=1, hi=10**6)
+    neighbours: int = setting(5, "so many similar memories leave no novelty", lo=1, hi=1000)
+    neighbour_similarity: float = setting(
+        0.8, "cosine from which a memory counts as similar", lo=-1.0, hi=1.0
+    )
+    long_term_share: float = setting(
+        0.7, "this share, the most salient, goes to long-term memory", lo=0.0, hi=1.0
+    )
 
 
 class Importance(Value):
     """004 "importance score": weights of what a memory did for the work."""
 
-    outcome: float = knob(0.25, "weight of success", lo=0.0, hi=1.0)
-    reuse: float = knob(0.20, "weight of being used again", lo=0.0, hi=1.0)
-    cross_impact: float = knob(0.20, "weight of mattering to other tasks and agents", lo=0.0, hi=1.0)
-    novelty: float = knob(0.15, "weight of being new", lo=0.0, hi=1.0)
-    user_signal: float = knob(0.15, "weight of what the user said about it", lo=0.0, hi=1.0)
-    saving: float = knob(0.05, "weight of time and cost saved", lo=0.0, hi=1.0)
+    outcome: float = setting(0.25, "weight of success", lo=0.0, hi=1.0)
+    reuse: float = setting(0.20, "weight of being used again", lo=0.0, hi=1.0)
+    cross_impact: float = setting(0.20, "weight of mattering to other tasks and agents", lo=0.0, hi=1.0)
+    novelty: float = setting(0.15, "weight of being new", lo=0.0, hi=1.0)
+    user_signal: float = setting(0.15, "weight of what the user said about it", lo=0.0, hi=1.0)
+    saving: float = setting(0.05, "weight of time and cost saved", lo=0.0, hi=1.0)
 
 
 def salience(emotion: float, novelty: float, relatedness: float, mentions: int, weights: Salience) -> float:
     """002's importance of an event, 0–1 [T7]. `emotion` is a valence, -1 to 1: joy and grief weigh alike."""
-    return unit(
-        weights.emotion * unit(abs(emotion))
-        + weights.novelty * unit(novelty)
-        + weights.relatedness * unit(relatedness)
-        + weights.repetition * unit(mentions / weights.mentions_full)
+    return clamp_unit(
+        weights.emotion * clamp_unit(abs(emotion))
+        + weights.novelty * clamp_unit(novelty)
+        + weights.relatedness * clamp_unit(relatedness)
+        + weights.repetition * clamp_unit(mentions / weights.mentions_full)
     )
 
 
 def novelty(similar: int, weights: Salience) -> float:
     """002's novelty: 1 when nothing similar is known, 0 when all the nearest neighbours are similar."""
-    return unit(1.0 - similar / weights.neighbours)
+    return clamp_unit(1.0 - similar / weights.neighbours)
 
 
 def consolidate(scored: Iterable[tuple[Item, float]], share: float = 0.7) -> list[Item]:
@@ -196,11 +202,11 @@ def importance(
     weights: Importance,
 ) -> float:
     """004's importance, 0–1; each input 0–1 [S6]."""
-    return unit(
-        weights.outcome * unit(outcome)
-        + weights.reuse * unit(reuse)
-        + weights.cross_impact * unit(cross_impact)
-        + weights.novelty * unit(novelty)
-        + weights.user_signal * unit(user_signal)
-        + weights.saving * unit(saving)
+    return clamp_unit(
+        weights.outcome * clamp_unit(outcome)
+        + weights.reuse * clamp_unit(reuse)
+        + weights.cross_impact * clamp_unit(cross_impact)
+        + weights.novelty * clamp_unit(novelty)
+        + weights.user_signal * clamp_unit(user_signal)
+        + weights.saving * clamp_unit(saving)
     )

@@ -38,7 +38,7 @@ _TIMES = (
     "created",
     "anchor",
     "recalled_at",
-    "strengthened_at",
+    "reinforced_at",
     "archived_at",
     "keep_until",
     "revival_at",
@@ -54,10 +54,11 @@ _PLAIN = (
     "mentions",
     "recalls",
     "superseded_by",
-    "judged_by",
+    "appraised_by",
     "archive_reason",
     "version",
 )
+_RENAMED = {"judged_by": "appraised_by", "strengthened_at": "reinforced_at"}  # as version 0.1 wrote them
 _ENUMS: dict[str, Callable[[Any], Any]] = {"kind": Kind, "trust": Trust, "privacy": Privacy}
 
 
@@ -88,6 +89,8 @@ def from_record(record: object) -> Memory:
     if not isinstance(record, Mapping):
         raise InvalidInput("memory", "not an object")
     fields: dict[str, Any] = {}
+    if not _RENAMED.keys().isdisjoint(record):
+        record = {_RENAMED.get(name, name): value for name, value in record.items()}
     for name in _PLAIN:
         if record.get(name) is not None:
             fields[name] = _plain(name, record[name])

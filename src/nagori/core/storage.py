@@ -7,12 +7,12 @@ from datetime import datetime
 
 from nagori.core.events import RecordedTurn
 from nagori.core.model import Memory, Relation
-from nagori.core.values import Value, fresh
+from nagori.core.values import Value, default_factory
 
-Space = tuple[str, str]  # tenant and user: the unit of ownership and erasure
+Owner = tuple[str, str]  # tenant and user: the unit of ownership and erasure
 
 
-class Applied(Value):
+class AppliedPosition(Value):
     """How far a store has followed a journal: up to and including event `seq`.
 
     `journal` is the identity of the journal and `mark` the mark of that event: together they show a journal
@@ -24,7 +24,7 @@ class Applied(Value):
     journal: str = ""
 
 
-NOTHING_APPLIED = Applied()
+NOTHING_APPLIED = AppliedPosition()
 
 
 class Vector(Value):
@@ -48,15 +48,15 @@ class Batch(Value, frozen=False):
     """Everything one commit changes. It lands whole, and only on top of event `before`."""
 
     before: int
-    after: Applied
+    after: AppliedPosition
     memories: Sequence[Memory] = ()
-    links: Mapping[Relation, bool] = fresh(dict)
+    links: Mapping[Relation, bool] = default_factory(dict)
     log: Sequence[LogEntry] = ()
-    vectors: Mapping[str, Vector] = fresh(dict)
+    vectors: Mapping[str, Vector] = default_factory(dict)
     turns: Sequence[RecordedTurn] = ()
     processed: Sequence[tuple[int, int]] = ()  # turns from event to event that need no more processing
     origins: Sequence[tuple[str, int]] = ()  # memory, and the event of a turn it was formed from
-    state: Mapping[str, object] = fresh(dict)  # plain JSON data; None removes the key
+    state: Mapping[str, object] = default_factory(dict)  # plain JSON data; None removes the key
     erased: Sequence[str] = ()  # memories whose rows, texts, vectors and relations go
     redacted_turns: Sequence[int] = ()  # events of turns whose words go
 
@@ -90,8 +90,8 @@ class Measures(Value):
         return 1 - self.shown / self.whole if self.whole else 0.0
 
 
-class Models(Value):
+class VectorModels(Value):
     """The embedding models of an owner's vectors: the one that is searched with, and how many of each."""
 
     active: str | None = None
-    counts: Mapping[str, int] = fresh(dict)
+    counts: Mapping[str, int] = default_factory(dict)

@@ -27,8 +27,8 @@ else:
         return lambda cls: cls
 
 
-class Knob:
-    """A default that knows its bounds and its meaning; see `knob`."""
+class Setting:
+    """A default that knows its bounds and its meaning; see `setting`."""
 
     def __init__(
         self,
@@ -41,14 +41,14 @@ class Knob:
         self.default, self.doc, self.lo, self.hi, self.choices = default, doc, lo, hi, choices
 
 
-class _Fresh:
+class _DefaultFactory:
     def __init__(self, make: Callable[[], object]) -> None:
         self.make = make
 
 
-def fresh(make: Callable[[], Made]) -> Made:
+def default_factory(make: Callable[[], Made]) -> Made:
     """A default made anew for every value: `items: list[str] = fresh(list)`."""
-    return _Fresh(make)  # type: ignore[return-value]
+    return _DefaultFactory(make)  # type: ignore[return-value]
 
 
 @dataclass_transform(frozen_default=True)
@@ -58,7 +58,7 @@ class Value:
     _names: tuple[str, ...] = ()
     _defaults: dict[str, Any] = {}  # noqa: RUF012 - filled once a class, never changed
     _made: dict[str, Callable[[], Any]] = {}  # noqa: RUF012
-    _knobs: dict[str, Knob] = {}  # noqa: RUF012
+    _knobs: dict[str, Setting] = {}  # noqa: RUF012
     _checks: bool = False
 
     def __init_subclass__(cls, *, frozen: bool = True, order: bool = False) -> None:
@@ -84,7 +84,7 @@ class Value:
         if named:
             fields.update(named)
         if len(fields) != len(names) or len(values) > len(names):
-            _complain(self, values, named)
+            _raise_for_fields(self, values, named)
         if self._checks:
             self.__post_init__()
 
@@ -113,7 +113,7 @@ class Value:
 def replace(value: Some, **changes: Any) -> Some:
     """A copy of `value` with some fields changed, checked like a new one."""
     if not changes.keys() <= value.__dict__.keys():
-        _complain(value, (), changes)
+        _raise_for_fields(value, (), changes)
     other = object.__new__(type(value))
     other.__dict__.update(value.__dict__)
     other.__dict__.update(changes)
@@ -121,7 +121,7 @@ def replace(value: Some, **changes: Any) -> Some:
     return other
 
 
-def made(kind: type[Some], fields: dict[str, Any]) -> Some:
+def build_unchecked(kind: type[Some], fields: dict[str, Any]) -> Some:
     """The value of these fields, all of them, which were checked when they were kept: not checked again."""
     value = object.__new__(kind)
     value.__dict__.update(fields)
@@ -132,7 +132,7 @@ def no_observer(name: str, **fields: object) -> None:
     """The observer that is told what happened and does nothing with it."""
 
 
-def batched(items: Iterable[Made], size: int) -> Iterator[list[Made]]:
+def split_batches(items: Iterable[Made], size: int) -> Iterator[list[Made]]:
     """`items` in lists of at most `size`."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
@@ -145,10 +145,10 @@ def fields_of(value: Value | type[Value]) -> tuple[str, ...]:
 
 
 def _take_default(cls: type[Value], name: str, default: object) -> None:
-    if isinstance(default, Knob):
+    if isinstance(default, Setting):
         cls._knobs[name] = default
         default = default.default
-    if isinstance(default, _Fresh):
+    if isinstance(default, _DefaultFactory):
         cls._made[name] = default.make
         delattr(cls, name)
     else:
@@ -160,7 +160,7 @@ def _before(self: Value, other: Value) -> bool:
     return tuple(self) < tuple(other)
 
 
-def _complain(value: Value, values: tuple[Any, ...], named: dict[str, Any]) -> None:
+def _raise_for_fields(value: Value, values: tuple[Any, ...], named: dict[str, Any]) -> None:
     """The same words Python itself uses for a wrong call."""
     names, who = value._names, type(value).__name__
     if len(values) > len(names):
@@ -177,7 +177,7 @@ def _complain(value: Value, values: tuple[Any, ...], named: dict[str, Any]) -> N
 # they steer; `nagori.config` collects them.
 
 
-def knob(
+def setting(
     default: Any,
     doc: str,
     *,
@@ -190,30 +190,30 @@ def knob(
         from copy import deepcopy
         from functools import partial
 
-        default = fresh(partial(deepcopy, default))
-    return Knob(default, doc, lo, hi, choices)
+        default = default_factory(partial(deepcopy, default))
+    return Setting(default, doc, lo, hi, choices)
 
 
-class Leaf(Value):
+class SettingLeaf(Value):
     """One single setting."""
 
     key: str  # dotted
     type: str  # as it is written in the section
-    knob: Knob
+    knob: Setting
     value: object
 
 
-def leaves(section: Value, prefix: str = "") -> Iterator[Leaf]:
+def leaves(section: Value, prefix: str = "") -> Iterator[SettingLeaf]:
     """Every single setting below `section`."""
     for name in section._names:
         value = getattr(section, name)
         if isinstance(value, Value):
             yield from leaves(value, f"{prefix}{name}.")
         else:
-            yield Leaf(prefix + name, type(section).__annotations__[name], section._knobs[name], value)
+            yield SettingLeaf(prefix + name, type(section).__annotations__[name], section._knobs[name], value)
 
 
-def faults(section: Value, prefix: str) -> Iterator[str]:
+def find_faults(section: Value, prefix: str) -> Iterator[str]:
     """Every value of `section` that is outside its knob's bounds, in words."""
     for key, _, knob, value in leaves(section, f"{prefix}."):
         if knob.choices and value not in knob.choices:
@@ -222,7 +222,7 @@ def faults(section: Value, prefix: str) -> Iterator[str]:
             yield from _out_of_bounds(key, value, knob)
 
 
-def _out_of_bounds(name: str, value: float, knob: Knob) -> Iterator[str]:
+def _out_of_bounds(name: str, value: float, knob: Setting) -> Iterator[str]:
     if value != value:
         yield f"{name}: not a number"
     elif knob.lo is not None and value < knob.lo:
@@ -231,6 +231,6 @@ def _out_of_bounds(name: str, value: float, knob: Knob) -> Iterator[str]:
         yield f"{name}: {value} is above {knob.hi}"
 
 
-def unit(value: float) -> float:
+def clamp_unit(value: float) -> float:
     """`value` clipped to 0–1; what is not a number counts as 0."""
     return min(1.0, max(0.0, value))

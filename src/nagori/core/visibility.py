@@ -6,11 +6,11 @@ from __future__ import annotations
 from nagori.core.model import Filter, Level, Memory, Scope
 
 
-def sees(scope: Scope, memory: Memory) -> bool:
+def can_see(scope: Scope, memory: Memory) -> bool:
     """Whether the scope may see a memory of its own space."""
     if scope.project is not None and memory.project not in (None, scope.project):
         return False
-    return visible(
+    return is_visible(
         memory.privacy,
         owner_agent=memory.agent,
         owner_role=memory.role,
@@ -19,7 +19,7 @@ def sees(scope: Scope, memory: Memory) -> bool:
     )
 
 
-def passes(filter: Filter, memory: Memory) -> bool:
+def matches_filter(filter: Filter, memory: Memory) -> bool:
     """Whether a memory is among those meant; only an engine knows which have no vector."""
     return (
         (filter.kinds is None or memory.kind in filter.kinds)
@@ -30,7 +30,7 @@ def passes(filter: Filter, memory: Memory) -> bool:
         and (filter.session is None or memory.source.session == filter.session)
         and (filter.protected is None or memory.protected is filter.protected)
         and (filter.archived or memory.level is not Level.ARCHIVED)
-        and (filter.forgotten or not memory.forgotten)
+        and (filter.forgotten or not memory.is_forgotten)
         and (filter.prefix is None or memory.id.startswith(filter.prefix))
         and (not filter.unappraised or _is_unappraised(memory))
     )
@@ -38,10 +38,10 @@ def passes(filter: Filter, memory: Memory) -> bool:
 
 def _is_unappraised(memory: Memory) -> bool:
     whole = memory.level is Level.FULL and memory.superseded_by is None
-    return whole and memory.judged_by is None and memory.source.turn is not None
+    return whole and memory.appraised_by is None and memory.source.turn is not None
 
 
-def visible(
+def is_visible(
     privacy: str,
     *,
     owner_agent: str | None,

@@ -28,10 +28,10 @@ from datetime import datetime
 from pathlib import Path
 from zlib import crc32
 
-from nagori.core.events import SKIPPABLE, Event
+from nagori.core.events import RENAMED_TYPES, SKIPPABLE, Event
 from nagori.core.model import utc
-from nagori.core.storage import Space
-from nagori.core.values import Value, fresh
+from nagori.core.storage import Owner
+from nagori.core.values import Value, default_factory
 from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew
 from nagori.locks import unlock, wait_for_lock
 from nagori.paths import private_dir
@@ -64,10 +64,10 @@ class Damage(Value, frozen=False):
 class Verdict(Value, frozen=False):
     """What `verify` found in one space. An unfinished last line is no damage: it was never acknowledged."""
 
-    space: Space
+    owner: Owner
     events: int = 0
     bytes: int = 0
-    damage: list[Damage] = fresh(list)
+    damage: list[Damage] = default_factory(list)
     unfinished: bool = False
 
     @property
@@ -84,81 +84,81 @@ class FileJournal:
         self.root = root
         self.patience = patience  # seconds to wait for the lock; None: LOCK_SECONDS
         self._segment_bytes = segment_bytes
-        self._held: dict[tuple[Space, int], int] = {}  # lock files that a thread holds
+        self._held: dict[tuple[Owner, int], int] = {}  # lock files that a thread holds
         self._ends: dict[Path, tuple[_Stamp, int, bytes]] = {}  # of segments: the last number, and its line
-        self._notes: dict[Path, tuple[_Stamp, Space | None, str]] = {}
-        self._folders: dict[Space, Path] = {}
+        self._notes: dict[Path, tuple[_Stamp, Owner | None, str]] = {}
+        self._folders: dict[Owner, Path] = {}
 
     # --- whose ----------------------------------------------------------------------------------
 
-    def spaces(self) -> list[Space]:
+    def owners(self) -> list[Owner]:
         """Every space that has a journal, in a stable order. Where the note that says whose folder it is was
         damaged, the folder's own name tells it."""
         folders = sorted(path.parent for path in self.root.glob("*/*/space.json"))
         folders += sorted({path.parent for path in self.root.glob("*/*/00000001.jsonl")} - set(folders))
-        owners = (_note_of(folder)[0] or _owner_of(folder) for folder in folders)
-        return list(dict.fromkeys(owner for owner in owners if owner is not None))
+        named_owners = (_note_of(folder)[0] or _owner_of(folder) for folder in folders)
+        return list(dict.fromkeys(named_owner for named_owner in named_owners if named_owner is not None))
 
     def unreadable_folders(self) -> list[Path]:
         """Folders with a journal of which nobody knows whose it is."""
         folders = {path.parent for path in self.root.glob("*/*/00000001.jsonl")}
         return sorted(f for f in folders if _note_of(f)[0] is None and _owner_of(f) is None)
 
-    def has_old_notes(self, space: Space) -> bool:
+    def has_old_notes(self, owner: Owner) -> bool:
         """Whether note files of 0.1 wait to be taken over (`services.upgrade`)."""
         try:
-            names = os.listdir(self.folder(space))  # noqa: PTH208 - names are all that is needed
+            names = os.listdir(self.folder(owner))  # noqa: PTH208 - names are all that is needed
         except FileNotFoundError:
             return False
         return any(name in NOTES or (name.startswith("later-") and name.endswith(".json")) for name in names)
 
-    def identity(self, space: Space) -> str:
-        return self._note(self.folder(space))[1]
+    def identity(self, owner: Owner) -> str:
+        return self._note(self.folder(owner))[1]
 
-    def folder(self, space: Space) -> Path:
-        known = self._folders.get(space)
+    def folder(self, owner: Owner) -> Path:
+        known = self._folders.get(owner)
         if known is None:
-            tenant, user = space
-            known = self._folders[space] = self.root / folder_name(tenant) / folder_name(user)
+            tenant, user = owner
+            known = self._folders[owner] = self.root / folder_name(tenant) / folder_name(user)
         return known
 
-    def files(self, space: Space) -> list[tuple[Path, int]]:
+    def files(self, owner: Owner) -> list[tuple[Path, int]]:
         """The files that make up the journal, and how long they are now."""
-        note = self.folder(space) / "space.json"
-        paths = [path for _, path in self._segments(space)]
+        note = self.folder(owner) / "space.json"
+        paths = [path for _, path in self._segments(owner)]
         return [(path, path.stat().st_size) for path in (note, *paths) if path.exists()]
 
-    def size(self, space: Space) -> int:
-        return sum(path.stat().st_size for _, path in self._segments(space))
+    def size(self, owner: Owner) -> int:
+        return sum(path.stat().st_size for _, path in self._segments(owner))
 
     # --- writing --------------------------------------------------------------------------------
 
     @contextmanager
-    def locked(self, space: Space, patience: float | None = None) -> Iterator[int]:
+    def locked(self, owner: Owner, patience: float | None = None) -> Iterator[int]:
         with _disk_trouble():
-            folder = self._settle(space)
+            folder = self._settle(owner)
             descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        who = (space, get_ident())
+        who = (owner, get_ident())
         try:
             chosen = [seconds for seconds in (patience, self.patience) if seconds is not None]
             wait_for_lock(descriptor, min(chosen, default=LOCK_SECONDS))
             self._held[who] = descriptor
-            yield self.last_seq(space)
+            yield self.last_seq(owner)
         finally:
             self._held.pop(who, None)
             unlock(descriptor)  # a child that was forked meanwhile has a copy: closing ours is not enough
             os.close(descriptor)
 
-    def append(self, space: Space, events: Sequence[Event], after: int) -> list[Event]:
+    def append(self, owner: Owner, events: Sequence[Event], after: int) -> list[Event]:
         if not events:
             return []
-        self._check_lock(space)
+        self._check_lock(owner)
         with _disk_trouble():
-            path, created = self._open_segment(space)
+            path, created = self._open_segment(owner)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             try:
                 size = self._mend_tail(descriptor, path)
-                last = self.last_seq(space)
+                last = self.last_seq(owner)
                 if last != after:
                     raise Conflict(
                         "expected event {after} to be the last one, but {last} is", after=after, last=last
@@ -171,53 +171,53 @@ class FileJournal:
                 _sync_folder(path.parent)
         return numbered
 
-    def redact(self, space: Space, replacements: Mapping[int, Event]) -> int:
+    def redact(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
         """Segments with a replaced event are written anew beside the old one, which then goes; lines without
         one are copied byte for byte. Ends of lines that a crash cut off may hold the same words: they go."""
-        self._check_lock(space)
+        self._check_lock(owner)
         replaced = 0
         with _disk_trouble():
             first = 1
-            for _, path in self._segments(space):
+            for _, path in self._segments(owner):
                 last = self._end(path)[0] or first - 1
                 if any(first <= seq <= last for seq in replacements):
                     replaced += _rewrite(path, replacements)
                 first = last + 1
             if replaced:
-                for torn in self.folder(space).glob("torn-*.bytes"):
+                for torn in self.folder(owner).glob("torn-*.bytes"):
                     torn.unlink(missing_ok=True)
-                _sync_folder(self.folder(space))
+                _sync_folder(self.folder(owner))
         return replaced
 
     # --- reading --------------------------------------------------------------------------------
 
-    def last_seq(self, space: Space) -> int:
+    def last_seq(self, owner: Owner) -> int:
         with _disk_trouble():
-            for _, path in reversed(self._segments(space)):
+            for _, path in reversed(self._segments(owner)):
                 if last := self._end(path)[0]:
                     return last
         return 0
 
-    def read(self, space: Space, after: int = 0) -> Iterator[Event]:
+    def read(self, owner: Owner, after: int = 0) -> Iterator[Event]:
         """Sound events after number `after`, in order; stops at a line that is still being written."""
         last = after
-        for path in self._segments_after(space, after):
+        for path in self._segments_after(owner, after):
             for item in _scan(path, last):
                 if isinstance(item, Event) and item.seq > last:
                     last = item.seq
                     yield item
 
-    def event(self, space: Space, seq: int) -> Event | None:
-        line = self._last_line(space, seq)
+    def event(self, owner: Owner, seq: int) -> Event | None:
+        line = self._last_line(owner, seq)
         if line:
             return next((event for event in decode(line) if event.seq == seq), None)
-        first = next(self.read(space, seq - 1), None) if seq > 0 else None
+        first = next(self.read(owner, seq - 1), None) if seq > 0 else None
         return first if first is not None and first.seq == seq else None
 
-    def verify(self, space: Space) -> Verdict:
+    def verify(self, owner: Owner) -> Verdict:
         """Read every line and say what is wrong: damage, gaps in the numbering, an unfinished end."""
-        verdict, expected = Verdict(space), 1
-        segments = self._segments(space)
+        verdict, expected = Verdict(owner), 1
+        segments = self._segments(owner)
         for number, path in segments:
             for item in _scan(path, 0):
                 if isinstance(item, Damage):
@@ -231,23 +231,23 @@ class FileJournal:
                     verdict.damage.append(Damage(path.name, 0, 0, problem))
                 expected = item.seq + 1
                 verdict.events += 1
-        verdict.bytes = self.size(space)
+        verdict.bytes = self.size(owner)
         return verdict
 
     # --- work -----------------------------------------------------------------------------------
 
-    def request_work(self, space: Space) -> None:
-        path = self._request(space)
+    def request_work(self, owner: Owner) -> None:
+        path = self._request(owner)
         if path.exists():
             return
         with _disk_trouble():
             private_dir(path.parent)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            os.write(descriptor, json.dumps(list(space), ensure_ascii=False).encode())
+            os.write(descriptor, json.dumps(list(owner), ensure_ascii=False).encode())
             os.close(descriptor)
 
-    def requested_work(self) -> list[Space]:
-        asked: dict[Space, None] = {}
+    def requested_work(self) -> list[Owner]:
+        asked: dict[Owner, None] = {}
         for path in sorted((self.root / REQUESTS).glob("*")):
             try:
                 tenant, user = json.loads(path.read_bytes())
@@ -257,35 +257,35 @@ class FileJournal:
                     path.unlink()  # half a request: whoever wrote it was killed
         for pattern in (f"*/*/{UPGRADE}", "*/*/drained.json"):
             for path in self.root.glob(pattern):
-                owner = _note_of(path.parent)[0] or _owner_of(path.parent)
-                if owner is not None:
-                    asked[owner] = None
+                named_owner = _note_of(path.parent)[0] or _owner_of(path.parent)
+                if named_owner is not None:
+                    asked[named_owner] = None
         return list(asked)
 
-    def claim_work(self, space: Space) -> None:
-        path = self._request(space)
+    def claim_work(self, owner: Owner) -> None:
+        path = self._request(owner)
         with _disk_trouble(), suppress(FileNotFoundError):
             path.replace(path.with_name(path.name + CLAIMED))
 
-    def finish_work(self, space: Space) -> None:
-        path = self._request(space)
+    def finish_work(self, owner: Owner) -> None:
+        path = self._request(owner)
         with _disk_trouble():
             path.with_name(path.name + CLAIMED).unlink(missing_ok=True)
 
     # --- how it is done -------------------------------------------------------------------------
 
-    def _request(self, space: Space) -> Path:
-        return self.root / REQUESTS / f"{folder_name(space[0])}@{folder_name(space[1])}"
+    def _request(self, owner: Owner) -> Path:
+        return self.root / REQUESTS / f"{folder_name(owner[0])}@{folder_name(owner[1])}"
 
-    def _settle(self, space: Space) -> Path:
+    def _settle(self, owner: Owner) -> Path:
         """The space's folder, with a note whose it is."""
-        folder = self.folder(space)
-        owner, identity = self._note(folder)
-        if owner != space or not identity:
+        folder = self.folder(owner)
+        named_owner, identity = self._note(folder)
+        if named_owner != owner or not identity:
             private_dir(folder)
-            if owner == space:
+            if named_owner == owner:
                 _write_durably(folder / UPGRADE, b"")
-            said = {"tenant": space[0], "user": space[1], "id": identity or os.urandom(16).hex()}
+            said = {"tenant": owner[0], "user": owner[1], "id": identity or os.urandom(16).hex()}
             fresh = folder / f"space.{os.getpid()}.{time.monotonic_ns()}.new"
             _write_durably(fresh, json.dumps(said, ensure_ascii=False).encode())
             fresh.replace(folder / "space.json")
@@ -293,7 +293,7 @@ class FileJournal:
                 _sync_folder(part)
         return folder
 
-    def _note(self, folder: Path) -> tuple[Space | None, str]:
+    def _note(self, folder: Path) -> tuple[Owner | None, str]:
         """Whose folder it is, and the identity of the journal; read again only when the note was changed."""
         stamp = _stamp_of(folder / "space.json")
         known = self._notes.get(folder)
@@ -310,30 +310,30 @@ class FileJournal:
             known = self._ends[path] = (stamp, *_last_in(path))
         return known[1:]
 
-    def _last_line(self, space: Space, seq: int) -> bytes:
+    def _last_line(self, owner: Owner, seq: int) -> bytes:
         """The last line, if it ends with event `seq`: the one that is asked for all the time."""
         with _disk_trouble():
-            for _, path in reversed(self._segments(space)):
+            for _, path in reversed(self._segments(owner)):
                 last, line = self._end(path)
                 if last:
                     return line if last == seq else b""
         return b""
 
-    def _check_lock(self, space: Space) -> None:
+    def _check_lock(self, owner: Owner) -> None:
         """JournalError unless this thread holds the lock, and the lock is still the one others would take."""
-        descriptor = self._held.get((space, get_ident()))
+        descriptor = self._held.get((owner, get_ident()))
         if descriptor is None:
             raise JournalError("the lock of this journal is not held")
         try:
-            mine, theirs = os.fstat(descriptor), (self.folder(space) / "lock").stat()
+            mine, theirs = os.fstat(descriptor), (self.folder(owner) / "lock").stat()
         except OSError:
             raise JournalError("the lock of this journal was taken away") from None
         if (mine.st_dev, mine.st_ino) != (theirs.st_dev, theirs.st_ino):
             raise JournalError("the lock of this journal was taken away")
 
-    def _segments(self, space: Space) -> list[tuple[int, Path]]:
+    def _segments(self, owner: Owner) -> list[tuple[int, Path]]:
         """Segments in order. Asked on every recall: one listing of a folder with a handful of files."""
-        folder = self.folder(space)
+        folder = self.folder(owner)
         try:
             names = os.listdir(folder)  # noqa: PTH208 - names are all that is needed
         except FileNotFoundError:
@@ -343,20 +343,20 @@ class FileJournal:
         numbers = sorted(int(name[:8]) for name in names if re.fullmatch(r"\d{8}\.jsonl", name))
         return [(number, folder / _segment_name(number)) for number in numbers]
 
-    def _segments_after(self, space: Space, after: int) -> list[Path]:
+    def _segments_after(self, owner: Owner, after: int) -> list[Path]:
         """The segments with events after this number."""
         wanted: list[Path] = []
         with _disk_trouble():
-            for _, path in reversed(self._segments(space)):
+            for _, path in reversed(self._segments(owner)):
                 if after and (self._end(path)[0] or after + 1) <= after:
                     break
                 wanted.append(path)
         return wanted[::-1]
 
-    def _open_segment(self, space: Space) -> tuple[Path, bool]:
-        segments = self._segments(space)
+    def _open_segment(self, owner: Owner) -> tuple[Path, bool]:
+        segments = self._segments(owner)
         if not segments:
-            return self.folder(space) / _segment_name(1), True
+            return self.folder(owner) / _segment_name(1), True
         number, path = segments[-1]
         if path.stat().st_size < self._segment_bytes:
             return path, False
@@ -532,8 +532,8 @@ def _exchange(line: bytes, replacements: Mapping[int, Event]) -> tuple[bytes, in
 
 def encode(events: Sequence[Event], before: int) -> tuple[bytes, list[Event]]:
     """One line for `events`, numbered from `before` + 1, and the events as they will be read back."""
-    numbered = [_numbered(event, before + n) for n, event in enumerate(events, 1)]
-    said = [_said(event) for event in numbered]
+    numbered = [_with_seq(event, before + n) for n, event in enumerate(events, 1)]
+    said = [_to_json(event) for event in numbered]
     body: dict[str, Any] = said[0] if len(said) == 1 else {"bundle": said}
     try:
         text = json.dumps({"v": FORMAT, **body}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -543,12 +543,12 @@ def encode(events: Sequence[Event], before: int) -> tuple[bytes, list[Event]]:
     return head + b',"sum":"%08x"}\n' % crc32(head), numbered
 
 
-def _numbered(event: Event, seq: int) -> Event:
+def _with_seq(event: Event, seq: int) -> Event:
     skippable = event.skippable or event.type in SKIPPABLE
     return Event(event.type, utc(event.at), event.data, event.memory, event.by, seq, skippable)
 
 
-def _said(event: Event) -> dict[str, Any]:
+def _to_json(event: Event) -> dict[str, Any]:
     body: dict[str, Any] = {"type": event.type, "at": event.at.isoformat(), "by": event.by}
     if event.memory is not None:
         body["memory"] = event.memory
@@ -575,7 +575,7 @@ def decode(line: bytes) -> list[Event]:
             raise JournalTooNew(f"format {body['v']}; this version reads up to {FORMAT}")
         bundle = body.get("bundle", [body])
         first = body["seq"] - len(bundle) + 1
-        return [_heard(said, first + n) for n, said in enumerate(bundle)]
+        return [_from_json(said, first + n) for n, said in enumerate(bundle)]
     except (
         ValueError,
         KeyError,
@@ -588,14 +588,14 @@ def decode(line: bytes) -> list[Event]:
         raise JournalError(f"not an event: {trouble}") from None
 
 
-def _heard(said: dict[str, Any], seq: int) -> Event:
+def _from_json(said: dict[str, Any], seq: int) -> Event:
     at = utc(datetime.fromisoformat(said["at"]))
     type, data, memory, by = said["type"], said.get("data", {}), said.get("memory"), said["by"]
     if not (isinstance(type, str) and isinstance(by, str) and isinstance(data, dict)):
         raise ValueError("its parts are not what they should be")
     if memory is not None and not isinstance(memory, str):
         raise ValueError("the memory's name is not a text")
-    return Event(type, at, data, memory, by, seq, said.get("skip") is True)
+    return Event(RENAMED_TYPES.get(type, type), at, data, memory, by, seq, said.get("skip") is True)
 
 
 def folder_name(name: str) -> str:
@@ -610,10 +610,10 @@ def folder_name(name: str) -> str:
     return encoded
 
 
-def _owner_of(folder: Path) -> Space | None:
+def _owner_of(folder: Path) -> Owner | None:
     """Whose folder this is by its name, where that can be turned back."""
-    owner = (_name_of(folder.parent.name), _name_of(folder.name))
-    return owner if owner[0] and owner[1] else None  # type: ignore[return-value]
+    named_owner = (_name_of(folder.parent.name), _name_of(folder.name))
+    return named_owner if named_owner[0] and named_owner[1] else None  # type: ignore[return-value]
 
 
 def _name_of(encoded: str) -> str | None:
@@ -625,16 +625,16 @@ def _name_of(encoded: str) -> str | None:
     return None
 
 
-def _note_of(folder: Path) -> tuple[Space | None, str]:
+def _note_of(folder: Path) -> tuple[Owner | None, str]:
     """Whose folder this is, and the journal's identity, as its note says."""
     try:
         said = json.loads((folder / "space.json").read_bytes())
-        owner = (str(said["tenant"]), str(said["user"]))
+        named_owner = (str(said["tenant"]), str(said["user"]))
         identity = str(said.get("id", ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None, ""
-    right = (folder.parent.name, folder.name) == (folder_name(owner[0]), folder_name(owner[1]))
-    return (owner, identity) if right else (None, "")
+    right = (folder.parent.name, folder.name) == (folder_name(named_owner[0]), folder_name(named_owner[1]))
+    return (named_owner, identity) if right else (None, "")
 
 
 def _segment_name(number: int) -> str:

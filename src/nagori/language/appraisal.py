@@ -6,7 +6,7 @@
              -> what it says of the memory itself         -> protect, correction, kind
 
 The situations and their intensities are those of 001's appendix; feeling moves a text within its band, and
-strong feeling lifts it out. A caller with an embedder may add a leaning (`lean`), which sees what no list
+strong feeling lifts it out. A caller with an embedder may add a leaning (`project`), which sees what no list
 of words holds.
 """
 
@@ -20,7 +20,7 @@ from nagori.core.values import Value
 from nagori.language.lexicon import (
     JAPANESE,
     LETTERS,
-    Hit,
+    FeelingHit,
     corrects,
     count,
     english,
@@ -28,13 +28,22 @@ from nagori.language.lexicon import (
     kind_of,
     own_words,
     signs,
-    unquoted,
+    strip_outer_quotes,
     wants_kept,
 )
-from nagori.language.lexicon.axes import Anchor, Axes, Leaning, anchors, axes_from, lean
+from nagori.language.lexicon.axes import Anchor, AxisPosition, FeelingAxes, anchors, axes_from, project
 from nagori.language.tokenizer import normal_form
 
-__all__ = ["Anchor", "Appraisal", "Axes", "Leaning", "anchors", "appraise", "axes_from", "lean"]
+__all__ = [
+    "Anchor",
+    "Appraisal",
+    "AxisPosition",
+    "FeelingAxes",
+    "anchors",
+    "appraise",
+    "axes_from",
+    "project",
+]
 
 LONGEST = 4000  # characters: the feeling of a longer text is that of its beginning
 
@@ -66,19 +75,19 @@ class Appraisal(Value):
     correction: bool  # it takes back or updates something said before
 
 
-class _Reading(Value):
+class _TextFeatures(Value):
     """A text taken apart once: its words of feeling and how it is said."""
 
     text: str
-    hits: list[Hit]
+    hits: list[FeelingHit]
     words: float  # a Japanese word is about two characters
     stretched: int
     marks: int  # exclamation marks
 
 
-def appraise(text: str, *, speaker_role: str = "user", leaning: Leaning | None = None) -> Appraisal:
+def appraise(text: str, *, speaker_role: str = "user", leaning: AxisPosition | None = None) -> Appraisal:
     """Feeling, category, kind and wishes of one text [E2, E3, E4, E19]."""
-    reading = _read(unquoted(text[:LONGEST]))
+    reading = _read(strip_outer_quotes(text[:LONGEST]))
     score = _score(reading, leaning)
     strength = _strength(reading.hits)
     arousal = _arousal(reading, leaning)
@@ -97,28 +106,28 @@ def appraise(text: str, *, speaker_role: str = "user", leaning: Leaning | None =
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _read(text: str) -> _Reading:
+def _read(text: str) -> _TextFeatures:
     pattern, faces = signs()
     shown = [faces[found[0]] for found in pattern.finditer(text)]
     plain = normal_form("NFKC", pattern.sub(" ", text) if shown else text).replace("’", "'")
-    spoken, stretched = _unstretched(plain)
-    hits = [Hit(feeling, feeling.valence, 0, 0) for feeling in shown]
+    spoken, stretched = _collapse_stretching(plain)
+    hits = [FeelingHit(feeling, feeling.valence, 0, 0) for feeling in shown]
     for sentence in _SENTENCE_END.split(spoken):
         if sentence:
             hits += _hits_of(sentence)
     native = len(JAPANESE.findall(spoken))
     words = native / 2 + sum(1 for _ in re.finditer(r"[A-Za-z0-9']+", spoken))
-    return _Reading(plain, hits, words, stretched, plain.count("!"))
+    return _TextFeatures(plain, hits, words, stretched, plain.count("!"))
 
 
-def _unstretched(text: str) -> tuple[str, int]:
+def _collapse_stretching(text: str) -> tuple[str, int]:
     """すごーい and soooo as they are listed, and how often something was drawn out."""
     text, kana = _STRETCHED_KANA.subn("", text)
     text, letters = _STRETCHED_LETTER.subn(r"\1\1", text)
     return text, kana + letters
 
 
-def _hits_of(sentence: str) -> list[Hit]:
+def _hits_of(sentence: str) -> list[FeelingHit]:
     hits = english.read(sentence) if LETTERS.search(sentence) else []
     if JAPANESE.search(sentence):
         hits = hits + japanese.read(sentence)
@@ -136,7 +145,7 @@ def _statements(text: str) -> str:
 # ── feeling ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _score(reading: _Reading, leaning: Leaning | None) -> float:
+def _score(reading: _TextFeatures, leaning: AxisPosition | None) -> float:
     """Valence, -1 to 1: one bitter word weighs less in a long text and among sweet ones."""
     total = sum(hit.valence for hit in reading.hits)
     weight = sum(abs(hit.valence) for hit in reading.hits)
@@ -153,13 +162,13 @@ def _valence(score: float, leant: bool) -> Valence:
     return Valence.POSITIVE if score > 0 else Valence.NEGATIVE
 
 
-def _strength(hits: list[Hit]) -> float:
+def _strength(hits: list[FeelingHit]) -> float:
     """How strong the strongest feelings are, 0 to about 1.5; the second adds less than the first."""
     felt = sorted((abs(hit.valence) for hit in hits), reverse=True)
     return sum(value * share for value, share in zip(felt, (1.0, 0.4, 0.2), strict=False))
 
 
-def _arousal(reading: _Reading, leaning: Leaning | None) -> float:
+def _arousal(reading: _TextFeatures, leaning: AxisPosition | None) -> float:
     """Excitement, 0 to 100, from strong words and from the way of speaking (001)."""
     text, hits = reading.text, reading.hits
     lift = sum((hit.feeling.arousal - 45) * min(1.0, 0.3 + abs(hit.valence)) for hit in hits)
@@ -176,7 +185,7 @@ def _arousal(reading: _Reading, leaning: Leaning | None) -> float:
     return max(0.0, min(100.0, arousal))
 
 
-def _tags(hits: list[Hit]) -> tuple[str, ...]:
+def _tags(hits: list[FeelingHit]) -> tuple[str, ...]:
     """The names of what is felt, strongest first; a feeling that is denied is not named."""
     weights: dict[str, float] = {}
     for hit in hits:

@@ -1,8 +1,8 @@
 """What is left of a memory when it fades: its most telling sentences, then its keywords [E6, ruling 37].
 
     full     everything that was said
-    summary  one or two of its own sentences, at most about LONGEST characters   (`summarised`)
-    trace    its keywords: names, numbers with units, identifiers, feelings      (`traced`)
+    summary  one or two of its own sentences, at most about LONGEST characters   (`compress_to_summary`)
+    trace    its keywords: names, numbers with units, identifiers, feelings      (`compress_to_trace`)
 
 No language model is asked, so nothing is put in other words and nothing is invented: every word was there.
 Trigger and content fade by the same rule. What is a summary already stays as it is.
@@ -18,7 +18,7 @@ from math import log, pow
 
 from nagori.core.model import Emotion, Kind, Text, Valence
 from nagori.core.values import Value
-from nagori.language.keywords import TALK, VERB, Telling, telling
+from nagori.language.keywords import TALK, VERB, Keyword, find_keywords
 from nagori.language.lexicon import Bilingual, cue
 from nagori.language.passages import sentences
 from nagori.language.tokenizer import asks
@@ -56,26 +56,26 @@ class _Part(Value):
 
     place: int
     text: str
-    words: list[Telling]
+    words: list[Keyword]
     cut: bool = False
 
 
-def summarised(text: Text, emotion: Emotion) -> Text:
+def compress_to_summary(text: Text, emotion: Emotion) -> Text:
     """Level 2: one or two sentences of each half [E6]."""
-    feeling = _feeling(emotion)
+    feeling = _feeling_weight(emotion)
     return Text(_summary(text.trigger, feeling), _summary(text.content, feeling))
 
 
-def traced(text: Text, emotion: Emotion) -> Text:
+def compress_to_trace(text: Text, emotion: Emotion) -> Text:
     """Level 3: the keywords of each half, from the full text or from its summary [E6]. A feeling that no
     word tells is named by its tag, once."""
-    feeling = _feeling(emotion)
+    feeling = _feeling_weight(emotion)
     tag = emotion.tags[0] if emotion.tags else ""
     trigger = _trace(text.trigger, feeling, "" if text.content.strip() else tag)
     return Text(trigger, _trace(text.content, feeling, tag))
 
 
-def _feeling(emotion: Emotion) -> float:
+def _feeling_weight(emotion: Emotion) -> float:
     """How much words of feeling weigh: nothing in a text that was not felt."""
     if not emotion.tags and emotion.valence is Valence.NEUTRAL:
         return 0.0
@@ -105,21 +105,21 @@ def _once(text: str, feeling: float) -> tuple[str, bool]:
     """A shorter text, and whether looking at it again is known to change nothing."""
     plain = _plain(text)
     found = sentences(plain) or [text]
-    parts = _told(found, _width(plain), feeling)
+    parts = _select_sentences(found, _width(plain), feeling)
     whole = not any(part.cut for part in parts)
-    short = plain if whole and len(parts) == len(found) else _joined([part.text for part in parts])
+    short = plain if whole and len(parts) == len(found) else _join_sentences([part.text for part in parts])
     short = short.strip() or text
     return short, whole and _plain(short) == short
 
 
-def _told(found: Sequence[str], width: float, feeling: float) -> list[_Part]:
+def _select_sentences(found: Sequence[str], width: float, feeling: float) -> list[_Part]:
     """The sentences that are left of `found`."""
     if len(found) == 1 and width <= LONGEST:
         return [_Part(0, found[0], [])]
-    parts = _saying(found, feeling)
+    parts = _informative_sentences(found, feeling)
     if len(parts) <= SENTENCES and width <= LONGEST:
         return parts
-    return _chosen(_weighed(parts), min(LONGEST, max(SHORTEST, SHARE * width)))
+    return _choose_parts(_sort_by_weight(parts), min(LONGEST, max(SHORTEST, SHARE * width)))
 
 
 def _plain(text: str) -> str:
@@ -128,13 +128,13 @@ def _plain(text: str) -> str:
     return plain if plain.strip() else text
 
 
-def _saying(found: Sequence[str], feeling: float) -> list[_Part]:
+def _informative_sentences(found: Sequence[str], feeling: float) -> list[_Part]:
     """The sentences that say something, or all if none does."""
-    parts = [_Part(place, sentence, telling(sentence, feeling)) for place, sentence in enumerate(found)]
+    parts = [_Part(place, sentence, find_keywords(sentence, feeling)) for place, sentence in enumerate(found)]
     return [part for part in parts if any(word.weight > TALK for word in part.words)] or parts
 
 
-def _weighed(parts: Sequence[_Part]) -> list[_Part]:
+def _sort_by_weight(parts: Sequence[_Part]) -> list[_Part]:
     """The most telling first."""
     often = Counter(word.text.casefold() for part in parts for word in part.words)
     return sorted(parts, key=lambda part: (-_worth(part, often), part.place))
@@ -162,15 +162,15 @@ def _decisive() -> Bilingual:
     )
 
 
-def _chosen(parts: Sequence[_Part], room: float) -> list[_Part]:
+def _choose_parts(parts: Sequence[_Part], room: float) -> list[_Part]:
     """The first of `parts`, cut to fit, and the next that has room beside it, in the order of the text."""
-    best = _shortened(parts[0], room)
+    best = _shorten_sentence(parts[0], room)
     room -= _width(best.text) + 1
     second = next((part for part in parts[1:] if _width(part.text) <= room), None)
     return sorted((best, second), key=lambda part: part.place) if second else [best]
 
 
-def _joined(kept: Sequence[str]) -> str:
+def _join_sentences(kept: Sequence[str]) -> str:
     """Sentences as one text that can be cut into the same sentences again."""
     if len(kept) == 1:
         return kept[0]
@@ -183,7 +183,7 @@ def _joined(kept: Sequence[str]) -> str:
 # ── cutting ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _shortened(part: _Part, room: float) -> _Part:
+def _shorten_sentence(part: _Part, room: float) -> _Part:
     """The sentence cut at clauses, else between words, around its most telling place."""
     start, end = 0, len(part.text)
     for ends in (_CLAUSE_END, _WORD_END):
@@ -238,27 +238,27 @@ def _trace(text: str, feeling: float, tag: str) -> str:
     if not text:
         return text
     plain = _plain(text)
-    words = telling(plain, feeling)
+    words = find_keywords(plain, feeling)
     room = min(KEYWORD_CHARACTERS, len(text))
     tagged = tag and not any(word.felt for word in words) and 5 * len(tag) < room
-    kept = _fitting(_ranked(words), room - (len(tag) + 2 if tagged else 0))
+    kept = _fit_keywords(_rank_keywords(words), room - (len(tag) + 2 if tagged else 0))
     shown = [word.text for word in sorted(kept, key=lambda word: word.start)]
     if not shown:
         whole = _Part(0, " ".join(plain.split()) or text, [])
-        return _shortened(whole, KEYWORD_CHARACTERS).text
+        return _shorten_sentence(whole, KEYWORD_CHARACTERS).text
     return ", ".join([*shown, tag] if tagged else shown)
 
 
-def _ranked(words: Sequence[Telling]) -> list[Telling]:
+def _rank_keywords(words: Sequence[Keyword]) -> list[Keyword]:
     """The most telling first; verbs and small talk only when there is nothing else."""
     often = Counter(word.text.casefold() for word in words)
     best = [word for word in words if word.weight > VERB] or words
     return sorted(best, key=lambda word: -word.weight * (1 + RETURNS * log(often[word.text.casefold()])))
 
 
-def _fitting(words: Iterable[Telling], room: int) -> list[Telling]:
+def _fit_keywords(words: Iterable[Keyword], room: int) -> list[Keyword]:
     """As many as there is room for, each told once."""
-    kept: list[Telling] = []
+    kept: list[Keyword] = []
     told, alone = "", set[str]()
     for word in words:
         key = word.text.casefold()

@@ -12,7 +12,7 @@ from math import log, sqrt
 
 from nagori.core.values import Value
 from nagori.core.window.messages import ASSISTANT, USER, Message
-from nagori.language.keywords import WORD, telling
+from nagori.language.keywords import WORD, find_keywords
 from nagori.language.passages import sentences
 from nagori.language.tokenizer import asks
 
@@ -60,7 +60,7 @@ def _sentences(messages: Sequence[Message]) -> list[_Sentence]:
         for text in sentences(message.text[:READ])
         if SHORTEST <= len(text) <= LONGEST
     ]
-    weights = [{word.text.casefold(): word.weight for word in telling(text)} for _, text in cut]
+    weights = [{word.text.casefold(): word.weight for word in find_keywords(text)} for _, text in cut]
     often = Counter(word for words in weights for word in words)
     return [
         _Sentence(place, text, frozenset(words), _worth(message, text, words, often))

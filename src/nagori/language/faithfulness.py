@@ -130,7 +130,7 @@ def strays(text: str, source: str) -> str | None:
     words = {stem(word.lower()) for word in _LATIN.findall(known)}
     if kana < KANA and not _is_familiar(said, words):
         return "language"
-    return "invents" if _invented(said, known, words) else None
+    return "invents" if _adds_facts(said, known, words) else None
 
 
 def _kana(text: str) -> float:
@@ -144,7 +144,7 @@ def _is_familiar(text: str, words: set[str]) -> bool:
     return not said or familiar >= FAMILIAR * len(said)
 
 
-def _invented(text: str, source: str, words: set[str]) -> bool:
+def _adds_facts(text: str, source: str, words: set[str]) -> bool:
     return any(_adds(kind, text, source) for kind in (_NUMBER, _KATAKANA, _CALLED)) or any(
         _is_stranger(found, text, words) for found in _LATIN.finditer(text)
     )

@@ -1,7 +1,7 @@
 """The telling words of a text, where they stand and how much they tell: names, numbers with their units,
 dates, identifiers, terms, words of feeling; small talk tells next to nothing.
 
-`telling` weighs the whole text, because something is to be left out of it (`compression`). One pass of one
+`find_keywords` weighs the whole text, because something is to be left out of it (`compression`). One pass of one
 pattern, since a night's cycle reads tens of thousands of texts. `keywords` names a text in a few words.
 
     Moved the API to port 8080 on May 3  ->  moved · API · port · 8080 · May 3
@@ -113,7 +113,7 @@ _ENDINGS = {
 }
 
 
-class Telling:
+class Keyword:
     """One word, as it is written; `weight` says how much is lost with it. Made for every word of every text,
     so it is not a Value, which costs five times as much."""
 
@@ -129,27 +129,27 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(_PATTERN)
 
 
-def telling(text: str, feeling: float = 0.0) -> list[Telling]:
+def find_keywords(text: str, feeling: float = 0.0) -> list[Keyword]:
     """The telling words in order. `feeling`, 0 to 1, is how much words of feeling weigh."""
-    found: list[Telling] = []
+    found: list[Keyword] = []
     denial = None
     for match in _pattern().finditer(text):
         group = match.lastgroup or ""
         if group == "latin":
             denial = _take_latin(found, match, denial, feeling)
         else:
-            word = _counted(match[0]) if group == "amount" else match[0]
-            found.append(Telling(word, match.start(), _SAID.get(word, _WEIGHTS[group])))
+            word = _parse_amount(match[0]) if group == "amount" else match[0]
+            found.append(Keyword(word, match.start(), _SAID.get(word, _WEIGHTS[group])))
     return _with_feelings(found, text, feeling) if feeling and not text.isascii() else found
 
 
-def _counted(amount: str) -> str:
+def _parse_amount(amount: str) -> str:
     """`29 and` is a number; `4 weeks` is a number with its unit."""
-    number, space, unit = amount.rpartition(" ")
-    return number if space and unit.casefold() in STOP_WORDS else amount
+    number, owner, unit = amount.rpartition(" ")
+    return number if owner and unit.casefold() in STOP_WORDS else amount
 
 
-def _take_latin(found: list[Telling], match: Match, denial: Match | None, feeling: float) -> Match | None:
+def _take_latin(found: list[Keyword], match: Match, denial: Match | None, feeling: float) -> Match | None:
     """One word in Latin letters, with the name or the denial before it; a denial is given back."""
     word, weight = _latin(match[0])
     if weight <= 0:
@@ -161,12 +161,12 @@ def _take_latin(found: list[Telling], match: Match, denial: Match | None, feelin
         elif _opens(match.string, start):
             weight = _SAID.get(word.casefold(), WORD)
         elif _continues(found, match.string, start):
-            found[-1] = Telling(match.string[found[-1].start : start + len(word)], found[-1].start, NAME)
+            found[-1] = Keyword(match.string[found[-1].start : start + len(word)], found[-1].start, NAME)
             return None
     felt = bool(feeling) and TALK < weight < NAME and _is_strong(word.casefold())
     if denial and weight <= WORD and match.string[denial.end() : start] == " ":
         word, start = match.string[denial.start() : start + len(word)], denial.start()
-    found.append(Telling(word, start, weight + FEELING * feeling if felt else weight, felt))
+    found.append(Keyword(word, start, weight + FEELING * feeling if felt else weight, felt))
     return None
 
 
@@ -196,7 +196,7 @@ def _opens(text: str, start: int) -> bool:
     return not before or before[-1] in _OPENS
 
 
-def _continues(found: list[Telling], text: str, start: int) -> bool:
+def _continues(found: list[Keyword], text: str, start: int) -> bool:
     """Does the name before end just here? `New York`, `Ana Ruiz`."""
     last = found[-1] if found else None
     if last is None or last.end != start - 1 or text[start - 1] != " ":
@@ -204,15 +204,17 @@ def _continues(found: list[Telling], text: str, start: int) -> bool:
     return last.weight == NAME and len(last.text) < LONGEST_NAME and last.text.replace(" ", "").isalpha()
 
 
-def _with_feelings(found: list[Telling], text: str, feeling: float) -> list[Telling]:
+def _with_feelings(found: list[Keyword], text: str, feeling: float) -> list[Keyword]:
     """The Japanese words of feeling among the others; a word that is part of one goes into it."""
-    felt = [Telling(text[start:end], start, WORD + FEELING * feeling, True) for start, end in _felt(text)]
+    felt = [
+        Keyword(text[start:end], start, WORD + FEELING * feeling, True) for start, end in _feeling_spans(text)
+    ]
     covered = {at for word in felt for at in range(word.start, word.end)}
     kept = [word for word in found if word.start not in covered or word.weight > NAME]
     return sorted((*kept, *felt), key=lambda word: word.start)
 
 
-def _felt(text: str) -> Iterator[tuple[int, int]]:
+def _feeling_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where the listed words of feeling stand, each with its ending: 嬉しか(った), 喜ん(で)."""
     table, lengths = japanese_words()
     end = 0
@@ -264,7 +266,7 @@ def keywords(text: str, limit: int = 5) -> list[str]:
     rank: dict[str, list[int]] = {}
     shown: dict[str, str] = {}
     for found in _candidate().finditer(plain):
-        for word, weight in _weighed(found, plain):
+        for word, weight in _weigh_candidate(found, plain):
             key = normalise(word)
             seen = rank.setdefault(key, [0, 0, -len(rank)])
             seen[:2] = max(seen[0], weight), seen[1] + 1
@@ -285,7 +287,7 @@ def _without_overlaps(keys: Iterable[str], limit: int) -> list[str]:
     return kept
 
 
-def _weighed(found: re.Match[str], plain: str) -> Iterator[tuple[str, int]]:
+def _weigh_candidate(found: re.Match[str], plain: str) -> Iterator[tuple[str, int]]:
     """The words of one candidate with their weight: 2 stands out by form, 1 is ordinary, 0 a last resort."""
     word, group = found[0], found.lastgroup
     if group != "ascii":

@@ -121,7 +121,7 @@ _LONGEST_SMALLTALK = 60  # characters: whoever says more says something
 
 
 @cache
-def _listed() -> list[str]:
+def _smalltalk_phrases() -> list[str]:
     """Longest first; a pattern of so many words would cost a hook milliseconds to compile."""
     words = [word.strip() for line in _SMALLTALK.split("\n") for word in line.split("|")]
     return sorted(filter(None, words), key=len, reverse=True)
@@ -136,7 +136,7 @@ def is_chatter(text: str) -> bool:
         if not rest[0].isalnum():
             rest = rest[1:]
             continue
-        word = next((word for word in _listed() if _begins(rest, word)), None)
+        word = next((word for word in _smalltalk_phrases() if _begins(rest, word)), None)
         if word is None:
             return False
         rest = rest[len(word) :]

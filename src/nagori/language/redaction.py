@@ -14,20 +14,20 @@ from functools import cache
 from nagori.core.values import Value
 
 
-class Scrubbed(Value):
+class RedactedText(Value):
     """Text fit to be stored, and the kinds of things taken out of it."""
 
     text: str
     removed: tuple[str, ...]
 
 
-def scrub(text: str) -> Scrubbed:
+def scrub(text: str) -> RedactedText:
     """Without private passages, own blocks and secrets; doing it twice changes nothing more."""
     spoken = _without_private(text)
     bare = without_memories(spoken)
     safe, kinds = redact_secrets(bare)
     blocks = [name for name, cut in (("private", spoken != text), ("memories", bare != spoken)) if cut]
-    return Scrubbed(safe, (*blocks, *kinds))
+    return RedactedText(safe, (*blocks, *kinds))
 
 
 def fit_to_keep(text: str, *, strip: bool = True, redact: bool = True) -> str:
@@ -226,7 +226,7 @@ def _without_assigned(text: str, kinds: list[str]) -> str:
         if not found or not found.lastgroup:
             continue
         start, value = found.start(found.lastgroup), found[found.lastgroup].rstrip(".)")
-        if _assigned(label, value, found.lastgroup == "bare", text[found.end() : found.end() + 2]):
+        if _is_assigned_secret(label, value, found.lastgroup == "bare", text[found.end() : found.end() + 2]):
             kinds.append("password" if label["pass"] else "credential")
             out += [text[at:start], f"[secret:{kinds[-1]}]"]
             at = start + len(value)
@@ -311,7 +311,7 @@ def _prose() -> re.Pattern[str]:
     )
 
 
-def _assigned(label: re.Match[str], value: str, bare: bool, after: str) -> bool:
+def _is_assigned_secret(label: re.Match[str], value: str, bare: bool, after: str) -> bool:
     """Is the value after the label a secret, and not prose, code or a placeholder?"""
     separator = label["sep"].strip()
     if len(value) < 4 or " " in value or _placeholder(value):  # a space: a hint like "at least 8 characters"
@@ -327,10 +327,10 @@ def _assigned(label: re.Match[str], value: str, bare: bool, after: str) -> bool:
         return both and len(value) >= 8
     if separator == "is":
         return both and len(value) >= 6
-    return _believed(label, value, bare, after) if re.fullmatch("[A-Za-z_-]+", value) else True
+    return _is_plausible_password(label, value, bare, after) if re.fullmatch("[A-Za-z_-]+", value) else True
 
 
-def _believed(label: re.Match[str], value: str, bare: bool, after: str) -> bool:
+def _is_plausible_password(label: re.Match[str], value: str, bare: bool, after: str) -> bool:
     """A password of letters only: believed in quotes, in `DB_PASSWORD=word` and in 「…は word です」."""
     if len(value) < 6 or _prose().fullmatch(value):
         return False
@@ -354,11 +354,11 @@ def clean(text: str, *, field: str = "text") -> str:
         return text
     if re.search("[\ud800-\udfff]", text):  # a pair kept apart is joined again, a lone half becomes U+FFFD
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _unwanted().sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
+    return _unwanted_characters().sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
 
 
 @cache
-def _unwanted() -> re.Pattern[str]:
+def _unwanted_characters() -> re.Pattern[str]:
     """Controls, bidi marks, zero-width characters; a joiner stays only between two emoji."""
     return re.compile(
         "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"

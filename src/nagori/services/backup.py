@@ -24,13 +24,13 @@ from nagori.core.values import Value
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.journals.file import FileJournal
 from nagori.paths import open_private, private_dir
-from nagori.runtime import Parts, Progress, no_progress
+from nagori.runtime import Progress, Runtime, no_progress
 
 FORMAT = 1
 STORE = "nagori.db"
 
 
-class Saved(Value):
+class BackupReport(Value):
     """A finished backup. `damaged`: lines of the journal that cannot be read, saved as they are; `store` says
     whether the store is in it, too, or will be made anew from the journal."""
 
@@ -42,36 +42,36 @@ class Saved(Value):
     store: bool = True
 
 
-def backup(parts: Parts, path: Path, progress: Progress = no_progress) -> Saved:
+def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> BackupReport:
     """Write everything to one file, then read it back to prove it."""
     if path.exists():
         raise InvalidInput("path", "{path} exists already", path=path)
-    with _trouble(path), tempfile.TemporaryDirectory(dir=parts.data_dir, prefix="backup-") as work:
+    with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix="backup-") as work:
         copy = Path(work) / STORE
-        saved = _copy_store(parts, copy)
+        saved = _copy_store(runtime, copy)
         members = [(STORE, copy, copy.stat().st_size)] if saved else []
-        members += _journal_prefix(parts)
+        members += _journal_prefix(runtime)
         unfinished = path.with_name(path.name + ".part")
         _write(unfinished, members, progress)
-        with _opened(unfinished) as (folder, _):
+        with _unpack(unfinished) as (folder, _):
             events, damaged = _read_through(folder)
         unfinished.replace(path)
-    return Saved(path, len(members), path.stat().st_size, events, damaged, saved)
+    return BackupReport(path, len(members), path.stat().st_size, events, damaged, saved)
 
 
-def _copy_store(parts: Parts, copy: Path) -> bool:
+def _copy_store(runtime: Runtime, copy: Path) -> bool:
     """A copy of the store; a damaged one is left out, because the journal tells everything again."""
     try:
-        parts.store.backup(copy)  # type: ignore[attr-defined]
+        runtime.store.backup(copy)  # type: ignore[attr-defined]
     except StoreDamaged as trouble:
-        parts.tell("backup.without_store", reason=str(trouble))
+        runtime.observe("backup.without_store", reason=str(trouble))
         return False
     return True
 
 
 def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
     """Put a backup in place; the folder where the former state now lies, if there was one."""
-    with _trouble(path), _opened(path, near=data_dir.parent) as (folder, _):
+    with _trouble(path), _unpack(path, near=data_dir.parent) as (folder, _):
         _read_through(folder)
         aside = None
         if data_dir.exists() and any(data_dir.iterdir()):
@@ -83,12 +83,12 @@ def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
     return aside
 
 
-def _journal_prefix(parts: Parts) -> Iterator[tuple[str, Path, int]]:
+def _journal_prefix(runtime: Runtime) -> Iterator[tuple[str, Path, int]]:
     """The files of every journal, up to their present ends; also of those nobody knows the owner of."""
-    journal = parts.journal
+    journal = runtime.journal
     if not isinstance(journal, FileJournal):
         raise StoreError("only a journal in files can be saved to a file")
-    files = [file for space in journal.spaces() for file in journal.files(space)]
+    files = [file for owner in journal.owners() for file in journal.files(owner)]
     for folder in journal.unreadable_folders():
         files += [(file, file.stat().st_size) for file in sorted(folder.glob("*.json*"))]
     for file, size in files:
@@ -130,7 +130,7 @@ def _digest(path: Path, size: int) -> str:
 
 
 @contextmanager
-def _opened(path: Path, near: Path | None = None) -> Iterator[tuple[Path, dict[str, object]]]:
+def _unpack(path: Path, near: Path | None = None) -> Iterator[tuple[Path, dict[str, object]]]:
     """Unpack beside the final place and check every file against the list."""
     if near is not None:
         private_dir(near)
@@ -168,8 +168,8 @@ def _read_through(folder: Path) -> tuple[int, int]:
     """The events of every journal, and how many lines of them cannot be read. Damage forbids neither saving
     nor restoring what is sound: it is told."""
     journal, events, damaged = FileJournal(folder / "journal"), 0, 0
-    for space in journal.spaces():
-        verdict = journal.verify(space)
+    for owner in journal.owners():
+        verdict = journal.verify(owner)
         events += verdict.events
         damaged += len(verdict.damage)
     return events, damaged

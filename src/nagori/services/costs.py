@@ -9,25 +9,25 @@ from statistics import fmean
 from nagori.core.model import Filter, Level, Memory, Scope, Text, days_between
 from nagori.core.pricing import Usage
 from nagori.language.passages import about_tokens
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 
 WINDOW = timedelta(days=30)
 PAGE = 1000
 
 
-def usage(parts: Parts, scope: Scope) -> Usage | None:
+def usage(runtime: Runtime, scope: Scope) -> Usage | None:
     """Memories a day and their mean sizes over the last 30 days; None when there is nothing to go by.
 
     A memory that was forgotten since was formed all the same. Sizes that nobody has seen yet (no memory has
     faded so far) are 001's, but never more than the memory itself.
     """
-    parts.ledger.catch_up(scope.space)
-    now = parts.clock.now()
+    runtime.ledger.catch_up(scope.owner)
+    now = runtime.clock.now()
     since = now - WINDOW
-    recent = list(_all(parts, scope, Filter(since=since, archived=True, forgotten=True)))
+    recent = list(_all(runtime, scope, Filter(since=since, archived=True, forgotten=True)))
     if not recent:
         return None
-    before = parts.store.find(scope, Filter(until=since, archived=True, forgotten=True), limit=1)
+    before = runtime.store.find(scope, Filter(until=since, archived=True, forgotten=True), limit=1)
     days = WINDOW.days if before else max(1.0, days_between(recent[-1].created, now))
     whole = [text.whole for text in _texts(recent, Level.FULL)] or [m.text.whole for m in recent]
     full = fmean(map(len, whole))
@@ -41,9 +41,9 @@ def usage(parts: Parts, scope: Scope) -> Usage | None:
     )
 
 
-def _all(parts: Parts, scope: Scope, filter: Filter) -> Iterator[Memory]:
+def _all(runtime: Runtime, scope: Scope, filter: Filter) -> Iterator[Memory]:
     last: Memory | None = None
-    while page := parts.store.find(scope, filter, limit=PAGE, older_than=last):
+    while page := runtime.store.find(scope, filter, limit=PAGE, older_than=last):
         yield from page
         last = page[-1]
 

@@ -14,19 +14,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from nagori.core.cycle import AGAIN_AFTER, POSTPONED, Census, Plan, Rules, Step, plan_cycle
+from nagori.core.cycle import (
+    REARCHIVE_AFTER,
+    REVIVAL_RETRY,
+    Census,
+    CyclePlan,
+    CycleRules,
+    CycleStep,
+    plan_cycle,
+)
 from nagori.core.events import CYCLE, Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
-from nagori.core.storage import Space
-from nagori.core.values import Value, batched, fresh
+from nagori.core.storage import Owner
+from nagori.core.values import Value, default_factory, split_batches
 from nagori.errors import InvalidInput
-from nagori.language.compression import summarised, traced
-from nagori.ledger import Decision, look
+from nagori.language.compression import compress_to_summary, compress_to_trace
+from nagori.ledger import Decision, read_memories
 from nagori.locks import lease
-from nagori.runtime import Parts, Progress, no_progress
-from nagori.services.edit import change_seen, see
+from nagori.runtime import Progress, Runtime, no_progress
+from nagori.services.edit import change_seen, read_version
 from nagori.services.linking import link_new
-from nagori.services.llm.summarize import Shortener
+from nagori.services.llm.summarize import Compressor
 from nagori.services.purge import compact_if_due, redact_purged
 from nagori.services.remember import embed
 from nagori.services.upgrade import adopt_notes
@@ -35,24 +43,24 @@ from nagori.services.vectors import embed_missing
 AT_ONCE = 250  # steps of one write: short enough that nobody waits long for it
 
 
-class Night(Value, frozen=False):
+class CycleReport(Value, frozen=False):
     """What a cycle did."""
 
-    plan: Plan
+    plan: CyclePlan
     done: int = 0
-    left: list[str] = fresh(list)  # changed meanwhile, or could not be done
-    steps_on: Counter[str] = fresh(Counter)  # a memory may be strengthened and fade in one night
+    left: list[str] = default_factory(list)  # changed meanwhile, or could not be done
+    steps_on: Counter[str] = default_factory(Counter)  # a memory may be strengthened and fade in one night
     ties: int = 0  # made between memories of one topic
     bytes_before: int = 0  # of the words of what faded
     bytes_after: int = 0
-    waiting: dict[str, str] = fresh(dict)  # for a model's shorter words, and why they are not there
-    written: dict[str, Text] = fresh(dict)  # by the model, for the steps at hand
+    waiting: dict[str, str] = default_factory(dict)  # for a model's shorter words, and why they are not there
+    written: dict[str, Text] = default_factory(dict)  # by the model, for the steps at hand
     by_model: int = 0
 
 
-def rules_of(parts: Parts) -> Rules:
-    config = parts.config
-    return Rules(
+def rules_of(runtime: Runtime) -> CycleRules:
+    config = runtime.config
+    return CycleRules(
         retention=config.retention,
         weekly=config.weekly,
         recall=config.recall,
@@ -63,72 +71,78 @@ def rules_of(parts: Parts) -> Rules:
     )
 
 
-def plan(parts: Parts, space: Space) -> Plan:
+def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     """What a cycle would do now."""
-    parts.ledger.catch_up(space)
-    rules, now, store = rules_of(parts), parts.clock.now(), parts.store
-    rows = store.cycle_rows(space, rules, now)
+    runtime.ledger.catch_up(owner)
+    rules, now, store = rules_of(runtime), runtime.clock.now(), runtime.store
+    rows = store.cycle_rows(owner, rules, now)
     return plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
 
 
-def run(parts: Parts, space: Space, planned: Plan | None = None, progress: Progress = no_progress) -> Night:
+def run(
+    runtime: Runtime, owner: Owner, planned: CyclePlan | None = None, progress: Progress = no_progress
+) -> CycleReport:
     """Plan and do it. Conflict when somebody else is at it."""
-    adopt_notes(parts, space)
-    with lease(parts, space, "cycle") as renew:
-        night = Night(planned or plan(parts, space))
+    adopt_notes(runtime, owner)
+    with lease(runtime, owner, "cycle") as renew:
+        night = CycleReport(planned or plan(runtime, owner))
         steps = night.plan.steps
-        model = Shortener(parts, space) if parts.llm and parts.config.llm.shorten else None
-        for bundle in batched(steps, AT_ONCE):
+        model = Compressor(runtime, owner) if runtime.llm and runtime.config.llm.compress else None
+        for bundle in split_batches(steps, AT_ONCE):
             renew()
-            _do(parts, space, bundle, night, model)
+            _do(runtime, owner, bundle, night, model)
             progress(min(night.done + len(night.left), len(steps)), len(steps))
         if model:
             model.save()
-        embed_missing(parts, space)  # a kill between journal and store costs vectors, nothing else
-        night.ties, linked = link_new(parts, space)
+        embed_missing(runtime, owner)  # a kill between journal and store costs vectors, nothing else
+        night.ties, linked = link_new(runtime, owner)
         renew()
-        redact_purged(parts, space)
-        note_time(parts, space, linked, compacted=compact_if_due(parts, space))
+        redact_purged(runtime, owner)
+        note_time(runtime, owner, linked, compacted=compact_if_due(runtime, owner))
     return night
 
 
-def hours_since(parts: Parts, space: Space) -> float | None:
+def hours_since(runtime: Runtime, owner: Owner) -> float | None:
     """How long ago the last cycle ended; None if never, or if that lies in the future [ruling 6]."""
-    adopt_notes(parts, space)
-    last = parts.store.state(space, CYCLE)
+    adopt_notes(runtime, owner)
+    last = runtime.store.state(owner, CYCLE)
     if last is None:
         return None
-    hours = (parts.clock.now() - datetime.fromisoformat(last)) / timedelta(hours=1)
+    hours = (runtime.clock.now() - datetime.fromisoformat(last)) / timedelta(hours=1)
     return hours if hours >= 0 else None
 
 
-def note_time(parts: Parts, space: Space, linked: int | None = None, *, compacted: bool = False) -> None:
+def note_time(runtime: Runtime, owner: Owner, linked: int | None = None, *, compacted: bool = False) -> None:
     """The last night ended now."""
     data: dict[str, object] = {} if linked is None else {"linked": linked}
     data |= {"compacted": True} if compacted else {}
-    event = Event("cycle_finished", parts.clock.now(), data, by="cycle")
-    parts.ledger.write(space, lambda: [event])
+    event = Event("cycle_finished", runtime.clock.now(), data, by="cycle")
+    runtime.ledger.write(owner, lambda: [event])
 
 
 # --- doing ----------------------------------------------------------------------------------------
 
 
 def _do(
-    parts: Parts, space: Space, steps: Sequence[Step], night: Night, model: Shortener | None = None
+    runtime: Runtime,
+    owner: Owner,
+    steps: Sequence[CycleStep],
+    night: CycleReport,
+    model: Compressor | None = None,
 ) -> None:
     """One handful of steps: words and vectors first, then one write."""
-    seen = look(parts.store, space, [step.id for step in steps])
+    seen = read_memories(runtime.store, owner, [step.id for step in steps])
     if model:
         _write_shorter(model, steps, seen, night)
     after, twice = dict(seen), Counter(step.id for step in steps)
-    embeds = parts.embedder_for(space) is not None
+    embeds = runtime.embedder_for(owner) is not None
     events: list[Event] = []
     for step in steps:
         memory = after.get(step.id)
         if memory is None or memory.version != step.version + night.steps_on[step.id]:
             night.left.append(step.id)
             continue
-        if step.act == "fade" and step.id in night.waiting:
+        if step.act == "compress" and step.id in night.waiting:
             night.left.append(step.id)
             continue
         event = _event(memory, step, night)
@@ -139,21 +153,23 @@ def _do(
     vectors = {}
     if embeds:
         changed = [memory for id, memory in after.items() if memory.digest != seen[id].digest]
-        vectors = embed(parts, Scope(tenant=space[0], user=space[1]), changed)
+        vectors = embed(runtime, Scope(tenant=owner[0], user=owner[1]), changed)
 
     def decide() -> Decision:
-        known = look(parts.store, space, list(seen))
+        known = read_memories(runtime.store, owner, list(seen))
         moved = {id for id, memory in seen.items() if id not in known or known[id].version != memory.version}
         return Decision([event for event in events if event.memory not in moved], moved)
 
-    written = parts.ledger.write(space, decide, vectors)
+    written = runtime.ledger.write(owner, decide, vectors)
     night.left.extend(written.result)
     night.done += len(written.events)
 
 
-def _write_shorter(model: Shortener, steps: Sequence[Step], seen: Mapping[str, Memory], night: Night) -> None:
+def _write_shorter(
+    model: Compressor, steps: Sequence[CycleStep], seen: Mapping[str, Memory], night: CycleReport
+) -> None:
     """The model's words for what fades. What fades can wait for them; what is put away cannot."""
-    fade = {step.id: step.level or Level.TRACE for step in steps if step.act == "fade"}
+    fade = {step.id: step.level or Level.TRACE for step in steps if step.act == "compress"}
     away = {step.id: Level.TRACE for step in steps if step.act == "archive" and not model.by_post}
     wanted = [(seen[id], level) for id, level in fade.items() if id in seen]
     wanted += [(seen[id], level) for id, level in away.items() if id in seen and level not in seen[id].texts]
@@ -162,21 +178,21 @@ def _write_shorter(model: Shortener, steps: Sequence[Step], seen: Mapping[str, M
     night.waiting |= made.waiting
 
 
-def _event(memory: Memory, step: Step, night: Night) -> Event:
+def _event(memory: Memory, step: CycleStep, night: CycleReport) -> Event:
     data = ACTS[step.act](memory, step, night)
     type = TYPES[step.act]
     return Event(type, night.plan.now, {**data, "reason": step.reason}, memory.id, by="cycle")
 
 
-def _strengthen(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+def _reinforce(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
     assert step.anchor is not None
     return {"anchor": step.anchor.isoformat(), "coefficient": step.coefficient}
 
 
-def _fade(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+def _compress(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
     assert step.level is not None
     written = night.written.get(step.id)
-    text = written or shorter(memory, step.level)
+    text = written or compress_memories(memory, step.level)
     night.by_model += written is not None
     before, after = len(memory.text.whole.encode()), len(text.whole.encode())
     night.bytes_before += before
@@ -185,81 +201,83 @@ def _fade(memory: Memory, step: Step, night: Night) -> dict[str, object]:
     return {"level": int(step.level), "text": {"trigger": text.trigger, "content": text.content}, **sizes}
 
 
-def _archive(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+def _archive(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
     """A trace is made even of what goes from the top: it is what will be left [L4]."""
     if Level.TRACE in memory.texts:
         return {"score": round(step.score, 3)}
-    told = _fade(memory, Step(step.id, step.version, "fade", step.reason, step.score, Level.TRACE), night)
+    told = _compress(
+        memory, CycleStep(step.id, step.version, "compress", step.reason, step.score, Level.TRACE), night
+    )
     del told["level"]
     return told
 
 
-def _revive(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+def _revive(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
     assert step.anchor is not None
-    keep = night.plan.now + timedelta(microseconds=AGAIN_AFTER)
+    keep = night.plan.now + timedelta(microseconds=REARCHIVE_AFTER)
     return {"anchor": step.anchor.isoformat(), "keep_until": keep.isoformat(), "score": round(step.score, 3)}
 
 
-def _postpone(memory: Memory, step: Step, night: Night) -> dict[str, object]:
-    return {"until": (night.plan.now + timedelta(microseconds=POSTPONED)).isoformat()}
+def _defer_revival(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
+    return {"until": (night.plan.now + timedelta(microseconds=REVIVAL_RETRY)).isoformat()}
 
 
-def _nothing(memory: Memory, step: Step, night: Night) -> dict[str, object]:
+def _nothing(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
     return {"score": round(step.score, 3)}
 
 
-ACTS: dict[str, Callable[[Memory, Step, Night], dict[str, object]]] = {
-    "strengthen": _strengthen,
-    "fade": _fade,
+ACTS: dict[str, Callable[[Memory, CycleStep, CycleReport], dict[str, object]]] = {
+    "reinforce": _reinforce,
+    "compress": _compress,
     "archive": _archive,
     "revive": _revive,
-    "postpone": _postpone,
+    "defer_revival": _defer_revival,
     "purge": _nothing,
     "delete": _nothing,
 }
 TYPES = {
-    "strengthen": "strengthened",
-    "fade": "faded",
+    "reinforce": "reinforced",
+    "compress": "compressed",
     "archive": "archived",
     "revive": "revived",
-    "postpone": "postponed",
+    "defer_revival": "revival_deferred",
     "purge": "purged",
     "delete": "deleted",
 }
 
 
-def shorter(memory: Memory, level: Level) -> Text:
+def compress_memories(memory: Memory, level: Level) -> Text:
     """What is left of a memory at `level`, made from the fullest words there are."""
     fullest = memory.texts[min(memory.texts)]
     if level is Level.SUMMARY:
-        return summarised(fullest, memory.emotion)
-    return traced(fullest, memory.emotion)
+        return compress_to_summary(fullest, memory.emotion)
+    return compress_to_trace(fullest, memory.emotion)
 
 
 # --- by hand --------------------------------------------------------------------------------------
 
 
-def archive(parts: Parts, scope: Scope, id: str) -> Memory:
+def archive(runtime: Runtime, scope: Scope, id: str) -> Memory:
     """Put a memory away by hand [L4]; it can still be found, and brought back."""
-    parts.ledger.catch_up(scope.space, wait=True)
-    memory = see(parts, scope, id)
-    if memory.archived:
+    runtime.ledger.catch_up(scope.owner, wait=True)
+    memory = read_version(runtime, scope, id)
+    if memory.is_archived:
         return memory
-    night = Night(Plan(parts.clock.now(), Census({})))
-    step = Step(memory.id, memory.version, "archive", "manual", level=Level.ARCHIVED)
-    return change_seen(parts, scope, memory, _event(memory, step, night))
+    night = CycleReport(CyclePlan(runtime.clock.now(), Census({})))
+    step = CycleStep(memory.id, memory.version, "archive", "manual", level=Level.ARCHIVED)
+    return change_seen(runtime, scope, memory, _event(memory, step, night))
 
 
-def unarchive(parts: Parts, scope: Scope, id: str) -> Memory:
+def unarchive(runtime: Runtime, scope: Scope, id: str) -> Memory:
     """Bring a memory back whole, while its full words are kept [L5]. It is as strong as when it was put
     away, and is left alone for a week."""
-    parts.ledger.catch_up(scope.space, wait=True)
-    memory, now = see(parts, scope, id), parts.clock.now()
+    runtime.ledger.catch_up(scope.owner, wait=True)
+    memory, now = read_version(runtime, scope, id), runtime.clock.now()
     if memory.level is Level.FULL:
         return memory
     if Level.FULL not in memory.texts:
         raise InvalidInput("id", "the full words of {id} are gone: its grace is over", id=memory.id)
     stood_still = now - memory.archived_at if memory.archived_at else timedelta()
-    keep = now + timedelta(microseconds=AGAIN_AFTER)
+    keep = now + timedelta(microseconds=REARCHIVE_AFTER)
     data = {"anchor": (memory.anchor + stood_still).isoformat(), "keep_until": keep.isoformat()}
-    return change_seen(parts, scope, memory, Event("restored", now, data, memory.id))
+    return change_seen(runtime, scope, memory, Event("restored", now, data, memory.id))

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from nagori.core.events import PASSED_OVER
-from nagori.core.values import Value, fresh
+from nagori.core.values import Value, default_factory
 from nagori.errors import JournalError, NagoriError
-from nagori.runtime import Parts
-from nagori.services.maintenance import everybody, lost_folders
+from nagori.runtime import Runtime
+from nagori.services.maintenance import all_owners, lost_folders
 
 
 class Finding(Value):
@@ -21,19 +21,19 @@ class Finding(Value):
     state: str
     template: str
     advice: str = ""
-    values: Mapping[str, object] = fresh(dict)
+    values: Mapping[str, object] = default_factory(dict)
 
     @property
     def detail(self) -> str:
         return self.template.format(**self.values)
 
 
-def found(name: str, state: str, template: str, advice: str = "", **values: object) -> Finding:
+def make_finding(name: str, state: str, template: str, advice: str = "", **values: object) -> Finding:
     """A finding with the values of its template by name."""
     return Finding(name, state, template, advice, values)
 
 
-def doctor(parts: Parts) -> list[Finding]:
+def doctor(runtime: Runtime) -> list[Finding]:
     """Look at everything a user might have to know about."""
     return [
         finding
@@ -48,44 +48,46 @@ def doctor(parts: Parts) -> list[Finding]:
             _model,
             _clock,
         )
-        for finding in check(parts)
+        for finding in check(runtime)
     ]
 
 
-def _python(parts: Parts) -> Iterator[Finding]:
+def _python(runtime: Runtime) -> Iterator[Finding]:
     import apsw
 
     version = ".".join(map(str, sys.version_info[:3]))
     sqlite = apsw.sqlite_lib_version()
-    yield found("python", "ok", "Python {python}, SQLite {sqlite}", python=version, sqlite=sqlite)
+    yield make_finding("python", "ok", "Python {python}, SQLite {sqlite}", python=version, sqlite=sqlite)
 
 
-def _folder(parts: Parts) -> Iterator[Finding]:
-    mode = parts.data_dir.stat().st_mode & 0o777
+def _folder(runtime: Runtime) -> Iterator[Finding]:
+    mode = runtime.data_dir.stat().st_mode & 0o777
     if mode & 0o077:
-        template, advice = "{path} can be read by others ({mode})", f"chmod 700 {parts.data_dir}"
-        yield found("folder", "warn", template, advice, path=parts.data_dir, mode=f"{mode:o}")
+        template, advice = "{path} can be read by others ({mode})", f"chmod 700 {runtime.data_dir}"
+        yield make_finding("folder", "warn", template, advice, path=runtime.data_dir, mode=f"{mode:o}")
     else:
-        yield found("folder", "ok", "{path}", path=parts.data_dir)
-    free = shutil.disk_usage(parts.data_dir).free
+        yield make_finding("folder", "ok", "{path}", path=runtime.data_dir)
+    free = shutil.disk_usage(runtime.data_dir).free
     state, advice = ("ok", "") if free > 100 * 1024**2 else ("warn", "make room")
-    yield found("disk", state, "{n:,} MiB free", advice, n=free // 1024**2)
+    yield make_finding("disk", state, "{n:,} MiB free", advice, n=free // 1024**2)
 
 
-def _journals(parts: Parts) -> Iterator[Finding]:
-    for space in everybody(parts):
-        verdict = parts.journal.verify(space)
-        name = "/".join(space)
+def _journals(runtime: Runtime) -> Iterator[Finding]:
+    for owner in all_owners(runtime):
+        verdict = runtime.journal.verify(owner)
+        name = "/".join(owner)
         if verdict.sound:
-            yield found("journal", "ok", "{space}: {n:,} events, all sound", space=name, n=verdict.events)
+            yield make_finding(
+                "journal", "ok", "{owner}: {n:,} events, all sound", owner=name, n=verdict.events
+            )
         else:
             first = verdict.damage[0]
-            yield found(
+            yield make_finding(
                 "journal",
                 "fail",
-                "{space}: {n:,} damaged lines, first {file} at byte {offset}: {problem}",
+                "{owner}: {n:,} damaged lines, first {file} at byte {offset}: {problem}",
                 "restore a backup, or `nagori rebuild --accept-damage`",
-                space=name,
+                owner=name,
                 n=len(verdict.damage),
                 file=first.file,
                 offset=first.offset,
@@ -93,25 +95,27 @@ def _journals(parts: Parts) -> Iterator[Finding]:
             )
 
 
-def _lost_folders(parts: Parts) -> Iterator[Finding]:
+def _lost_folders(runtime: Runtime) -> Iterator[Finding]:
     """Journals of which nobody knows whose they are, and turns that could not be read from the spool."""
-    for folder in lost_folders(parts, everybody(parts)):
+    for folder in lost_folders(runtime, all_owners(runtime)):
         advice = "put its space.json back from a backup"
-        yield found("journal", "fail", "{path}: whose journal this is cannot be read", advice, path=folder)
-    waiting = len(list((parts.data_dir / "spool").glob("*.unreadable")))
+        yield make_finding(
+            "journal", "fail", "{path}: whose journal this is cannot be read", advice, path=folder
+        )
+    waiting = len(list((runtime.data_dir / "spool").glob("*.unreadable")))
     if waiting:
-        advice = f"look into {parts.data_dir / 'spool'}"
-        yield found("journal", "warn", "{n} recorded turns cannot be read", advice, n=waiting)
+        advice = f"look into {runtime.data_dir / 'spool'}"
+        yield make_finding("journal", "warn", "{n} recorded turns cannot be read", advice, n=waiting)
 
 
-def _agreement(parts: Parts) -> Iterator[Finding]:
+def _agreement(runtime: Runtime) -> Iterator[Finding]:
     """Whether the store was made from this journal, and whether all of it could be applied."""
-    for space in everybody(parts):
+    for owner in all_owners(runtime):
         try:
-            parts.ledger.compare(space, parts.store.applied(space), parts.journal.last_seq(space))
-            passed_over = parts.store.state(space, PASSED_OVER) or []
+            runtime.ledger.compare(owner, runtime.store.applied(owner), runtime.journal.last_seq(owner))
+            passed_over = runtime.store.state(owner, PASSED_OVER) or []
         except JournalError as trouble:
-            yield found(
+            yield make_finding(
                 "journal",
                 "fail",
                 "{trouble}",
@@ -123,32 +127,32 @@ def _agreement(parts: Parts) -> Iterator[Finding]:
             return  # said already, by the check of the store
         if passed_over:
             seq, reason = passed_over[-1]
-            template = "{space}: {n} events could not be applied, the last one {seq}: {reason}"
-            values = {"space": "/".join(space), "n": len(passed_over), "seq": seq, "reason": reason}
-            yield found("journal", "warn", template, "", **values)
+            template = "{owner}: {n} events could not be applied, the last one {seq}: {reason}"
+            values = {"space": "/".join(owner), "n": len(passed_over), "seq": seq, "reason": reason}
+            yield make_finding("journal", "warn", template, "", **values)
 
 
-def _store(parts: Parts) -> Iterator[Finding]:
+def _store(runtime: Runtime) -> Iterator[Finding]:
     try:
-        faults = parts.store.check()
+        faults = runtime.store.check()
     except NagoriError as trouble:
         faults = [str(trouble)]
     if faults:
-        yield found("store", "fail", "{faults}", "nagori rebuild", faults="; ".join(faults[:3]))
+        yield make_finding("store", "fail", "{faults}", "nagori rebuild", faults="; ".join(faults[:3]))
     else:
-        yield found("store", "ok", "{engine}, sound", engine=parts.store.name)
+        yield make_finding("store", "ok", "{engine}, sound", engine=runtime.store.name)
 
 
-def _embedder(parts: Parts) -> Iterator[Finding]:
-    provider, wished = parts.config.embedding.provider, parts.embedder
+def _embedder(runtime: Runtime) -> Iterator[Finding]:
+    provider, wished = runtime.config.embedding.provider, runtime.embedder
     if wished is not None:
-        yield found("embedder", "ok", "{model}", model=wished.model)
-        yield from _other_models(parts, wished.model)
+        yield make_finding("embedder", "ok", "{model}", model=wished.model)
+        yield from _other_models(runtime, wished.model)
     elif provider == "none":
-        yield found("embedder", "ok", "none, as configured: recall goes by words alone")
+        yield make_finding("embedder", "ok", "none, as configured: recall goes by words alone")
     elif provider == "openai":
-        name = parts.config.embedding.key_env
-        yield found(
+        name = runtime.config.embedding.key_env
+        yield make_finding(
             "embedder",
             "warn",
             "no key in {variable}: recall goes by words alone",
@@ -157,47 +161,53 @@ def _embedder(parts: Parts) -> Iterator[Finding]:
         )
     else:
         extra = {"local": "'nagori[local]'"}.get(provider, provider)
-        yield found("embedder", "warn", "not installed: recall goes by words alone", f"pip install {extra}")
+        yield make_finding(
+            "embedder", "warn", "not installed: recall goes by words alone", f"pip install {extra}"
+        )
     if provider not in ("local", "none"):
-        yield found("embedder", "ok", "prompts are answered by words: only the local model is quick enough")
+        yield make_finding(
+            "embedder", "ok", "prompts are answered by words: only the local model is quick enough"
+        )
 
 
-def _other_models(parts: Parts, wished: str) -> Iterator[Finding]:
+def _other_models(runtime: Runtime, wished: str) -> Iterator[Finding]:
     """Spaces whose vectors are of another model than the one that is configured."""
     try:
-        used = {parts.vectors.active(space) for space in parts.journal.spaces()} - {None, wished}
+        used = {runtime.vectors.active(owner) for owner in runtime.journal.owners()} - {None, wished}
     except NagoriError:
         return  # said already, by the check of the store
     for name in sorted(filter(None, used)):
-        yield found(
+        yield make_finding(
             "embedder", "warn", "memories still have the vectors of {model}", "nagori reembed", model=name
         )
 
 
-def _model(parts: Parts) -> Iterator[Finding]:
+def _model(runtime: Runtime) -> Iterator[Finding]:
     """The language model, as its last answers tell: nobody is asked anything here."""
-    from nagori.services.llm.health import Patience
+    from nagori.services.llm.health import ModelHealth
 
-    if parts.llm is None:
-        yield found("model", "ok", "none, as configured: rules do its work")
+    if runtime.llm is None:
+        yield make_finding("model", "ok", "none, as configured: rules do its work")
         return
-    troubles = {Patience.of(parts, space).trouble for space in parts.journal.spaces()} - {""}
+    troubles = {ModelHealth.of(runtime, owner).trouble for owner in runtime.journal.owners()} - {""}
     for trouble in sorted(troubles):
-        yield found("model", "warn", "{trouble}", "nagori judge", trouble=trouble)
+        yield make_finding("model", "warn", "{trouble}", "nagori appraise", trouble=trouble)
     if not troubles:
-        yield found("model", "ok", "{model}", model=parts.llm.model)
+        yield make_finding("model", "ok", "{model}", model=runtime.llm.model)
 
 
-def _clock(parts: Parts) -> Iterator[Finding]:
-    now = parts.clock.now()
+def _clock(runtime: Runtime) -> Iterator[Finding]:
+    now = runtime.clock.now()
     try:
-        newest = [entry.at for s in parts.journal.spaces() for entry in parts.store.history(s, limit=1)]
+        newest = [entry.at for s in runtime.journal.owners() for entry in runtime.store.history(s, limit=1)]
     except NagoriError:
         return  # said already, by the check of the store
     ahead = [at for at in newest if at > now]
     if ahead:
         template = "the newest event is from {at}, which is still to come"
-        yield found("clock", "warn", template, "set the clock of this machine", at=max(ahead).isoformat())
+        yield make_finding(
+            "clock", "warn", template, "set the clock of this machine", at=max(ahead).isoformat()
+        )
     else:
-        at = now.astimezone(parts.clock.zone).isoformat(timespec="seconds")
-        yield found("clock", "ok", "{at}", at=at)
+        at = now.astimezone(runtime.clock.zone).isoformat(timespec="seconds")
+        yield make_finding("clock", "ok", "{at}", at=at)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagori.core.decay import coefficient_for, judged
+from nagori.core.decay import adjust_for_feedback, coefficient_for
 from nagori.core.events import Event, fold, prove
 from nagori.core.model import Filter, Memory, Scope, Text
 from nagori.core.serialize import emotion_record, to_record
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.language.keywords import keywords
-from nagori.ledger import look
-from nagori.runtime import Parts
+from nagori.ledger import read_memories
+from nagori.runtime import Runtime
 from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
 
 TYPE_CHECKING = False
@@ -25,128 +25,128 @@ if TYPE_CHECKING:
 
 UNDOABLE = frozenset(
     {"edited", "protected", "unprotected", "forgotten", "superseded", "imported", "formed"}
-    | {"judged", "faded", "archived", "revived", "restored"}
+    | {"appraised", "compressed", "archived", "revived", "restored"}
 )
 
 
-def edit(parts: Parts, scope: Scope, id: str, changes: Edit, version: int | None = None) -> Memory:
+def edit(runtime: Runtime, scope: Scope, id: str, changes: Edit, version: int | None = None) -> Memory:
     """Correct a memory. It is found by its new words at once. With the `version` that was seen, Conflict if
     somebody has changed it since."""
-    memory = see(parts, scope, id)
+    memory = read_version(runtime, scope, id)
     if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
         raise InvalidInput("version", "{value!r} is not a whole number", value=version)
     if version is not None and version != memory.version:
         raise _changed_meanwhile(memory.id)
-    data = _edited(parts, memory, changes)
+    data = _edit_data(runtime, memory, changes)
     if not data:
         raise InvalidInput("edit", "nothing to change")
-    return change_seen(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
+    return change_seen(runtime, scope, memory, Event("edited", runtime.clock.now(), data, memory.id))
 
 
-def feedback(parts: Parts, scope: Scope, id: str, good: bool) -> Memory:
+def feedback(runtime: Runtime, scope: Scope, id: str, good: bool) -> Memory:
     """The user found a memory useful, or not: it gets stronger or weaker, once a day at most [L11].
 
     A second word on the same day changes nothing, so that no eager button can bury or gild a memory; `undo`
     takes the first one back.
     """
-    memory = see(parts, scope, id)
-    emotion, coefficient = judged(memory, good, parts.config.retention)
-    if emotion == memory.emotion or _judged_today(parts, scope, memory):
+    memory = read_version(runtime, scope, id)
+    emotion, coefficient = adjust_for_feedback(memory, good, runtime.config.retention)
+    if emotion == memory.emotion or _had_feedback_today(runtime, scope, memory):
         return memory
     data = {
         "emotion": emotion_record(emotion),
         "coefficient": coefficient,
         "feedback": "up" if good else "down",
     }
-    return change_seen(parts, scope, memory, Event("edited", parts.clock.now(), data, memory.id))
+    return change_seen(runtime, scope, memory, Event("edited", runtime.clock.now(), data, memory.id))
 
 
-def _judged_today(parts: Parts, scope: Scope, memory: Memory) -> bool:
-    zone = parts.clock.zone
-    today = parts.clock.now().astimezone(zone).date()
-    story = tell(parts, scope, memory.id)
+def _had_feedback_today(runtime: Runtime, scope: Scope, memory: Memory) -> bool:
+    zone = runtime.clock.zone
+    today = runtime.clock.now().astimezone(zone).date()
+    story = describe_change(runtime, scope, memory.id)
     taken_back = {event.data["seq"] for event in story if event.type == "undone"}
     judgements = (e for e in story if "feedback" in e.data and e.seq not in taken_back)
     return any(event.at.astimezone(zone).date() == today for event in judgements)
 
 
-def forget(parts: Parts, scope: Scope, id: str) -> Memory:
+def forget(runtime: Runtime, scope: Scope, id: str) -> Memory:
     """Hide a memory from every recall. `undo` brings it back."""
-    memory = see(parts, scope, id)
-    if memory.forgotten:
+    memory = read_version(runtime, scope, id)
+    if memory.is_forgotten:
         return memory
-    return change_seen(parts, scope, memory, Event("forgotten", parts.clock.now(), {}, memory.id))
+    return change_seen(runtime, scope, memory, Event("forgotten", runtime.clock.now(), {}, memory.id))
 
 
-def undo(parts: Parts, scope: Scope, id: str) -> tuple[Memory, str]:
+def undo(runtime: Runtime, scope: Scope, id: str) -> tuple[Memory, str]:
     """Take back the last change of a memory; the memory as it is now, and what was undone."""
-    memory, now = see(parts, scope, id), parts.clock.now()
-    story = tell(parts, scope, memory.id)
+    memory, now = read_version(runtime, scope, id), runtime.clock.now()
+    story = describe_change(runtime, scope, memory.id)
     taken_back = {event.data["seq"] for event in story if event.type == "undone"}
     standing = [e for e in story if e.type in UNDOABLE and e.seq not in taken_back]
     if not standing:
         raise InvalidInput("undo", "nothing to undo")
     last = standing[-1]
     if last.type in ("formed", "imported"):
-        return forget(parts, scope, memory.id), last.type
+        return forget(runtime, scope, memory.id), last.type
     told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
     before = fold(told_again, {}).memories.get(memory.id)
     if before is None or not before.text.whole:
         raise InvalidInput("undo", "what it was before can no longer be read")
-    if last.type == "judged":  # whoever takes a judgement back does not want the next one
-        before = replace(before, judged_by="user")
+    if last.type == "appraised":  # whoever takes a judgement back does not want the next one
+        before = replace(before, appraised_by="user")
     event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
-    return change_seen(parts, scope, memory, event), last.type
+    return change_seen(runtime, scope, memory, event), last.type
 
 
-def change_seen(parts: Parts, scope: Scope, seen: Memory, event: Event) -> Memory:
+def change_seen(runtime: Runtime, scope: Scope, seen: Memory, event: Event) -> Memory:
     """Make one change to a memory as it was seen; Conflict if somebody was faster. The vector of the new
     words is computed before, so that row, words and vector change together."""
     after = prove([event], {seen.id: seen}, {}).memories[seen.id]
-    vectors = embed(parts, scope, [after]) if after.digest != seen.digest else {}
+    vectors = embed(runtime, scope, [after]) if after.digest != seen.digest else {}
 
     def decide() -> list[Event]:
-        known = look(parts.store, scope.space, [seen.id]).get(seen.id)
+        known = read_memories(runtime.store, scope.owner, [seen.id]).get(seen.id)
         if known is None or known.version != seen.version:
             raise _changed_meanwhile(seen.id)
         return [event]
 
-    parts.ledger.write(scope.space, decide, vectors)
-    return see(parts, scope, seen.id)
+    runtime.ledger.write(scope.owner, decide, vectors)
+    return read_version(runtime, scope, seen.id)
 
 
 def _changed_meanwhile(id: str) -> Conflict:
     return Conflict("{id} was changed by somebody else meanwhile; look again", id=id)
 
 
-def see(parts: Parts, scope: Scope, id: str) -> Memory:
+def read_version(runtime: Runtime, scope: Scope, id: str) -> Memory:
     """The memory `id`, if this scope may see it; a unique beginning of an id will do."""
     if not isinstance(id, str) or not id.strip():
         raise InvalidInput("id", "not an id")
-    found = parts.store.get(scope, [id])
+    found = runtime.store.get(scope, [id])
     if not found and len(id) >= 6:
-        matches = parts.store.find(scope, Filter(archived=True, forgotten=True, prefix=id), limit=2)
+        matches = runtime.store.find(scope, Filter(archived=True, forgotten=True, prefix=id), limit=2)
         found = matches if len(matches) == 1 else []
     if not found:
         raise NotFound(id)
     return found[0]
 
 
-def tell(parts: Parts, scope: Scope, id: str) -> list[Event]:
+def describe_change(runtime: Runtime, scope: Scope, id: str) -> list[Event]:
     """Everything that ever happened to a memory, oldest first, read from the journal."""
-    entries = parts.store.history(scope.space, id)
-    events = (parts.journal.event(scope.space, entry.seq) for entry in entries)
+    entries = runtime.store.history(scope.owner, id)
+    events = (runtime.journal.event(scope.owner, entry.seq) for entry in entries)
     return [event for event in events if event is not None]
 
 
-def _edited(parts: Parts, memory: Memory, changes: Edit) -> dict[str, Any]:
+def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any]:
     data: dict[str, Any] = {}
     old = memory.texts[
         min(memory.texts)
     ]  # the fullest words there are: an edit must not make a trace of them
     text = Text(
-        old.trigger if changes.trigger is None else safe_text(parts, changes.trigger, "trigger"),
-        old.content if changes.content is None else safe_text(parts, changes.content, "content"),
+        old.trigger if changes.trigger is None else safe_text(runtime, changes.trigger, "trigger"),
+        old.content if changes.content is None else safe_text(runtime, changes.content, "content"),
     )
     if text != old:
         if not text.whole:
@@ -160,14 +160,14 @@ def _edited(parts: Parts, memory: Memory, changes: Edit) -> dict[str, Any]:
     if changes.emotion is not None and changes.emotion != memory.emotion:
         data["emotion"] = emotion_record(changes.emotion)
     if changes.metadata is not None:
-        metadata = safe_metadata(parts, changes.metadata)
+        metadata = safe_metadata(runtime, changes.metadata)
         data |= {"metadata": metadata} if metadata != memory.metadata else {}
     if {"kind", "category", "emotion"} & set(data):
         data["coefficient"] = coefficient_for(
             changes.category or memory.category,
             (changes.emotion or memory.emotion).intensity,
             changes.kind or memory.kind,
-            parts.config.retention,
+            runtime.config.retention,
         )
     return data
 
@@ -177,33 +177,33 @@ def _edited(parts: Parts, memory: Memory, changes: Edit) -> dict[str, Any]:
 # full, a person chooses which one to let go.
 
 
-def protect(parts: Parts, scope: Scope, id: str, release: Sequence[str] = ()) -> Memory:
+def protect(runtime: Runtime, scope: Scope, id: str, release: Sequence[str] = ()) -> Memory:
     """Protect `id`; `release` are protected memories to let go in the same step."""
 
     def decide() -> list[Event]:
-        now = parts.clock.now()
-        released = [m for m in parts.store.get(scope, release) if m.protected]
+        now = runtime.clock.now()
+        released = [m for m in runtime.store.get(scope, release) if m.protected]
         events = [Event("unprotected", now, {}, m.id) for m in released]
-        [memory] = parts.store.get(scope, [id]) or _missing(id)
+        [memory] = runtime.store.get(scope, [id]) or _raise_not_found(id)
         if not memory.protected:
-            ensure_room(parts, scope, 1 - len(released))
+            ensure_room(runtime, scope, 1 - len(released))
             events.append(Event("protected", now, {}, id))
         return events
 
-    parts.ledger.write(scope.space, decide)
-    return parts.store.get(scope, [id])[0]
+    runtime.ledger.write(scope.owner, decide)
+    return runtime.store.get(scope, [id])[0]
 
 
-def unprotect(parts: Parts, scope: Scope, id: str) -> Memory:
+def unprotect(runtime: Runtime, scope: Scope, id: str) -> Memory:
     """Let `id` fade like any other memory."""
 
     def decide() -> list[Event]:
-        [memory] = parts.store.get(scope, [id]) or _missing(id)
-        return [Event("unprotected", parts.clock.now(), {}, id)] if memory.protected else []
+        [memory] = runtime.store.get(scope, [id]) or _raise_not_found(id)
+        return [Event("unprotected", runtime.clock.now(), {}, id)] if memory.protected else []
 
-    parts.ledger.write(scope.space, decide)
-    return parts.store.get(scope, [id])[0]
+    runtime.ledger.write(scope.owner, decide)
+    return runtime.store.get(scope, [id])[0]
 
 
-def _missing(id: str) -> list[Memory]:
+def _raise_not_found(id: str) -> list[Memory]:
     raise NotFound(id)

@@ -13,13 +13,13 @@ from itertools import groupby
 from nagori.core.arguments import check_kind, check_list
 from nagori.core.events import Event, RecordedTurn, fold, turn_id
 from nagori.core.model import Kind, Memory, Scope, Source, Trust, Turn, TurnFilter
-from nagori.core.storage import Space
-from nagori.core.values import batched
+from nagori.core.storage import Owner
+from nagori.core.values import split_batches
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.passages import is_chatter
 from nagori.ledger import record_turns
-from nagori.runtime import Parts, Progress, no_progress
-from nagori.services.formation import Said, form_said
+from nagori.runtime import Progress, Runtime, no_progress
+from nagori.services.formation import FormationInput, form_memories
 from nagori.services.record import turn_event
 from nagori.services.remember import AT_ONCE as BUNDLE
 from nagori.services.remember import Draft, remember_many
@@ -31,42 +31,42 @@ LIVE = "live"  # in a uri: heard from the host itself, not read from its files
 TOLD = (500, 250)  # characters from the beginning and the end of a tool's result that become a memory
 
 
-def process(parts: Parts, space: Space, until: float = float("inf")) -> int:
+def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
     """Form what is pending in a space; how many turns were processed."""
-    has_old_notes = getattr(parts.journal, "has_old_notes", None)  # only files have notes beside them
-    if has_old_notes is not None and has_old_notes(space):
+    has_old_notes = getattr(runtime.journal, "has_old_notes", None)  # only files have notes beside them
+    if has_old_notes is not None and has_old_notes(owner):
         from nagori.services.upgrade import adopt_notes
 
-        adopt_notes(parts, space)
-    parts.ledger.catch_up(space, turns=True)
+        adopt_notes(runtime, owner)
+    runtime.ledger.catch_up(owner, turns=True)
     done = 0
-    while turns := parts.store.turns(space, TurnFilter(pending=True, first=AT_ONCE)):
-        done += _process(parts, space, turns)
+    while turns := runtime.store.turns(owner, TurnFilter(pending=True, first=AT_ONCE)):
+        done += _process(runtime, owner, turns)
         if time.monotonic() > until:
             break
     return done
 
 
-def count_pending(parts: Parts, space: Space) -> int:
+def count_pending(runtime: Runtime, owner: Owner) -> int:
     """How many turns wait to be processed."""
-    parts.ledger.catch_up(space, turns=True)
-    return len(parts.store.turns(space, TurnFilter(pending=True)))
+    runtime.ledger.catch_up(owner, turns=True)
+    return len(runtime.store.turns(owner, TurnFilter(pending=True)))
 
 
-def _process(parts: Parts, space: Space, turns: Sequence[RecordedTurn]) -> int:
+def _process(runtime: Runtime, owner: Owner, turns: Sequence[RecordedTurn]) -> int:
     formed = 0
     for (project, agent, role), group in groupby(turns, key=lambda t: (t.project, t.agent, t.agent_role)):
-        scope = Scope(tenant=space[0], user=space[1], project=project, agent=agent, role=role)
-        formed += _form(parts, scope, list(group))
-    mark_processed(parts, space, turns)
+        scope = Scope(tenant=owner[0], user=owner[1], project=project, agent=agent, role=role)
+        formed += _form(runtime, scope, list(group))
+    mark_processed(runtime, owner, turns)
     return formed
 
 
-def mark_processed(parts: Parts, space: Space, turns: Iterable[RecordedTurn]) -> None:
+def mark_processed(runtime: Runtime, owner: Owner, turns: Iterable[RecordedTurn]) -> None:
     """These turns need no more processing."""
     data = {"turns": _ranges(sorted(turn.seq for turn in turns))}
-    event = Event("turns_processed", parts.clock.now(), data, by="worker")
-    parts.ledger.write(space, lambda: [event] if data["turns"] else [], blind=True)
+    event = Event("turns_processed", runtime.clock.now(), data, by="worker")
+    runtime.ledger.write(owner, lambda: [event] if data["turns"] else [], blind=True)
 
 
 def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
@@ -79,20 +79,20 @@ def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _form(parts: Parts, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
+def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
     """Memories of consecutive turns of one project. A turn that cannot be kept must not hold up the rest."""
-    said = [Said(_spoken(turn), turn.seq) for turn in turns if _is_spoken(turn)]
+    said = [FormationInput(_to_turn(turn), turn.seq) for turn in turns if _is_spoken(turn)]
     others = [turn for turn in turns if turn.role not in SPOKEN and turn.host != WINDOW]
     try:
         if said:
-            form_said(parts, scope, said)
+            form_memories(runtime, scope, said)
         if others:
             origins = {n: (turn.seq,) for n, turn in enumerate(others)}
-            remember_many(parts, scope, [_draft(parts, scope, turn) for turn in others], origins=origins)
+            remember_many(runtime, scope, [_draft(runtime, scope, turn) for turn in others], origins=origins)
     except InvalidInput as fault:
         if len(turns) > 1:
-            return sum(_form(parts, scope, [turn]) for turn in turns)
-        parts.tell("worker.passed_over", reason=str(fault))
+            return sum(_form(runtime, scope, [turn]) for turn in turns)
+        runtime.observe("worker.passed_over", reason=str(fault))
         return 0
     return len(turns)
 
@@ -104,7 +104,7 @@ def _is_spoken(turn: RecordedTurn) -> bool:
     return turn.role in SPOKEN and not is_chatter(turn.text)
 
 
-def _spoken(turn: RecordedTurn) -> Turn:
+def _to_turn(turn: RecordedTurn) -> Turn:
     text = turn.text
     if turn.role == "tool" and len(text) > sum(TOLD):
         text = f"{text[: TOLD[0]]}\n…\n{text[-TOLD[1] :]}"
@@ -123,12 +123,12 @@ def _uri(turn: RecordedTurn) -> str:
     return f"{turn.host or 'raw'}-{LIVE}:{turn.session}#{turn.ref or turn.seq}"
 
 
-def _draft(parts: Parts, scope: Scope, turn: RecordedTurn) -> Draft:
+def _draft(runtime: Runtime, scope: Scope, turn: RecordedTurn) -> Draft:
     """What was not said by anybody: a tool's failure is a lesson; a recap is a summary of its session, as
     private as the most private thing it tells of."""
-    from nagori.core.model import strictest
+    from nagori.core.model import strictest_privacy
 
-    spoken = _spoken(turn)
+    spoken = _to_turn(turn)
     draft = Draft(
         spoken.text,
         kind=Kind.LESSON if turn.role == "tool" else Kind.SUMMARY,
@@ -140,8 +140,8 @@ def _draft(parts: Parts, scope: Scope, turn: RecordedTurn) -> Draft:
         from nagori.core.model import Filter, Privacy
         from nagori.core.values import replace
 
-        told = parts.store.find(scope, Filter(session=turn.session, archived=True), limit=1000)
-        draft = replace(draft, privacy=Privacy(strictest(memory.privacy for memory in told)))
+        told = runtime.store.find(scope, Filter(session=turn.session, archived=True), limit=1000)
+        draft = replace(draft, privacy=Privacy(strictest_privacy(memory.privacy for memory in told)))
     return draft
 
 
@@ -149,52 +149,54 @@ def _draft(parts: Parts, scope: Scope, turn: RecordedTurn) -> Draft:
 
 
 def form_turns(
-    parts: Parts, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress
+    runtime: Runtime, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress
 ) -> list[Memory]:
     """Record turns of a conversation and form their memories. Telling the same turns again adds nothing."""
     formed: list[Memory] = []
-    for bundle in batched(check_list("turns", turns), BUNDLE):
+    for bundle in split_batches(check_list("turns", turns), BUNDLE):
         told = [check_kind("turns", turn, Turn) for turn in bundle]
-        pairs = [(turn, event) for turn in told if (event := _event_of(parts, scope, turn)) is not None]
-        recorded = _record_new(parts, scope.space, [event for _, event in pairs])
-        said = [Said(turn, known.seq) for (turn, _), known in zip(pairs, recorded, strict=True)]
-        formed += form_said(parts, scope, said)
-        _finish(parts, scope.space, recorded)
+        pairs = [(turn, event) for turn in told if (event := _event_of(runtime, scope, turn)) is not None]
+        recorded = _record_new(runtime, scope.owner, [event for _, event in pairs])
+        said = [FormationInput(turn, known.seq) for (turn, _), known in zip(pairs, recorded, strict=True)]
+        formed += form_memories(runtime, scope, said)
+        _finish(runtime, scope.owner, recorded)
         progress(len(formed), 0)
     return formed
 
 
-def ingest(parts: Parts, scope: Scope, events: Sequence[Event]) -> list[Memory]:
+def ingest(runtime: Runtime, scope: Scope, events: Sequence[Event]) -> list[Memory]:
     """Record turns that are not known yet, and form memories of those at once."""
-    recorded = [turn for turn in _record_new(parts, scope.space, events) if not turn.processed]
-    formed = form_said(parts, scope, [Said(_spoken(turn), turn.seq) for turn in recorded if _is_spoken(turn)])
-    _finish(parts, scope.space, recorded)
+    recorded = [turn for turn in _record_new(runtime, scope.owner, events) if not turn.processed]
+    formed = form_memories(
+        runtime, scope, [FormationInput(_to_turn(turn), turn.seq) for turn in recorded if _is_spoken(turn)]
+    )
+    _finish(runtime, scope.owner, recorded)
     return formed
 
 
-def _record_new(parts: Parts, space: Space, events: Sequence[Event]) -> list[RecordedTurn]:
+def _record_new(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> list[RecordedTurn]:
     """The turns of these events, in order; those that are not known yet are recorded now."""
-    known = _known_turns(parts, space, events)
+    known = _known_turns(runtime, owner, events)
     fresh = {_id(event): event for event in events if _id(event) not in known}
-    written = record_turns(parts.journal, space, list(fresh.values()))
+    written = record_turns(runtime.journal, owner, list(fresh.values()))
     known |= {turn.id: turn for turn in fold(written, {}).turns}
     return [known[_id(event)] for event in events]
 
 
-def _finish(parts: Parts, space: Space, turns: Sequence[RecordedTurn]) -> None:
+def _finish(runtime: Runtime, owner: Owner, turns: Sequence[RecordedTurn]) -> None:
     """They are formed: nobody need come back to them."""
     pending = [turn for turn in turns if not turn.processed]
     if pending:
-        mark_processed(parts, space, pending)
-    if not parts.store.turns(space, TurnFilter(pending=True, first=1)):
-        parts.journal.claim_work(space)
-        parts.journal.finish_work(space)
+        mark_processed(runtime, owner, pending)
+    if not runtime.store.turns(owner, TurnFilter(pending=True, first=1)):
+        runtime.journal.claim_work(owner)
+        runtime.journal.finish_work(owner)
 
 
-def _event_of(parts: Parts, scope: Scope, turn: Turn) -> Event | None:
+def _event_of(runtime: Runtime, scope: Scope, turn: Turn) -> Event | None:
     return turn_event(
         scope,
-        parts.config.privacy,
+        runtime.config.privacy,
         text=turn.text,
         role=str(turn.role),
         at=turn.at,
@@ -206,11 +208,11 @@ def _event_of(parts: Parts, scope: Scope, turn: Turn) -> Event | None:
     )
 
 
-def _known_turns(parts: Parts, space: Space, events: Sequence[Event]) -> dict[str, RecordedTurn]:
+def _known_turns(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> dict[str, RecordedTurn]:
     """Those that were recorded before; none when the store cannot say."""
     try:
-        parts.ledger.catch_up(space, turns=True)
-        known = parts.store.turns(space, TurnFilter(ids=tuple(_id(event) for event in events)))
+        runtime.ledger.catch_up(owner, turns=True)
+        known = runtime.store.turns(owner, TurnFilter(ids=tuple(_id(event) for event in events)))
     except StoreError:
         return {}
     return {turn.id: turn for turn in known}

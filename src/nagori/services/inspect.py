@@ -11,16 +11,16 @@ from nagori.core import decay
 from nagori.core.arguments import check_kind, check_whole
 from nagori.core.cycle import life_row
 from nagori.core.events import Event, fold
-from nagori.core.forecast import Change, Population, Tally, nights_ahead, place_of
-from nagori.core.levels import Tier, entered_at, tier_of
+from nagori.core.forecast import Change, Population, PopulationTally, group_of, simulate_cycles
+from nagori.core.levels import Tier, entry_scores, tier_of
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
 from nagori.core.storage import Counts, Measures
-from nagori.core.values import Value, batched, replace
-from nagori.core.visibility import passes, sees
-from nagori.runtime import Parts
+from nagori.core.values import Value, replace, split_batches
+from nagori.core.visibility import can_see, matches_filter
+from nagori.runtime import Runtime
 from nagori.services.cycle import rules_of
-from nagori.services.edit import see, tell
-from nagori.services.recall import Question, recall
+from nagori.services.edit import describe_change, read_version
+from nagori.services.recall import RecallRequest, recall
 
 FOLD_AT_ONCE = 1000  # events
 MOST_DAYS = 36_525  # a century
@@ -60,14 +60,14 @@ class Status(Value):
     trouble: str = ""  # the model's last, while it lasts
 
 
-def why(parts: Parts, scope: Scope, id: str, query: str | None = None) -> Explanation:
+def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Explanation:
     """Everything there is to say about one memory; with `query`, also how it ranks for it."""
-    parts.ledger.catch_up(scope.space)
-    memory, now = see(parts, scope, id), parts.clock.now()
-    config = parts.config
+    runtime.ledger.catch_up(scope.owner)
+    memory, now = read_version(runtime, scope, id), runtime.clock.now()
+    config = runtime.config
     recollection = None
     if query is not None:
-        answers = recall(parts, scope, Question(query, k=50, mark=False))
+        answers = recall(runtime, scope, RecallRequest(query, k=50, mark=False))
         recollection = next((r for r in answers if r.memory.id == memory.id), None)
     days = decay.memory_days(memory, now)
     return Explanation(
@@ -75,36 +75,36 @@ def why(parts: Parts, scope: Scope, id: str, query: str | None = None) -> Explan
         retention=decay.retention(memory, now, config.retention, config.weekly),
         days=days,
         tier=tier_of(days, config.tiers),
-        forecast=decay.forecast(memory, now, entered_at(config.levels), config.retention, config.weekly),
-        history=tell(parts, scope, memory.id),
-        relations=parts.store.relations(scope, [memory.id]),
+        forecast=decay.forecast(memory, now, entry_scores(config.levels), config.retention, config.weekly),
+        history=describe_change(runtime, scope, memory.id),
+        relations=runtime.store.relations(scope, [memory.id]),
         recollection=recollection,
     )
 
 
-def as_of(parts: Parts, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:
+def as_of(runtime: Runtime, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:
     """The memories as they were at a past moment, newest first: the journal, read up to there."""
     then = utc(moment, "as_of")
     check_kind("filter", filter, Filter)
-    parts.ledger.catch_up(scope.space)
+    runtime.ledger.catch_up(scope.owner)
     known: dict[str, Memory] = {}
     # Not "until the first later one": a clock that ran ahead for an hour must not hide what came after it.
-    past = (event for event in parts.journal.read(scope.space) if event.at <= then)
-    for bundle in batched(past, FOLD_AT_ONCE):
+    past = (event for event in runtime.journal.read(scope.owner) if event.at <= then)
+    for bundle in split_batches(past, FOLD_AT_ONCE):
         outcome = fold(bundle, known)
         known |= outcome.memories
         for id in outcome.erased:
             known.pop(id, None)
-    seen = [memory for memory in known.values() if sees(scope, memory) and passes(filter, memory)]
-    shown = _as_visible_today(parts, scope, seen)
+    seen = [memory for memory in known.values() if can_see(scope, memory) and matches_filter(filter, memory)]
+    shown = _as_visible_today(runtime, scope, seen)
     return sorted(shown, key=lambda memory: (memory.created, memory.id), reverse=True)
 
 
-def _as_visible_today(parts: Parts, scope: Scope, memories: list[Memory]) -> Iterator[Memory]:
+def _as_visible_today(runtime: Runtime, scope: Scope, memories: list[Memory]) -> Iterator[Memory]:
     """Those that the scope may see as they are today: what was made private or deleted since stays so in the
     past, and where words were purged since, those that are left stand for them."""
-    for bundle in batched(memories, FOLD_AT_ONCE):
-        today = {memory.id: memory for memory in parts.store.get(scope, [memory.id for memory in bundle])}
+    for bundle in split_batches(memories, FOLD_AT_ONCE):
+        today = {memory.id: memory for memory in runtime.store.get(scope, [memory.id for memory in bundle])}
         for memory in bundle:
             if memory.id in today:
                 left = today[memory.id].text
@@ -112,51 +112,51 @@ def _as_visible_today(parts: Parts, scope: Scope, memories: list[Memory]) -> Ite
                 yield memory if texts == memory.texts else replace(memory, texts=texts)
 
 
-def status(parts: Parts, scope: Scope) -> Status:
+def status(runtime: Runtime, scope: Scope) -> Status:
     """Counts, sizes and the last thing that happened."""
-    parts.ledger.catch_up(scope.space)
-    embedder = parts.embedder_for(scope.space)
-    newest = parts.store.history(scope.space, limit=1)
+    runtime.ledger.catch_up(scope.owner)
+    embedder = runtime.embedder_for(scope.owner)
+    newest = runtime.store.history(scope.owner, limit=1)
     return Status(
-        data_dir=parts.data_dir,
-        counts=parts.store.count(scope, embedder.model if embedder else None),
-        store_bytes=sum(path.stat().st_size for path in parts.data_dir.glob("nagori.db*")),
-        journal_bytes=parts.journal.size(scope.space),
-        events=parts.journal.last_seq(scope.space),
+        data_dir=runtime.data_dir,
+        counts=runtime.store.count(scope, embedder.model if embedder else None),
+        store_bytes=sum(path.stat().st_size for path in runtime.data_dir.glob("nagori.db*")),
+        journal_bytes=runtime.journal.size(scope.owner),
+        events=runtime.journal.last_seq(scope.owner),
         last_event=newest[0].at if newest else None,
         embedder=embedder.model if embedder else None,
-        law=parts.config.retention.law,
-        **_model(parts, scope),
+        law=runtime.config.retention.law,
+        **_model(runtime, scope),
     )
 
 
-def _model(parts: Parts, scope: Scope) -> dict[str, Any]:
+def _model(runtime: Runtime, scope: Scope) -> dict[str, Any]:
     """What there is to say of the language model; nothing where none is configured."""
-    if parts.llm is None:
+    if runtime.llm is None:
         return {}
     from nagori.services.llm.appraise import estimate
-    from nagori.services.llm.health import Patience
+    from nagori.services.llm.health import ModelHealth
 
-    today = parts.clock.now().date()
+    today = runtime.clock.now().date()
     return {
-        "llm": parts.llm.model,
-        "unjudged": estimate(parts, scope.space).memories if parts.config.llm.judge else 0,
-        "spent": sum(asked.usd for asked in parts.spend.asked(today)),
-        "trouble": Patience.of(parts, scope.space).trouble,
+        "llm": runtime.llm.model,
+        "unjudged": estimate(runtime, scope.owner).memories if runtime.config.llm.appraise else 0,
+        "spent": sum(asked.usd for asked in runtime.spend.asked(today)),
+        "trouble": ModelHealth.of(runtime, scope.owner).trouble,
     }
 
 
-def measure(parts: Parts, scope: Scope) -> Measures:
+def measure(runtime: Runtime, scope: Scope) -> Measures:
     """The counts that take a look at every memory: for a monitor, not for a status bar."""
-    parts.ledger.catch_up(scope.space)
-    return parts.store.measure(scope, parts.clock.now(), parts.config.tiers)
+    runtime.ledger.catch_up(scope.owner)
+    return runtime.store.measure(scope, runtime.clock.now(), runtime.config.tiers)
 
 
 # --- how many stood where -------------------------------------------------------------------------
 # Day by day: what was, from the journal; what will be, from the plan.
 
 
-def populations(parts: Parts, scope: Scope, past: int | None = None, ahead: int = 0) -> list[Population]:
+def populations(runtime: Runtime, scope: Scope, past: int | None = None, ahead: int = 0) -> list[Population]:
     """The last `past` days (None: all there were), today, and `ahead` days if nothing is recalled.
 
     The journal is read once, however many days there are. Nights belong to everybody in a space, so all its
@@ -164,21 +164,21 @@ def populations(parts: Parts, scope: Scope, past: int | None = None, ahead: int 
     """
     for name, n in (("past", 0 if past is None else past), ("ahead", ahead)):
         check_whole(name, n, most=MOST_DAYS)
-    today = parts.clock.now().astimezone(parts.clock.zone).date()
+    today = runtime.clock.now().astimezone(runtime.clock.zone).date()
     known: dict[str, Memory] = {}
-    lived = Tally(today)
-    lived.take(_told_days(parts, scope, known))
+    lived = PopulationTally(today)
+    lived.take(_told_days(runtime, scope, known))
     first = lived.first if past is None else today - timedelta(days=past)
     days = [Population(day, counts) for day, counts in lived.days(first)]
-    return [*days, *_forecast(parts, scope, known, today, ahead)]
+    return [*days, *_forecast(runtime, scope, known, today, ahead)]
 
 
-def _told_days(parts: Parts, scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
+def _told_days(runtime: Runtime, scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
     """Where memories stood after each day's events; `known` ends as they are now."""
     for day, some in groupby(
-        parts.journal.read(scope.space), lambda event: event.at.astimezone(parts.clock.zone).date()
+        runtime.journal.read(scope.owner), lambda event: event.at.astimezone(runtime.clock.zone).date()
     ):
-        for bundle in batched(some, FOLD_AT_ONCE):
+        for bundle in split_batches(some, FOLD_AT_ONCE):
             yield from _changes(day, bundle, scope, known)
 
 
@@ -186,20 +186,20 @@ def _changes(day: date, events: Iterable[Event], scope: Scope, known: dict[str, 
     outcome = fold(events, known)
     known |= outcome.memories
     for id, memory in outcome.memories.items():
-        yield day, id, place_of(memory) if sees(scope, memory) else None
+        yield day, id, group_of(memory) if can_see(scope, memory) else None
     for id in outcome.erased:
         if known.pop(id, None) is not None:
             yield day, id, None
 
 
 def _forecast(
-    parts: Parts, scope: Scope, known: dict[str, Memory], today: date, nights: int
+    runtime: Runtime, scope: Scope, known: dict[str, Memory], today: date, nights: int
 ) -> Iterator[Population]:
-    seen = {id for id, memory in known.items() if sees(scope, memory)}
-    rows = [life_row(memory) for memory in known.values() if not memory.forgotten]
-    tally = Tally(today + timedelta(days=nights))
-    tally.take((today, id, place_of(known[id])) for id in seen)
-    for number, moves in enumerate(nights_ahead(rows, rules_of(parts), parts.clock.now(), nights), 1):
+    seen = {id for id, memory in known.items() if can_see(scope, memory)}
+    rows = [life_row(memory) for memory in known.values() if not memory.is_forgotten]
+    tally = PopulationTally(today + timedelta(days=nights))
+    tally.take((today, id, group_of(known[id])) for id in seen)
+    for number, moves in enumerate(simulate_cycles(rows, rules_of(runtime), runtime.clock.now(), nights), 1):
         day = today + timedelta(days=number)
         tally.take((day, id, place) for id, place in moves if id in seen)
     for day, counts in tally.days(today + timedelta(days=1)):

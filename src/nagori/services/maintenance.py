@@ -9,12 +9,12 @@ from pathlib import Path
 
 from nagori.core.events import PASSED_OVER, fold
 from nagori.core.model import Filter, Memory, Scope
-from nagori.core.storage import Space
-from nagori.core.values import Value, batched, fresh
+from nagori.core.storage import Owner
+from nagori.core.values import Value, default_factory, split_batches
 from nagori.errors import JournalError, JournalMismatch, StoreError
 from nagori.journals.file import Verdict
-from nagori.ledger import look
-from nagori.runtime import Parts, Progress, no_progress
+from nagori.ledger import read_memories
+from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ MOST_KEPT_AWAY = 100  # at the end of a rebuild: each is an open file
 class Proof(Value, frozen=False):
     """What `verify` found."""
 
-    journals: list[Verdict] = fresh(list)
-    store: list[str] = fresh(list)
-    differing: list[str] = fresh(list)
-    passed_over: list[str] = fresh(
+    journals: list[Verdict] = default_factory(list)
+    store: list[str] = default_factory(list)
+    differing: list[str] = default_factory(list)
+    passed_over: list[str] = default_factory(
         list
     )  # events that cannot be applied: told, but nothing that a rebuild mends
 
@@ -41,88 +41,90 @@ class Proof(Value, frozen=False):
         return not (self.store or self.differing) and all(journal.sound for journal in self.journals)
 
 
-def verify(parts: Parts, progress: Progress = no_progress) -> Proof:
+def verify(runtime: Runtime, progress: Progress = no_progress) -> Proof:
     """Read every line of every journal, check the store, and compare it with the journal told anew. Others go
     on writing meanwhile."""
     proof = Proof()
-    spaces = everybody(parts)
-    for number, space in enumerate(spaces):
-        proof.journals.append(parts.journal.verify(space))
+    owners = all_owners(runtime)
+    for number, owner in enumerate(owners):
+        proof.journals.append(runtime.journal.verify(owner))
         try:
-            proof.differing += _differences(parts, space)
-            notes = parts.store.state(space, PASSED_OVER) or []
+            proof.differing += _differences(runtime, owner)
+            notes = runtime.store.state(owner, PASSED_OVER) or []
             proof.passed_over += [f"event {seq} cannot be applied: {reason}" for seq, reason in notes]
         except JournalMismatch as trouble:
             proof.differing.append(str(trouble))
         except StoreError as trouble:
             proof.store.append(str(trouble))
-        progress(number + 1, len(spaces) + 1)
-    proof.store += [fault for fault in _checked(parts) if fault not in proof.store]
-    lost = lost_folders(parts, spaces)
+        progress(number + 1, len(owners) + 1)
+    proof.store += [fault for fault in _check_store(runtime) if fault not in proof.store]
+    lost = lost_folders(runtime, owners)
     proof.differing += [f"{folder}: whose journal this is cannot be read" for folder in lost]
-    progress(len(spaces) + 1, len(spaces) + 1)
+    progress(len(owners) + 1, len(owners) + 1)
     return proof
 
 
-def _checked(parts: Parts) -> list[str]:
+def _check_store(runtime: Runtime) -> list[str]:
     try:
-        return parts.store.check()
+        return runtime.store.check()
     except StoreError as trouble:
         return [str(trouble)]
 
 
-def rebuild(parts: Parts, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
+def rebuild(runtime: Runtime, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
     """Make the derived state anew from the journal; the number of events told. It is made beside the old one,
     and takes its place when it is complete: others read and write on meanwhile."""
-    spaces = everybody(parts)
-    stamp = parts.clock.now().strftime("%Y%m%dT%H%M%S")
+    owners = all_owners(runtime)
+    stamp = runtime.clock.now().strftime("%Y%m%dT%H%M%S")
     if not accept_damage:
-        for space in spaces:
-            _refuse_damage(parts.journal.verify(space))
-        _refuse_lost_folders(parts, spaces)
-    mismatches = [trouble for space in spaces if (trouble := _mismatch(parts, space))]
+        for owner in owners:
+            _refuse_damage(runtime.journal.verify(owner))
+        _refuse_lost_folders(runtime, owners)
+    mismatches = [trouble for owner in owners if (trouble := _mismatch(runtime, owner))]
     if mismatches and not accept_damage:
         raise mismatches[0]
     if mismatches:
-        _put_copy_aside(parts, stamp)  # it may hold the only copy of what the journal has lost
+        _put_copy_aside(runtime, stamp)  # it may hold the only copy of what the journal has lost
     told = 0
-    with _fresh_store(parts, spaces, stamp) as store:
-        for number, space in enumerate(spaces):
-            told += parts.ledger.apply_waiting(space, parts.journal.last_seq(space), store)
-            progress(number + 1, len(spaces))
+    with _fresh_store(runtime, owners, stamp) as store:
+        for number, owner in enumerate(owners):
+            told += runtime.ledger.apply_waiting(owner, runtime.journal.last_seq(owner), store)
+            progress(number + 1, len(owners))
     return told
 
 
 @contextmanager
-def _up_to_date(parts: Parts, spaces: Sequence[Space], store: Store) -> Iterator[None]:
+def _up_to_date(runtime: Runtime, owners: Sequence[Owner], store: Store) -> Iterator[None]:
     """Keep those away who have written since it was filled, for the moment of the exchange: what they were
     told is kept must not be gone from the store for a while, not even for a reader who has just caught up."""
-    written = (space for space in sorted(spaces) if parts.journal.last_seq(space) > store.applied(space).seq)
+    written = (
+        owner for owner in sorted(owners) if runtime.journal.last_seq(owner) > store.applied(owner).seq
+    )
     with ExitStack() as locks:
-        for space in islice(written, MOST_KEPT_AWAY):
-            last = locks.enter_context(parts.journal.locked(space))
-            parts.ledger.apply_waiting(space, last, store)
+        for owner in islice(written, MOST_KEPT_AWAY):
+            last = locks.enter_context(runtime.journal.locked(owner))
+            runtime.ledger.apply_waiting(owner, last, store)
         yield
 
 
 @contextmanager
-def _fresh_store(parts: Parts, spaces: list[Space], stamp: str) -> Iterator[Store]:
+def _fresh_store(runtime: Runtime, owners: list[Owner], stamp: str) -> Iterator[Store]:
     """An empty store to be filled, which takes the place of the old one at the end."""
-    replacing = getattr(parts.store, "replacing", None)
+    replacing = getattr(runtime.store, "replacing", None)
     if replacing is not None:
-        with replacing(stamp, lambda store: _up_to_date(parts, spaces, store)) as store:
+        with replacing(stamp, lambda store: _up_to_date(runtime, owners, store)) as store:
             yield store
         return
     with ExitStack() as stack:
-        for space in spaces:
-            stack.enter_context(parts.journal.locked(space))
-            stack.enter_context(parts.store.rebuilding(space))
-        yield parts.store
+        for owner in owners:
+            stack.enter_context(runtime.journal.locked(owner))
+            stack.enter_context(runtime.store.rebuilding(owner))
+        yield runtime.store
 
 
-def _mismatch(parts: Parts, space: Space) -> JournalMismatch | None:
+def _mismatch(runtime: Runtime, owner: Owner) -> JournalMismatch | None:
     try:
-        parts.ledger.compare(space, parts.store.applied(space), parts.journal.last_seq(space))
+        runtime.ledger.compare(owner, runtime.store.applied(owner), runtime.journal.last_seq(owner))
     except JournalMismatch as trouble:
         return trouble
     except StoreError:
@@ -130,57 +132,59 @@ def _mismatch(parts: Parts, space: Space) -> JournalMismatch | None:
     return None
 
 
-def everybody(parts: Parts) -> list[Space]:
+def all_owners(runtime: Runtime) -> list[Owner]:
     """Who has a journal, and of whom the store knows: a journal may be gone, or nobody knows whose it is."""
     try:
-        known = parts.store.known_spaces()
+        known = runtime.store.known_owners()
     except StoreError:
         known = []
-    return list(dict.fromkeys([*parts.journal.spaces(), *known]))
+    return list(dict.fromkeys([*runtime.journal.owners(), *known]))
 
 
-def lost_folders(parts: Parts, spaces: Sequence[Space]) -> list[Path]:
+def lost_folders(runtime: Runtime, owners: Sequence[Owner]) -> list[Path]:
     """Folders with a journal of which not even the store knows whose it is."""
-    folders: list[Path] = getattr(parts.journal, "unreadable_folders", list)()
+    folders: list[Path] = getattr(runtime.journal, "unreadable_folders", list)()
     if not folders:
         return []
-    known = {parts.journal.folder(space) for space in spaces}  # type: ignore[attr-defined]
+    known = {runtime.journal.folder(owner) for owner in owners}  # type: ignore[attr-defined]
     return [folder for folder in folders if folder not in known]
 
 
-def _refuse_lost_folders(parts: Parts, spaces: Sequence[Space]) -> None:
-    for folder in lost_folders(parts, spaces):
+def _refuse_lost_folders(runtime: Runtime, owners: Sequence[Owner]) -> None:
+    for folder in lost_folders(runtime, owners):
         reason = (
             "{path}: whose journal this is cannot be read, so it would be left out; put its space.json back"
         )
         raise JournalError(reason, path=folder)
 
 
-def _put_copy_aside(parts: Parts, stamp: str) -> None:
-    copy = getattr(parts.store, "backup", None)
+def _put_copy_aside(runtime: Runtime, stamp: str) -> None:
+    copy = getattr(runtime.store, "backup", None)
     if copy is not None:
-        path = parts.data_dir / f"nagori.db.before-rebuild-{stamp}"
+        path = runtime.data_dir / f"nagori.db.before-rebuild-{stamp}"
         copy(path)
-        parts.tell("store.set_aside", path=path, reason="the journal is not the one it was made from")
+        runtime.observe("store.set_aside", path=path, reason="the journal is not the one it was made from")
 
 
-def _differences(parts: Parts, space: Space) -> list[str]:
+def _differences(runtime: Runtime, owner: Owner) -> list[str]:
     """Memories that the store and the journal tell differently. What differs may only be newer than what was
     read: it is compared once more while nobody writes."""
-    parts.ledger.catch_up(space, turns=True)
-    told, last = _told(parts, space, {}, 0)
-    differing = _differing(parts, space, told, None) + _only_in_store(parts, space, told)
+    runtime.ledger.catch_up(owner, turns=True)
+    told, last = _fold_journal(runtime, owner, {}, 0)
+    differing = _find_differing(runtime, owner, told, None) + _only_in_store(runtime, owner, told)
     if differing:
-        with parts.journal.locked(space) as end:
-            parts.ledger.apply_waiting(space, end)
-            told, _ = _told(parts, space, told, last)
-            differing = _differing(parts, space, told, differing)
+        with runtime.journal.locked(owner) as end:
+            runtime.ledger.apply_waiting(owner, end)
+            told, _ = _fold_journal(runtime, owner, told, last)
+            differing = _find_differing(runtime, owner, told, differing)
     return [f"{id}: the store does not agree with the journal" for id in differing]
 
 
-def _told(parts: Parts, space: Space, known: dict[str, Memory], after: int) -> tuple[dict[str, Memory], int]:
+def _fold_journal(
+    runtime: Runtime, owner: Owner, known: dict[str, Memory], after: int
+) -> tuple[dict[str, Memory], int]:
     """The memories as the journal tells them, and up to which event."""
-    for bundle in batched(parts.journal.read(space, after), LOOK_AT_ONCE):
+    for bundle in split_batches(runtime.journal.read(owner, after), LOOK_AT_ONCE):
         outcome = fold(bundle, known)
         known |= outcome.memories
         for id in outcome.erased:
@@ -189,22 +193,22 @@ def _told(parts: Parts, space: Space, known: dict[str, Memory], after: int) -> t
     return known, after
 
 
-def _differing(
-    parts: Parts, space: Space, told: Mapping[str, Memory], among: Sequence[str] | None
+def _find_differing(
+    runtime: Runtime, owner: Owner, told: Mapping[str, Memory], among: Sequence[str] | None
 ) -> list[str]:
     differing = []
-    for ids in batched(told if among is None else among, LOOK_AT_ONCE):
-        stored = look(parts.store, space, ids)
+    for ids in split_batches(told if among is None else among, LOOK_AT_ONCE):
+        stored = read_memories(runtime.store, owner, ids)
         differing += [id for id in ids if stored.get(id) != told.get(id)]
     return differing
 
 
-def _only_in_store(parts: Parts, space: Space, told: Mapping[str, Memory]) -> list[str]:
-    owner, last = Scope(tenant=space[0], user=space[1]), None
-    counts, extra = parts.store.count(owner), list[str]()
+def _only_in_store(runtime: Runtime, owner: Owner, told: Mapping[str, Memory]) -> list[str]:
+    scope, last = Scope(tenant=owner[0], user=owner[1]), None
+    counts, extra = runtime.store.count(scope), list[str]()
     if counts.total + counts.forgotten == len(told):
         return extra
-    while page := parts.store.find(owner, EVERYTHING, limit=LOOK_AT_ONCE, older_than=last):
+    while page := runtime.store.find(scope, EVERYTHING, limit=LOOK_AT_ONCE, older_than=last):
         extra += [memory.id for memory in page if memory.id not in told]
         last = page[-1]
     return extra

@@ -8,34 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nagori.core.cycle import Plan, Step
+from nagori.core.cycle import CyclePlan, CycleStep
 from nagori.core.model import Level, Memory, Scope
 from nagori.core.pricing import Tokens
-from nagori.core.values import Value, batched, fresh
+from nagori.core.values import Value, default_factory, split_batches
 from nagori.language.passages import about_tokens
-from nagori.ledger import look
-from nagori.runtime import Parts
-from nagori.services.cycle import shorter
+from nagori.ledger import read_memories
+from nagori.runtime import Runtime
+from nagori.services.cycle import compress_memories
 
 EXAMPLES = 3  # of each kind of step
 LOOKED_AT = 500  # texts that are shortened for a preview, at most
 AT_ONCE = 100
 
 
-class Kind(Value):
+class PreviewGroup(Value):
     """Some of the steps of one kind, with their memories as far as the scope sees them."""
 
     act: str
     reason: str
     n: int
-    examples: list[tuple[Step, Memory]] = fresh(list)
+    examples: list[tuple[CycleStep, Memory]] = default_factory(list)
 
 
 class Preview(Value):
     """A plan in numbers. Bytes and tokens are of all that would be shortened, or `exact` is False."""
 
-    plan: Plan
-    kinds: list[Kind]
+    plan: CyclePlan
+    kinds: list[PreviewGroup]
     shortened: int = 0  # memories that would get shorter words
     looked: int = 0  # of which so many were tried
     before: int = 0  # bytes of the words that are shown now
@@ -49,18 +49,18 @@ class Preview(Value):
         return self.looked == self.shortened
 
 
-def preview(parts: Parts, scope: Scope, plan: Plan) -> Preview:
+def preview(runtime: Runtime, scope: Scope, plan: CyclePlan) -> Preview:
     """What `plan` comes to; nothing is done."""
-    shorten = [step for step in plan.steps if step.act in ("fade", "archive")]
+    shorten = [step for step in plan.steps if step.act in ("compress", "archive")]
     purge = [step for step in plan.steps if step.act == "purge"]
     tried = _spread(shorten)
-    sizes = [size for step, memory in _read(parts, scope, tried) if (size := _shorter(step, memory))]
+    sizes = [size for step, memory in _read(runtime, scope, tried) if (size := _shorter(step, memory))]
     share = len(shorten) / len(tried) if tried else 1.0
     before, after, into, out = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0, 0, 0)
-    gone = [_words(memory) for _, memory in _read(parts, scope, _spread(purge))]
+    gone = [_words(memory) for _, memory in _read(runtime, scope, _spread(purge))]
     return Preview(
         plan=plan,
-        kinds=list(_kinds(parts, scope, plan)),
+        kinds=list(_kinds(runtime, scope, plan)),
         shortened=round(len(sizes) * share),
         looked=len(sizes),
         before=round(before * share),
@@ -71,33 +71,33 @@ def preview(parts: Parts, scope: Scope, plan: Plan) -> Preview:
     )
 
 
-def _kinds(parts: Parts, scope: Scope, plan: Plan) -> Iterator[Kind]:
+def _kinds(runtime: Runtime, scope: Scope, plan: CyclePlan) -> Iterator[PreviewGroup]:
     for (act, reason), n in sorted(plan.counts().items()):
         steps = [step for step in plan.steps if (step.act, step.reason) == (act, reason)]
-        seen = {memory.id: memory for memory in parts.store.get(scope, [s.id for s in steps[:AT_ONCE]])}
+        seen = {memory.id: memory for memory in runtime.store.get(scope, [s.id for s in steps[:AT_ONCE]])}
         shown = [(step, seen[step.id]) for step in steps[:AT_ONCE] if step.id in seen]
-        yield Kind(act, reason, n, shown[:EXAMPLES])
+        yield PreviewGroup(act, reason, n, shown[:EXAMPLES])
 
 
-def _spread(steps: Sequence[Step]) -> list[Step]:
+def _spread(steps: Sequence[CycleStep]) -> list[CycleStep]:
     """At most `LOOKED_AT` of them, from everywhere."""
     if len(steps) <= LOOKED_AT:
         return list(steps)
     return [steps[n * len(steps) // LOOKED_AT] for n in range(LOOKED_AT)]
 
 
-def _read(parts: Parts, scope: Scope, steps: Sequence[Step]) -> Iterator[tuple[Step, Memory]]:
-    for bundle in batched(steps, AT_ONCE):
-        known = look(parts.store, scope.space, [step.id for step in bundle])
+def _read(runtime: Runtime, scope: Scope, steps: Sequence[CycleStep]) -> Iterator[tuple[CycleStep, Memory]]:
+    for bundle in split_batches(steps, AT_ONCE):
+        known = read_memories(runtime.store, scope.owner, [step.id for step in bundle])
         yield from ((step, known[step.id]) for step in bundle if step.id in known)
 
 
-def _shorter(step: Step, memory: Memory) -> tuple[int, int, float, float] | None:
+def _shorter(step: CycleStep, memory: Memory) -> tuple[int, int, float, float] | None:
     """Bytes before and after, tokens read and written; None for what has its short words already."""
-    level = step.level if step.act == "fade" else Level.TRACE
+    level = step.level if step.act == "compress" else Level.TRACE
     if level is None or (step.act == "archive" and Level.TRACE in memory.texts):
         return None
-    whole, short = memory.texts[min(memory.texts)].whole, shorter(memory, level).whole
+    whole, short = memory.texts[min(memory.texts)].whole, compress_memories(memory, level).whole
     sizes = len(memory.text.whole.encode()), len(short.encode())
     return *sizes, about_tokens(whole), about_tokens(short)
 

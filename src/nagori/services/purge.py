@@ -10,37 +10,37 @@ from collections.abc import Sequence
 from nagori.core.erasure import without_words
 from nagori.core.events import TO_COMPACT, TO_REDACT, Event
 from nagori.core.model import Level, Memory
-from nagori.core.storage import Space
-from nagori.ledger import look
-from nagori.runtime import Parts
+from nagori.core.storage import Owner
+from nagori.ledger import read_memories
+from nagori.runtime import Runtime
 
 AT_ONCE = 500  # memories of one night
 COMPACT_STEPS = 2_000  # of the store's index in one night
 
 
-def redact_purged(parts: Parts, space: Space) -> int:
+def redact_purged(runtime: Runtime, owner: Owner) -> int:
     """Redact what waits for it; how many memories."""
-    ids = (parts.store.state(space, TO_REDACT) or [])[:AT_ONCE]
+    ids = (runtime.store.state(owner, TO_REDACT) or [])[:AT_ONCE]
     if not ids:
         return 0
-    turns = _turns_of(parts, space, ids)
-    seqs = {entry.seq for id in ids for entry in parts.store.history(space, id)} | set(turns)
-    kept = look(parts.store, space, ids)
+    turns = _turns_of(runtime, owner, ids)
+    seqs = {entry.seq for id in ids for entry in runtime.store.history(owner, id)} | set(turns)
+    kept = read_memories(runtime.store, owner, ids)
 
     def replacement(event: Event) -> Event:
         return without_words(event, keep_trace=event.memory in kept)
 
-    parts.ledger.redact(space, sorted(seqs), replacement)
-    event = Event("redacted", parts.clock.now(), {"memories": ids, "turns": turns}, by="cycle")
-    parts.ledger.write(space, lambda: [event])
-    parts.tell("journal.redacted", space=space, memories=len(ids), turns=len(turns))
+    runtime.ledger.redact(owner, sorted(seqs), replacement)
+    event = Event("redacted", runtime.clock.now(), {"memories": ids, "turns": turns}, by="cycle")
+    runtime.ledger.write(owner, lambda: [event])
+    runtime.observe("journal.redacted", owner=owner, memories=len(ids), turns=len(turns))
     return len(ids)
 
 
-def _turns_of(parts: Parts, space: Space, ids: Sequence[str]) -> list[int]:
+def _turns_of(runtime: Runtime, owner: Owner, ids: Sequence[str]) -> list[int]:
     """The turns these memories were formed from, of which no memory keeps its full words."""
-    origins = parts.store.origins(space, ids)
-    memories = look(parts.store, space, sorted({id for id, _ in origins}))
+    origins = runtime.store.origins(owner, ids)
+    memories = read_memories(runtime.store, owner, sorted({id for id, _ in origins}))
     needed = {turn for id, turn in origins if id in memories and _is_whole(memories[id])}
     return sorted({turn for _, turn in origins} - needed)
 
@@ -49,10 +49,10 @@ def _is_whole(memory: Memory) -> bool:
     return Level.FULL in memory.texts
 
 
-def compact_if_due(parts: Parts, space: Space) -> bool:
+def compact_if_due(runtime: Runtime, owner: Owner) -> bool:
     """Leave no byte of redacted words in the store's files, in bounded time; whether that was due and is done
     now. What is not done, because a reader stands in the way or the index is large, stays due."""
-    if not parts.store.state(space, TO_COMPACT):
+    if not runtime.store.state(owner, TO_COMPACT):
         return False
-    compact = getattr(parts.store, "compact", None)
+    compact = getattr(runtime.store, "compact", None)
     return compact is None or bool(compact(COMPACT_STEPS))

@@ -24,37 +24,37 @@ from nagori.core.model import (
     RelationType,
     Scope,
     check_vector,
-    micros,
+    to_micros,
 )
 from nagori.core.relevance import (
-    Evidence,
+    Candidates,
     Query,
     Statement,
     Window,
-    asks_for_present,
-    bounded,
-    certainty,
-    newness,
+    asks_for_current,
+    bounded_factor,
+    confidence,
+    freshness,
     relevance,
-    weighed,
+    weigh_terms,
 )
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, JournalError, StoreError
 from nagori.language.passages import about_tokens, alike, shingles
 from nagori.language.redaction import clean
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.language.temporal import TimeWish
+    from nagori.language.temporal import TimeExpression
 
 
 CANDIDATES = 250  # nearest in meaning that are looked at; every memory with a telling word is, too
 FINALISTS = 30  # at least so many whole memories are read; twice as many as are wanted
 LONGEST_QUERY = 2000
 STEPS, TIES, FADING = 2, 10, 0.1  # how far relations are followed, how many, and what a step costs
-ASKING = frozenset(
+QUESTION_WORDS = frozenset(
     [
         "what",
         "did",
@@ -83,7 +83,7 @@ _KANA = re.compile("[\u3041-\u3096ー]+")
 MOOD_OF = 5  # the newest memories of a session that make its mood
 
 
-class Question(Value):
+class RecallRequest(Value):
     """What is asked, and how the answer should be chosen."""
 
     text: str
@@ -93,7 +93,7 @@ class Question(Value):
     mood: Emotion | None = None
     session: str | None = None  # whose mood it is, unless `mood` says it
     tokens: int | None = None  # at most about so many in all answers together
-    floor: float | None = None  # least certainty; the configured one
+    min_confidence: float | None = None  # least certainty; the configured one
     mark: bool = True  # a recall strengthens; a look does not
 
     def __post_init__(self) -> None:
@@ -110,53 +110,53 @@ class Question(Value):
             check_text("session", self.session)
         if self.ranking is not None:
             check_text("ranking", self.ranking)
-        if self.floor is not None and not 0 <= check_number("floor", self.floor) <= 1:
-            raise InvalidInput("floor", "{value!r} is not a number from 0 to 1", value=self.floor)
+        if self.min_confidence is not None and not 0 <= check_number("floor", self.min_confidence) <= 1:
+            raise InvalidInput("floor", "{value!r} is not a number from 0 to 1", value=self.min_confidence)
 
 
-def recall(parts: Parts, scope: Scope, question: Question) -> list[Recollection]:
+def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Recollection]:
     """The best memories for a question; they are marked as recalled."""
-    parts.ledger.catch_up(scope.space)
-    k = question.k if question.k is not None else parts.config.retrieval.top_k
-    name = question.ranking or parts.config.retrieval.ranking
+    runtime.ledger.catch_up(scope.owner)
+    k = question.k if question.k is not None else runtime.config.retrieval.top_k
+    name = question.ranking or runtime.config.retrieval.ranking
     if name not in RANKINGS:
         choices = ", ".join(RANKINGS)
         raise InvalidInput("ranking", "{value!r} is none of {choices}", value=name, choices=choices)
     text = clean(question.text)[:LONGEST_QUERY]
     if not text.strip():
         raise InvalidInput("query", "nothing to look for: the text is empty")
-    asked = _asked(parts, scope, question, text)
-    found = RANKINGS[name](parts, scope, asked, _look(parts, scope, asked), max(2 * k, FINALISTS))
-    best = _best(parts, scope, found, question, k)
+    asked = _parse_query(runtime, scope, question, text)
+    found = RANKINGS[name](runtime, scope, asked, _search(runtime, scope, asked), max(2 * k, FINALISTS))
+    best = _best(runtime, scope, found, question, k)
     if question.mark and best:
-        mark(parts, scope, [recollection.memory.id for recollection in best])
+        mark_recalled(runtime, scope, [recollection.memory.id for recollection in best])
     return best
 
 
-def _asked(parts: Parts, scope: Scope, question: Question, text: str) -> Asked:
+def _parse_query(runtime: Runtime, scope: Scope, question: RecallRequest, text: str) -> ParsedQuery:
     from nagori.language.temporal import (
         read_time,  # large; a question without digits or time words is still quick
     )
 
     filter = question.filter
-    if parts.config.archive.enable_archive_recall:
+    if runtime.config.archive.enable_archive_recall:
         filter = replace(filter, archived=True)
-    mood = question.mood or (_mood(parts, scope, question.session) if question.session else None)
-    wish = read_time(text, parts.clock.now(), parts.clock.zone)
+    mood = question.mood or (_mood(runtime, scope, question.session) if question.session else None)
+    wish = read_time(text, runtime.clock.now(), runtime.clock.zone)
     only_time = bool(wish and wish.certain and _names_no_matter(text.replace(wish.phrase, " ")))
     if wish and only_time and not (filter.since or filter.until):
         filter = replace(filter, since=wish.since, until=wish.until)
-    return Asked(text, filter, mood, wish, only_time)
+    return ParsedQuery(text, filter, mood, wish, only_time)
 
 
 def _names_no_matter(rest: str) -> bool:
     """Whether nothing is left of a question but asking: "what did we do", に何をした."""
-    return all(word in ASKING or _KANA.fullmatch(word) for word in query_tokens(rest))
+    return all(word in QUESTION_WORDS or _KANA.fullmatch(word) for word in query_tokens(rest))
 
 
-def _mood(parts: Parts, scope: Scope, session: str) -> Emotion | None:
+def _mood(runtime: Runtime, scope: Scope, session: str) -> Emotion | None:
     """How a session feels: its newest memories on average, the strongest feeling giving the direction."""
-    newest = parts.store.find(scope, Filter(session=session), limit=MOOD_OF)
+    newest = runtime.store.find(scope, Filter(session=session), limit=MOOD_OF)
     if not newest:
         return None
     felt = [memory.emotion for memory in newest]
@@ -165,38 +165,40 @@ def _mood(parts: Parts, scope: Scope, session: str) -> Emotion | None:
     return Emotion(strongest.intensity, strongest.valence, arousal, strongest.tags)
 
 
-def _look(parts: Parts, scope: Scope, asked: Asked) -> Evidence:
+def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
     """What the store knows. A time that is named brings its own candidates: "what did we do last Friday?" has
     no other word to go by."""
-    words, used = query_tokens(asked.text), parts.vectors.active(scope.space)
-    if parts.config.llm.expand:
-        from nagori.services.llm.expand import other_words  # rarely wanted, and a hook pays for every import
+    words, used = query_tokens(asked.text), runtime.vectors.active(scope.owner)
+    if runtime.config.llm.expand_queries:
+        from nagori.services.llm.expand import (
+            other_words,  # rarely wanted, and a hook pays for every import
+        )
 
-        words = [*words, *other_words(parts, asked.text)]
-    meant = _meant(parts, used, asked.text)
+        words = [*words, *other_words(runtime, asked.text)]
+    meant = _embed_query(runtime, used, asked.text)
     query = Query(words, meant.data, meant.model, CANDIDATES, asked.filter)
     try:
-        evidence = parts.store.candidates(scope, query)
+        evidence = runtime.store.candidates(scope, query)
     except InvalidInput as trouble:  # a model that is not of the dimension it had before: words are left
-        parts.tell("embedder.silent", error=trouble)
-        meant, query = _Meant(), replace(query, vector=None, model=None)
-        evidence = parts.store.candidates(scope, query)
-    if meant.data and not evidence.cosines and parts.vectors.active(scope.space) != used:
-        return _look(parts, scope, asked)  # the space has changed to another model in this moment
+        runtime.observe("embedder.silent", error=trouble)
+        meant, query = _QueryVector(), replace(query, vector=None, model=None)
+        evidence = runtime.store.candidates(scope, query)
+    if meant.data and not evidence.cosines and runtime.vectors.active(scope.owner) != used:
+        return _search(runtime, scope, asked)  # the space has changed to another model in this moment
     evidence = replace(evidence, unrelated=meant.unrelated)
     wish = asked.wish
     if wish is None or not wish.certain or asked.filter.since or asked.filter.until:
         return evidence
     then = replace(asked.filter, since=wish.since, until=wish.until)
-    more = parts.store.candidates(scope, replace(query, filter=then))
+    more = runtime.store.candidates(scope, replace(query, filter=then))
     return replace(
         evidence,
         cosines={**more.cosines, **evidence.cosines},
-        sketches={**more.sketches, **evidence.sketches},
+        infos={**more.infos, **evidence.infos},
     )
 
 
-class _Meant(Value):
+class _QueryVector(Value):
     """A question as a model sees it; without a model it has words and nothing else."""
 
     model: str | None = None
@@ -204,38 +206,44 @@ class _Meant(Value):
     unrelated: tuple[float, float] = (0.0, 1.0)
 
 
-def _meant(parts: Parts, model: str | None, text: str) -> _Meant:
-    embedder = parts.embedder_of(model)
+def _embed_query(runtime: Runtime, model: str | None, text: str) -> _QueryVector:
+    embedder = runtime.embedder_of(model)
     if embedder is None:
-        return _Meant()
+        return _QueryVector()
     try:
         vector = embedder.embed_query(text)
         check_vector(vector, embedder.dimension)
-        return _Meant(embedder.model, vector, embedder.unrelated)
+        return _QueryVector(embedder.model, vector, embedder.unrelated)
     except Exception as trouble:  # an embedder may be anybody's code: words are left
-        parts.tell("embedder.silent", error=trouble)
-        return _Meant()
+        runtime.observe("embedder.silent", error=trouble)
+        return _QueryVector()
 
 
 # --- choosing -------------------------------------------------------------------------------------
 
 
 def _best(
-    parts: Parts, scope: Scope, found: Iterator[Recollection], question: Question, k: int
+    runtime: Runtime, scope: Scope, found: Iterator[Recollection], question: RecallRequest, k: int
 ) -> list[Recollection]:
     """The k best that are about the matter, each thing once, within the budget."""
-    floor = question.floor if question.floor is not None else parts.config.retrieval.floor
-    about = [r for r in found if r.terms.get("certainty", 1.0) >= floor]
+    min_confidence = (
+        question.min_confidence
+        if question.min_confidence is not None
+        else runtime.config.retrieval.min_confidence
+    )
+    about = [r for r in found if r.terms.get("confidence", 1.0) >= min_confidence]
     ordered = sorted(about, key=_order)
     distinct = _distinct(question.text, ordered, k)
-    ordered = sorted([*distinct, *_tied(parts, scope, distinct, question.filter)], key=_order)[:k]
-    return _within(ordered, question.tokens)
+    ordered = sorted([*distinct, *_follow_relations(runtime, scope, distinct, question.filter)], key=_order)[
+        :k
+    ]
+    return _fit_budget(ordered, question.tokens)
 
 
 def _order(recollection: Recollection) -> tuple[bool, float, str]:
     """Best first; what somebody put away by hand comes last."""
     memory = recollection.memory
-    return (memory.archived and memory.archive_reason == "manual", -recollection.score, memory.id)
+    return (memory.is_archived and memory.archive_reason == "manual", -recollection.score, memory.id)
 
 
 def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recollection]:
@@ -253,14 +261,16 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
     return kept
 
 
-def _tied(parts: Parts, scope: Scope, best: Sequence[Recollection], filter: Filter) -> Iterator[Recollection]:
+def _follow_relations(
+    runtime: Runtime, scope: Scope, best: Sequence[Recollection], filter: Filter
+) -> Iterator[Recollection]:
     """What the answers are tied to, up to two steps away: `continues`, `references` and the like lead on;
     what only shares a topic was found by its words already."""
     seen = {r.memory.id: r.score for r in best}
     edge = dict(seen)
     for _ in range(STEPS):
         reached: dict[str, float] = {}
-        for relation in parts.store.relations(scope, list(edge)) if edge else ():
+        for relation in runtime.store.relations(scope, list(edge)) if edge else ():
             if relation.type is RelationType.SAME_TOPIC:
                 continue
             for one, other in ((relation.source, relation.target), (relation.target, relation.source)):
@@ -268,14 +278,14 @@ def _tied(parts: Parts, scope: Scope, best: Sequence[Recollection], filter: Filt
                     reached[other] = max(reached.get(other, 0.0), edge[one] * FADING)
         edge = dict(sorted(reached.items(), key=lambda item: (-item[1], item[0]))[:TIES])
         seen |= edge
-        for memory in parts.store.get(scope, list(edge)):
-            if not memory.forgotten and (filter.archived or not memory.archived):
+        for memory in runtime.store.get(scope, list(edge)):
+            if not memory.is_forgotten and (filter.archived or not memory.is_archived):
                 yield Recollection(
-                    memory, edge[memory.id], retention(parts, memory), {"tied": edge[memory.id]}
+                    memory, edge[memory.id], retention(runtime, memory), {"tied": edge[memory.id]}
                 )
 
 
-def _within(best: list[Recollection], tokens: int | None) -> list[Recollection]:
+def _fit_budget(best: list[Recollection], tokens: int | None) -> list[Recollection]:
     """As many as the budget has room for; one that is too long does not keep a shorter one out."""
     if tokens is None:
         return best
@@ -288,8 +298,8 @@ def _within(best: list[Recollection], tokens: int | None) -> list[Recollection]:
     return kept
 
 
-def mark(
-    parts: Parts, scope: Scope, ids: Sequence[str], *, session: str | None = None, unasked: bool = False
+def mark_recalled(
+    runtime: Runtime, scope: Scope, ids: Sequence[str], *, session: str | None = None, unasked: bool = False
 ) -> None:
     """Note that memories were recalled; in a `session`, that they were shown there. Where that cannot be
     written now the answer stands all the same."""
@@ -297,65 +307,67 @@ def mark(
     data |= {"unasked": True} if unasked else {}
     data |= {"session": session} if session else {}
     try:
-        parts.ledger.write(scope.space, lambda: [Event("recalled", parts.clock.now(), data)])
+        runtime.ledger.write(scope.owner, lambda: [Event("recalled", runtime.clock.now(), data)])
     except (JournalError, StoreError) as trouble:
-        parts.tell("recall.unmarked", reason=str(trouble))
+        runtime.observe("recall.unmarked", reason=str(trouble))
 
 
 # --- rankings -------------------------------------------------------------------------------------
-# What is known about a question in, memories with a score and its terms out. `fused` is the default and
-# what measures best (docs/why/ranking.md); `priority` and `score` are the formulas of 001 and 004, to the
+# What is known about a question in, memories with a score and its terms out. `rank_fused` is the default and
+# what measures best (docs/why/ranking.md); `rank_by_priority` and `rank_by_score` are the formulas of 001 and 004, to the
 # letter.
 
-AFTER = 1e-6  # what replaced a memory comes just before it
+JUST_BELOW = 1e-6  # what replaced a memory comes just before it
 
 
-class Asked(Value):
+class ParsedQuery(Value):
     """A question as it was understood."""
 
     text: str
     filter: Filter
     mood: Emotion | None
-    wish: TimeWish | None
+    wish: TimeExpression | None
     only_time: bool = False  # it names a time and no matter: whatever was said then is an answer
 
     @property
     def window(self) -> Window | None:
         """The time that is named for certain; "recently" is no date."""
         wish = self.wish
-        return (micros(wish.since), micros(wish.until)) if wish and wish.certain else None
+        return (to_micros(wish.since), to_micros(wish.until)) if wish and wish.certain else None
 
     @property
     def present(self) -> bool:
-        return bool(self.wish and self.wish.latest) or asks_for_present(self.text)
+        return bool(self.wish and self.wish.latest) or asks_for_current(self.text)
 
 
-Ranking = Callable[[Parts, Scope, Asked, Evidence, int], Iterator[Recollection]]
+Ranking = Callable[[Runtime, Scope, ParsedQuery, Candidates, int], Iterator[Recollection]]
 
 
-def fused(parts: Parts, scope: Scope, asked: Asked, evidence: Evidence, n: int) -> Iterator[Recollection]:
+def rank_fused(
+    runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
+) -> Iterator[Recollection]:
     """The default. Weights add up to the logarithm of the odds, so a factor on the odds is added as its
     logarithm; the best answer scores 1."""
-    named = _named(asked.text, {sketch.speaker for sketch in evidence.sketches.values()})
+    named = _named_speakers(asked.text, {sketch.speaker for sketch in evidence.infos.values()})
     terms = relevance(evidence, named, asked.window)
-    odds = {id: weighed(these) for id, these in terms.items()}
-    finalists = parts.store.get(scope, sorted(odds, key=lambda id: (-odds[id], id))[:n])
-    lifts = newness([_statement(memory, odds[memory.id]) for memory in finalists]) if asked.present else {}
+    odds = {id: weigh_terms(these) for id, these in terms.items()}
+    finalists = runtime.store.get(scope, sorted(odds, key=lambda id: (-odds[id], id))[:n])
+    lifts = freshness([_statement(memory, odds[memory.id]) for memory in finalists]) if asked.present else {}
     least = min(evidence.cosines.values(), default=None)
     japanese = is_japanese(asked.text)
     found = {}
     for memory in finalists:
-        id, strength = memory.id, retention(parts, memory)
-        factors = _factors(parts, asked, memory, strength)
+        id, strength = memory.id, retention(runtime, memory)
+        factors = _factors(runtime, asked, memory, strength)
         same = is_japanese(memory.searchable) is japanese
         near = evidence.cosines.get(id, least)
-        sure = certainty(terms[id]["heard"], near, evidence.unrelated, same_language=same)
+        sure = confidence(terms[id]["heard"], near, evidence.unrelated, same_language=same)
         if asked.window and terms[id]["time"] == 1.0:  # said when it was asked for: that is a reason, too
-            sure = 1.0 if asked.only_time else max(sure, THEN)
-        told = terms[id] | factors | {"newness": lifts.get(id, 0.0), "certainty": sure}
-        total = odds[id] + told["newness"] + sum(log(factor) for factor in factors.values())
+            sure = 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)
+        told = terms[id] | factors | {"freshness": lifts.get(id, 0.0), "confidence": sure}
+        total = odds[id] + told["freshness"] + sum(log(factor) for factor in factors.values())
         found[id] = Recollection(memory, total, strength, told)
-    return _shares(_corrected(parts, scope, found))
+    return _shares(_find_corrections(runtime, scope, found))
 
 
 def _statement(memory: Memory, odds: float) -> Statement:
@@ -365,21 +377,23 @@ def _statement(memory: Memory, odds: float) -> Statement:
     )
 
 
-def _corrected(parts: Parts, scope: Scope, found: Mapping[str, Recollection]) -> list[Recollection]:
+def _find_corrections(
+    runtime: Runtime, scope: Scope, found: Mapping[str, Recollection]
+) -> list[Recollection]:
     """What replaced a memory is as good an answer as the memory would have been, found or not."""
     heirs = {r.memory.superseded_by: r for r in found.values() if r.memory.superseded_by}
-    missing = parts.store.get(scope, [id for id in heirs if id and id not in found])
+    missing = runtime.store.get(scope, [id for id in heirs if id and id not in found])
     all_found = dict(found) | {
-        m.id: Recollection(m, heirs[m.id].score, retention(parts, m), heirs[m.id].terms)
+        m.id: Recollection(m, heirs[m.id].score, retention(runtime, m), heirs[m.id].terms)
         for m in missing
-        if not m.forgotten
+        if not m.is_forgotten
     }
     for id, old in heirs.items():
         if id in all_found:
             heir = all_found[id]
-            sure = max(heir.terms["certainty"], old.terms["certainty"])
-            better = max(heir.score, old.score + AFTER - log(VALIDITY))
-            all_found[id] = replace(heir, score=better, terms=heir.terms | {"certainty": sure})
+            sure = max(heir.terms["confidence"], old.terms["confidence"])
+            better = max(heir.score, old.score + JUST_BELOW - log(SUPERSEDED_FACTOR))
+            all_found[id] = replace(heir, score=better, terms=heir.terms | {"confidence": sure})
     return list(all_found.values())
 
 
@@ -388,25 +402,25 @@ def _shares(found: Iterable[Recollection]) -> Iterator[Recollection]:
     return (replace(recollection, score=exp(recollection.score - best)) for recollection in found)
 
 
-THEN = 0.3  # least certainty of what was said in the time that is named
-ARCHIVED = 0.6  # a trace is dense and would win over the whole sentence
-VALIDITY = 0.7  # what was replaced stays findable, below what replaced it
+MIN_CONFIDENCE_IN_TIME = 0.3  # least certainty of what was said in the time that is named
+ARCHIVED_FACTOR = 0.6  # a trace is dense and would win over the whole sentence
+SUPERSEDED_FACTOR = 0.7  # what was replaced stays findable, below what replaced it
 
 
-def _factors(parts: Parts, asked: Asked, memory: Memory, strength: float) -> dict[str, float]:
+def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: float) -> dict[str, float]:
     felt = 0.0
     if asked.mood is not None:
-        felt = scoring.felt_resonance(asked.mood, memory.emotion, parts.config.resonance)
+        felt = scoring.felt_resonance(asked.mood, memory.emotion, runtime.config.resonance)
     return {
-        "strength": bounded(strength / 100, 0.9, 1.1),
-        "recalls": bounded(min(memory.recalls, 10) / 10, 1.0, 1.1),
-        "validity": VALIDITY if memory.superseded_by else 1.0,
-        "archived": ARCHIVED if memory.archived else 1.0,
-        "resonance": bounded(felt, 1.0, 1.1),
+        "strength": bounded_factor(strength / 100, 0.9, 1.1),
+        "recalls": bounded_factor(min(memory.recalls, 10) / 10, 1.0, 1.1),
+        "validity": SUPERSEDED_FACTOR if memory.superseded_by else 1.0,
+        "archived": ARCHIVED_FACTOR if memory.is_archived else 1.0,
+        "resonance": bounded_factor(felt, 1.0, 1.1),
     }
 
 
-def _named(text: str, speakers: Iterable[str | None]) -> list[str]:
+def _named_speakers(text: str, speakers: Iterable[str | None]) -> list[str]:
     """The speakers whose name, or part of it, stands in the question."""
     asked = text.casefold()
     return [speaker for speaker in speakers if speaker and any(part in asked for part in _parts_of(speaker))]
@@ -419,38 +433,42 @@ def _parts_of(name: str) -> list[str]:
     return [*words, *cut]
 
 
-def priority(parts: Parts, scope: Scope, asked: Asked, evidence: Evidence, n: int) -> Iterator[Recollection]:
+def rank_by_priority(
+    runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
+) -> Iterator[Recollection]:
     """001's reference priority to the letter [E18]. Its threshold with fall-back needs no code: a sorted
     list cut at k holds the same memories."""
-    config = parts.config
+    config = runtime.config
     terms = relevance(evidence)
-    for memory in parts.store.get(scope, list(terms)):
-        strength = retention(parts, memory)
+    for memory in runtime.store.get(scope, list(terms)):
+        strength = retention(runtime, memory)
         match = evidence.cosines.get(memory.id, 0.0) if evidence.cosines else terms[memory.id]["words"]
         felt = scoring.resonance(asked.mood, memory.emotion, config.resonance) if asked.mood else 0.0
         score = scoring.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
         yield Recollection(memory, score, strength, {"match": match, "resonance": felt})
 
 
-def score(parts: Parts, scope: Scope, asked: Asked, evidence: Evidence, n: int) -> Iterator[Recollection]:
+def rank_by_score(
+    runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
+) -> Iterator[Recollection]:
     """004's recall score over the finalists [S5]. What is not known yet counts as the middle."""
-    now = parts.clock.now()
-    for recollection in fused(parts, scope, asked, evidence, n):
+    now = runtime.clock.now()
+    for recollection in rank_fused(runtime, scope, asked, evidence, n):
         memory = recollection.memory
         days = decay.memory_days(memory, now)
         terms = {
             "importance": recollection.retention / 100,
-            "recency": 1 / (1 + days / parts.config.tiers.hot_days),
+            "recency": 1 / (1 + days / runtime.config.tiers.hot_days),
             "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
             "outcome": 0.5,
         }
-        total = scoring.recall_score(**terms, weights=parts.config.self_recall)
+        total = scoring.recall_score(**terms, weights=runtime.config.self_recall)
         yield replace(recollection, score=total, terms=terms)
 
 
-RANKINGS: dict[str, Ranking] = {"fused": fused, "priority": priority, "score": score}
+RANKINGS: dict[str, Ranking] = {"fused": rank_fused, "priority": rank_by_priority, "score": rank_by_score}
 
 
-def retention(parts: Parts, memory: Memory) -> float:
+def retention(runtime: Runtime, memory: Memory) -> float:
     """How strong a memory is at this moment."""
-    return decay.retention(memory, parts.clock.now(), parts.config.retention, parts.config.weekly)
+    return decay.retention(memory, runtime.clock.now(), runtime.config.retention, runtime.config.weekly)

@@ -27,9 +27,9 @@ from nagori.paths import private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.config.sections import Privacy as PrivacySettings
+    from nagori.config.sections import PrivacySettings as PrivacySettings
     from nagori.core.model import Scope
-    from nagori.core.storage import Space
+    from nagori.core.storage import Owner
 
 HOOK_PATIENCE = (
     1.0  # seconds to wait for the journal: the host waits for us, and the words are safe beside it
@@ -61,27 +61,27 @@ def turn_event(
 # --- from a hook ----------------------------------------------------------------------------------
 
 
-def record_or_spool(folder: Path, space: Space, events: Sequence[Event]) -> None:
+def record_or_spool(folder: Path, owner: Owner, events: Sequence[Event]) -> None:
     """Keep `events` of turns: in the journal, or else beside it. OSError when neither can be written."""
     if not events:
         return
     journal, recorded = FileJournal(folder / "journal", patience=HOOK_PATIENCE), False
     try:
         private_dir(folder)
-        recorded = bool(record_turns(journal, space, events))
+        recorded = bool(record_turns(journal, owner, events))
     except BaseException as trouble:  # also when our time is up while somebody else holds the journal
         if not recorded:
-            spool(folder, space, events)
+            spool(folder, owner, events)
         if not isinstance(trouble, (JournalError, OSError)):
             raise
 
 
-def spool(folder: Path, space: Space, events: Sequence[Event]) -> Path:
+def spool(folder: Path, owner: Owner, events: Sequence[Event]) -> Path:
     """A file of its own, in the journal's words."""
     place = private_dir(folder / SPOOL)
     name = f"{time.time_ns():020d}-{os.getpid()}"
     block, _ = encode(events, 0)
-    body = json.dumps(list(space)).encode() + b"\n" + block
+    body = json.dumps(list(owner)).encode() + b"\n" + block
     descriptor = os.open(place / f"{name}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         if os.write(descriptor, body) != len(body):
@@ -94,7 +94,7 @@ def spool(folder: Path, space: Space, events: Sequence[Event]) -> Path:
     return final
 
 
-def read_spool(folder: Path) -> Iterator[tuple[Path, Space, list[Event]]]:
+def read_spool(folder: Path) -> Iterator[tuple[Path, Owner, list[Event]]]:
     """What waits beside the journal, oldest first. What cannot be read now (a newer version wrote it, the
     disk fails) stays where it is and is tried again; what never was a file of ours is put aside."""
     for path in sorted((folder / SPOOL).glob("*.jsonl")):
@@ -113,6 +113,6 @@ def read_spool(folder: Path) -> Iterator[tuple[Path, Space, list[Event]]]:
 def take_spool(journal: FileJournal, folder: Path) -> None:
     """What could not be recorded goes into the journal now. A crash between the two lines leaves a turn twice
     in the journal; its id tells, and it is taken once."""
-    for path, space, events in read_spool(folder):
-        record_turns(journal, space, events)
+    for path, owner, events in read_spool(folder):
+        record_turns(journal, owner, events)
         path.unlink()

@@ -27,17 +27,17 @@ from nagori.core.model import (
     Text,
     Trust,
     check_vector,
-    one_of,
+    parse_choice,
     utc,
 )
 from nagori.core.serialize import to_record
 from nagori.core.storage import Vector
-from nagori.core.values import Value, batched, fresh, replace
+from nagori.core.values import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError, short
 from nagori.language.lexicon import speaks_of
 from nagori.language.redaction import fit_to_keep
-from nagori.ledger import Decision, look
-from nagori.runtime import Parts, Progress, no_progress
+from nagori.ledger import Decision, read_memories
+from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,10 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 1_000_000
 AT_ONCE = 500
-TOLD = 60.0  # intensity of what somebody took the trouble to tell: clear interest, 001's third band
-TOLD_EMOTION = Emotion(TOLD)
+REMEMBERED_INTENSITY = (
+    60.0  # intensity of what somebody took the trouble to tell: clear interest, 001's third band
+)
+REMEMBERED_EMOTION = Emotion(REMEMBERED_INTENSITY)
 
 
 class Draft(Value):
@@ -58,14 +60,14 @@ class Draft(Value):
     trigger: str = ""
     kind: Kind = Kind.FACT
     category: Category | None = None
-    emotion: Emotion = TOLD_EMOTION
+    emotion: Emotion = REMEMBERED_EMOTION
     keywords: tuple[str, ...] = ()  # beyond those that its own words give
     created: datetime | None = None
     source: Source = Source()
     trust: Trust = Trust.USER
     privacy: Privacy = Privacy.PUBLIC
     protect: bool = False
-    metadata: Metadata = fresh(dict)
+    metadata: Metadata = default_factory(dict)
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -99,23 +101,23 @@ def check_choices(asked: Draft | Edit) -> None:
     for name, enum in (("kind", Kind), ("category", Category), ("privacy", Privacy), ("trust", Trust)):
         value = getattr(asked, name, None)
         if value is not None:
-            object.__setattr__(asked, name, one_of(enum, value, name))
+            object.__setattr__(asked, name, parse_choice(enum, value, name))
     if asked.emotion is not None:
         check_kind("emotion", asked.emotion, Emotion)
 
 
-def remember(parts: Parts, scope: Scope, draft: Draft) -> Memory:
+def remember(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
     """Keep one thing. When this returns, it is kept. It may speak of another one: take it back, go on."""
-    kept = remember_many(parts, scope, [draft])[0]
+    kept = remember_many(runtime, scope, [draft])[0]
     if speaks_of(kept.text.content) is None:
         return kept
-    from nagori.services.formation import correct
+    from nagori.services.formation import link_to_subject
 
-    return correct(parts, scope, kept)
+    return link_to_subject(runtime, scope, kept)
 
 
 def remember_many(
-    parts: Parts,
+    runtime: Runtime,
     scope: Scope,
     drafts: Iterable[Draft],
     progress: Progress = no_progress,
@@ -125,22 +127,24 @@ def remember_many(
     turns that drafts come from, by the draft's place."""
     kept: list[Memory] = []
     total = len(drafts) if isinstance(drafts, Sequence) else 0
-    for bundle in batched(check_list("drafts", drafts), AT_ONCE):
-        memories = [compose(parts, scope, check_kind("drafts", draft, Draft)) for draft in bundle]
+    for bundle in split_batches(check_list("drafts", drafts), AT_ONCE):
+        memories = [compose(runtime, scope, check_kind("drafts", draft, Draft)) for draft in bundle]
         places = enumerate(memories, len(kept))
         turns = {memory.id: origins[n] for n, memory in places if n in origins} if origins else {}
-        kept += keep(parts, scope, memories, origins=turns)
+        kept += store_memories(runtime, scope, memories, origins=turns)
         progress(len(kept), total)
     return kept
 
 
-def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:
+def compose(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
     """The memory a draft would become: cleaned, without secrets, with its strength at birth."""
-    text = Text(safe_text(parts, draft.trigger, "trigger"), safe_text(parts, draft.content, "content"))
+    text = Text(safe_text(runtime, draft.trigger, "trigger"), safe_text(runtime, draft.content, "content"))
     if not text.whole:
         raise InvalidInput("content", "nothing to remember: the text is empty")
-    born = draft.created or parts.clock.now()
-    coefficient = coefficient_for(draft.category, draft.emotion.intensity, draft.kind, parts.config.retention)
+    born = draft.created or runtime.clock.now()
+    coefficient = coefficient_for(
+        draft.category, draft.emotion.intensity, draft.kind, runtime.config.retention
+    )
     memory = Memory(
         id="",
         created=born,
@@ -158,42 +162,42 @@ def compose(parts: Parts, scope: Scope, draft: Draft) -> Memory:
         role=scope.role,
         source=draft.source,
         protected=draft.protect,
-        metadata=safe_metadata(parts, draft.metadata),
+        metadata=safe_metadata(runtime, draft.metadata),
     )
     return replace(memory, id=identify(memory))
 
 
-def safe_metadata(parts: Parts, metadata: Metadata) -> Metadata:
+def safe_metadata(runtime: Runtime, metadata: Metadata) -> Metadata:
     """`metadata` fit to be stored, without what text must not say either."""
-    safe = {scrubbed(parts, key): _safe_value(parts, key, value) for key, value in metadata.items()}
+    safe = {redact_text(runtime, key): _safe_value(runtime, key, value) for key, value in metadata.items()}
     return read_metadata(safe)
 
 
-def _safe_value(parts: Parts, key: str, value: Scalar) -> Scalar:
+def _safe_value(runtime: Runtime, key: str, value: Scalar) -> Scalar:
     """A value by itself, and as what its key says it is: {"password": "…"} is a secret by its name alone."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return value
     written = str(value)
-    alone = scrubbed(parts, written)
+    alone = redact_text(runtime, written)
     label = f"{key}: "
-    labelled = scrubbed(parts, label + alone)
+    labelled = redact_text(runtime, label + alone)
     safe = labelled.removeprefix(label) if labelled.startswith(label) else alone
     return value if safe == written else safe
 
 
-def safe_text(parts: Parts, text: str, name: str) -> str:
+def safe_text(runtime: Runtime, text: str, name: str) -> str:
     """`text` fit to be stored: no private passages, no secrets, no control characters."""
     if not isinstance(text, str):
         raise InvalidInput(name, "{type} is not a text", type=type(text).__name__)
     if len(text) > LONGEST_TEXT:
         counts = {"n": f"{len(text):,}", "most": f"{LONGEST_TEXT:,}"}
         raise InvalidInput(name, "{n} characters; at most {most}: cut it in pieces", **counts)
-    return scrubbed(parts, text)
+    return redact_text(runtime, text)
 
 
-def scrubbed(parts: Parts, text: str) -> str:
+def redact_text(runtime: Runtime, text: str) -> str:
     """`text` without private passages, secrets and control characters, however long."""
-    rules = parts.config.privacy
+    rules = runtime.config.privacy
     return fit_to_keep(text, strip=rules.strip_private, redact=rules.redact_secrets)
 
 
@@ -206,8 +210,8 @@ def identify(memory: Memory, again: int = 0) -> str:
     return "mem_" + b32encode(digest[:10]).decode().lower()
 
 
-def keep(
-    parts: Parts,
+def store_memories(
+    runtime: Runtime,
     scope: Scope,
     memories: Sequence[Memory],
     vectors: Mapping[str, Vector] | None = None,
@@ -215,16 +219,16 @@ def keep(
 ) -> list[Memory]:
     """One bundle, whole or not at all; the memories as they are known now. `origins`: the events of the turns
     that they come from."""
-    vectors = embed(parts, scope, memories) if vectors is None else vectors
+    vectors = embed(runtime, scope, memories) if vectors is None else vectors
     turns = {id: {"turns": list(seqs)} for id, seqs in (origins or {}).items()}
 
     def decide() -> Decision:
-        now, events = parts.clock.now(), list[Event]()
-        ensure_room(parts, scope, sum(m.protected for m in memories))
-        known = known_by(parts, scope, [m.id for m in memories])
+        now, events = runtime.clock.now(), list[Event]()
+        ensure_room(runtime, scope, sum(m.protected for m in memories))
+        known = find_known(runtime, scope, [m.id for m in memories])
         chosen = []
         for memory in memories:
-            place = _place(parts, scope, memory, known)
+            place = _place(runtime, scope, memory, known)
             chosen.append(place)
             if place.id not in known:
                 known[place.id] = place
@@ -233,55 +237,55 @@ def keep(
                 continue
             if memory.source.turn is not None:  # a turn read a second time was still said once
                 continue
-            events.append(Event("mentioned", now, turns.get(memory.id, {}), place.id))
+            events.append(Event("repeated", now, turns.get(memory.id, {}), place.id))
             if memory.protected and not known[place.id].protected:
                 events.append(Event("protected", now, {}, place.id))
         return Decision(events, chosen)
 
     # Blind: forming what is known already counts as mentioning it, so no state is needed to be right.
-    chosen: list[Memory] = parts.ledger.write(scope.space, decide, vectors, blind=True).result
-    now_known = known_by(parts, scope, [m.id for m in chosen])
+    chosen: list[Memory] = runtime.ledger.write(scope.owner, decide, vectors, blind=True).result
+    now_known = find_known(runtime, scope, [m.id for m in chosen])
     return [now_known.get(m.id, m) for m in chosen]
 
 
-def _place(parts: Parts, scope: Scope, memory: Memory, known: dict[str, Memory]) -> Memory:
+def _place(runtime: Runtime, scope: Scope, memory: Memory, known: dict[str, Memory]) -> Memory:
     """The memory under the id it will have. One that was edited since is somebody else's place."""
     again = 0
     while (other := known.get(memory.id)) and other.texts.get(Level.FULL) != memory.texts[Level.FULL]:
         again += 1
         memory = replace(memory, id=identify(memory, again))
-        known |= known_by(parts, scope, [memory.id])
+        known |= find_known(runtime, scope, [memory.id])
     return memory
 
 
-def known_by(parts: Parts, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
+def find_known(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
     """What is known by these ids; nothing when the store cannot say."""
     try:
-        return look(parts.store, scope.space, ids)
+        return read_memories(runtime.store, scope.owner, ids)
     except StoreError:
         return {}
 
 
-def embed(parts: Parts, scope: Scope, memories: Sequence[Memory]) -> dict[str, Vector]:
+def embed(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> dict[str, Vector]:
     """Vectors for memories, by id: known ones from the store, the others computed. Outside any lock. What an
     embedder fails to give is given later (`embed_missing`); the memory is kept all the same."""
     digests = {memory.digest: memory.searchable for memory in memories}
     known: dict[bytes, bytes] = {}
     try:
-        embedder = parts.embedder_for(scope.space)
+        embedder = runtime.embedder_for(scope.owner)
         if embedder is not None:
-            known = parts.vectors.get(scope.space, embedder.model, list(digests))
+            known = runtime.vectors.get(scope.owner, embedder.model, list(digests))
     except StoreError:
-        embedder = parts.embedder
+        embedder = runtime.embedder
     if embedder is None:
         return {}
     missing = [digest for digest in digests if digest not in known]
-    known |= zip_vectors(parts, embedder, missing, [digests[digest] for digest in missing])
+    known |= zip_vectors(runtime, embedder, missing, [digests[digest] for digest in missing])
     return {m.id: Vector(embedder.model, m.digest, known[m.digest]) for m in memories if m.digest in known}
 
 
 def zip_vectors(
-    parts: Parts, embedder: Embedder, digests: Sequence[bytes], texts: Sequence[str]
+    runtime: Runtime, embedder: Embedder, digests: Sequence[bytes], texts: Sequence[str]
 ) -> dict[bytes, bytes]:
     """Vectors of texts by their digests. Whatever an embedder does wrong, it makes nothing else fail: what it
     does not give, or gives in a form that cannot be searched, is told and left out."""
@@ -290,17 +294,17 @@ def zip_vectors(
     try:
         made = make_vectors(embedder, texts)
     except ModelError as trouble:
-        parts.tell("embedder.silent", error=trouble)
+        runtime.observe("embedder.silent", error=trouble)
         return {}
     return dict(zip(digests, made, strict=True))
 
 
-def ensure_room(parts: Parts, scope: Scope, more: int) -> None:
+def ensure_room(runtime: Runtime, scope: Scope, more: int) -> None:
     """LimitReached if `more` protected memories do not fit; it names who could go, oldest first."""
-    limit = parts.config.protection.max_protected_memories
+    limit = runtime.config.protection.max_protected_memories
     whole = Scope(user=scope.user, tenant=scope.tenant)  # the limit is the user's, not a project's
-    if more > 0 and parts.store.count(whole).protected + more > limit:
-        protected = parts.store.find(scope, Filter(protected=True), limit=limit)
+    if more > 0 and runtime.store.count(whole).protected + more > limit:
+        protected = runtime.store.find(scope, Filter(protected=True), limit=limit)
         raise LimitReached(limit, [memory.id for memory in reversed(protected)])
 
 

@@ -18,7 +18,7 @@ from nagori.core.values import Value
 from nagori.errors import ModelError
 from nagori.language.passages import about_tokens, sentences
 from nagori.language.tokenizer import asks, tokens
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 
 MOST = 2000  # memories of one session that are read
 SHORTEST, LONGEST = 12, 300  # characters of a sentence that can stand alone
@@ -27,37 +27,39 @@ LEAST = 0.25  # of the best one's worth: a greeting is not told because there is
 REDUNDANT = 0.5  # share of a sentence's words that may have been told
 
 
-class _Sentence(Value):
+class _RankedSentence(Value):
     place: int
     text: str
     words: frozenset[str]
     worth: float
 
 
-def summarise(parts: Parts, scope: Scope, session: str, tokens: int = 200, model: bool = False) -> str:
+def summarise(runtime: Runtime, scope: Scope, session: str, tokens: int = 200, model: bool = False) -> str:
     """The session in at most about so many tokens; empty when nothing is known of it. `model`: in the words
     of the configured model, if it answers and stays with what was said."""
     check_text("session", session)
     check_whole("tokens", tokens)
-    parts.ledger.catch_up(scope.space)
-    said = parts.store.find(scope, Filter(session=session), limit=MOST)
+    runtime.ledger.catch_up(scope.owner)
+    said = runtime.store.find(scope, Filter(session=session), limit=MOST)
     said.sort(key=lambda memory: (memory.created, memory.source.turn or 0))
-    if model and parts.llm is not None and said:
-        from nagori.services.llm.summarize import retold  # a hook that asks for a summary never comes here
+    if model and runtime.llm is not None and said:
+        from nagori.services.llm.summarize import (
+            resummarise,  # a hook that asks for a summary never comes here
+        )
 
         with suppress(ModelError):  # told and counted; its own sentences are enough
-            told = retold(parts, "session", [memory.text.content for memory in said], tokens)
+            told = resummarise(runtime, "session", [memory.text.content for memory in said], tokens)
             if told:
                 return told
     return _extract(_sentences(said), tokens)
 
 
-def _extract(found: Sequence[_Sentence], tokens: int) -> str:
+def _extract(found: Sequence[_RankedSentence], tokens: int) -> str:
     chosen = _choose(found, tokens)
     return "\n".join(each.text for each in sorted(chosen, key=lambda each: each.place))
 
 
-def _sentences(said: Iterable[Memory]) -> list[_Sentence]:
+def _sentences(said: Iterable[Memory]) -> list[_RankedSentence]:
     cut = [
         (memory, " ".join(text.split()))
         for memory in said
@@ -67,7 +69,7 @@ def _sentences(said: Iterable[Memory]) -> list[_Sentence]:
     words = [frozenset(tokens(text)) for _, text in cut]
     often = Counter(word for each in words for word in each)
     return [
-        _Sentence(place, text, own, _worth(memory, own, often, len(cut)))
+        _RankedSentence(place, text, own, _worth(memory, own, often, len(cut)))
         for place, ((memory, text), own) in enumerate(zip(cut, words, strict=True))
         if own
     ]
@@ -80,8 +82,8 @@ def _worth(memory: Memory, words: frozenset[str], often: Counter[str], count: in
     return (0.1 + shared) * WORTH.get(memory.kind, 1.0) * told * (1 + memory.emotion.intensity / 200)
 
 
-def _choose(found: Sequence[_Sentence], tokens: int) -> list[_Sentence]:
-    chosen: list[_Sentence] = []
+def _choose(found: Sequence[_RankedSentence], tokens: int) -> list[_RankedSentence]:
+    chosen: list[_RankedSentence] = []
     told: set[str] = set()
     least = LEAST * max((each.worth for each in found), default=0.0)
     telling = [each for each in found if each.worth >= least]

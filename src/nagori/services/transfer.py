@@ -16,10 +16,10 @@ from nagori.core.arguments import check_kind, check_list, check_text
 from nagori.core.events import Event
 from nagori.core.model import Filter, Level, Memory, Relation, Scope, Text, Trust, check_memory
 from nagori.core.serialize import from_record, relation_of, relation_record, to_record
-from nagori.core.values import Value, batched, fresh, replace
+from nagori.core.values import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput
-from nagori.ledger import look
-from nagori.runtime import Parts, Progress, no_progress
+from nagori.ledger import read_memories
+from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.remember import (
     AT_ONCE,
     Draft,
@@ -40,50 +40,50 @@ EVERYTHING = Filter(archived=True, forgotten=True)
 PAGE = 1000
 
 
-class Imported(Value, frozen=False):
+class ImportReport(Value, frozen=False):
     """What an import did. `faults` names the lines that could not be taken."""
 
     added: int = 0
     known: int = 0
     relations: int = 0
-    faults: list[str] = fresh(list)
+    faults: list[str] = default_factory(list)
 
 
-def memories(parts: Parts, scope: Scope, filter: Filter = EVERYTHING) -> Iterator[Memory]:
+def memories(runtime: Runtime, scope: Scope, filter: Filter = EVERYTHING) -> Iterator[Memory]:
     """Every memory of the scope, oldest first."""
-    parts.ensure_open()  # what is read line by line begins late, and may go on after a `close`
-    parts.ledger.catch_up(scope.space)
+    runtime.ensure_open()  # what is read line by line begins late, and may go on after a `close`
+    runtime.ledger.catch_up(scope.owner)
     pages: list[list[str]] = []
     last = None
-    while page := parts.store.find(scope, filter, limit=PAGE, older_than=last):
+    while page := runtime.store.find(scope, filter, limit=PAGE, older_than=last):
         pages.append([memory.id for memory in page])
         last = page[-1]
     for ids in reversed(pages):
-        parts.ensure_open()
-        yield from reversed(parts.store.get(scope, ids))
+        runtime.ensure_open()
+        yield from reversed(runtime.store.get(scope, ids))
 
 
-def to_jsonl(parts: Parts, scope: Scope) -> Iterator[str]:
+def to_jsonl(runtime: Runtime, scope: Scope) -> Iterator[str]:
     """The lines of a complete export."""
     yield _line(HEADER)
     ids = []
-    for memory in memories(parts, scope):
+    for memory in memories(runtime, scope):
         ids.append(memory.id)
         yield _line({"memory": to_record(memory)})
     seen = set()
     for start in range(0, len(ids), PAGE):
-        for relation in parts.store.relations(scope, ids[start : start + PAGE]):
+        for relation in runtime.store.relations(scope, ids[start : start + PAGE]):
             if relation not in seen:
                 seen.add(relation)
                 yield _line({"relation": relation_record(relation)})
 
 
-def to_markdown(parts: Parts, scope: Scope) -> Iterator[str]:
+def to_markdown(runtime: Runtime, scope: Scope) -> Iterator[str]:
     """The lines of a page for people: one section a day, one bullet a memory."""
     yield "# nagori"
     day = None
-    for memory in memories(parts, scope, Filter()):
-        local = memory.created.astimezone(parts.clock.zone)
+    for memory in memories(runtime, scope, Filter()):
+        local = memory.created.astimezone(runtime.clock.zone)
         if local.date() != day:
             day = local.date()
             yield from ("", f"## {day.isoformat()}", "")
@@ -93,54 +93,54 @@ def to_markdown(parts: Parts, scope: Scope) -> Iterator[str]:
 
 
 def from_jsonl(
-    parts: Parts, scope: Scope, lines: Iterable[str], progress: Progress = no_progress
-) -> Imported:
+    runtime: Runtime, scope: Scope, lines: Iterable[str], progress: Progress = no_progress
+) -> ImportReport:
     """Take an export in. Memories that are here already stay as they are; bad lines are named, and the
     good ones are taken all the same."""
-    report, links = Imported(), []
-    for bundle in batched(enumerate(check_list("lines", lines), 1), AT_ONCE):
+    report, links = ImportReport(), []
+    for bundle in split_batches(enumerate(check_list("lines", lines), 1), AT_ONCE):
         newcomers: list[Memory] = []
         for number, line in bundle:
             try:
                 item = _item(line)
                 if "memory" in item:
-                    memory = _safe(parts, from_record(item["memory"]))
+                    memory = _safe(runtime, from_record(item["memory"]))
                     check_memory(memory)
                     newcomers.append(memory)
                 elif "relation" in item:
                     links.append(_relation(item["relation"]))
             except InvalidInput as fault:
                 report.faults.append(f"line {number}: {fault}")
-        _take_in(parts, scope, newcomers, report)
+        _take_in(runtime, scope, newcomers, report)
         progress(bundle[-1][0], 0)
-    _link(parts, scope, links, report)
+    _link(runtime, scope, links, report)
     return report
 
 
-def from_markdown(parts: Parts, scope: Scope, lines: Iterable[str]) -> Imported:
+def from_markdown(runtime: Runtime, scope: Scope, lines: Iterable[str]) -> ImportReport:
     """Every bullet becomes a memory; so does every paragraph. Headings are left out."""
     told = (check_text("lines", line) for line in check_list("lines", lines))
     drafts = [Draft(content=text, trust=Trust.IMPORT) for _, text in notes(told)]
-    kept = remember_many(parts, scope, drafts) if drafts else []
+    kept = remember_many(runtime, scope, drafts) if drafts else []
     fresh = sum(1 for memory in kept if memory.mentions == 1)
-    return Imported(added=fresh, known=len(kept) - fresh)
+    return ImportReport(added=fresh, known=len(kept) - fresh)
 
 
 def from_drafts(
-    parts: Parts, scope: Scope, drafts: Iterable[Draft], progress: Progress = no_progress
-) -> Imported:
+    runtime: Runtime, scope: Scope, drafts: Iterable[Draft], progress: Progress = no_progress
+) -> ImportReport:
     """Take in what another program remembered. Unlike being told again, being imported again says nothing
     new: what is known stays as it is, and is not counted as mentioned."""
-    report, done = Imported(), 0
-    for bundle in batched(check_list("drafts", drafts), AT_ONCE):
+    report, done = ImportReport(), 0
+    for bundle in split_batches(check_list("drafts", drafts), AT_ONCE):
         newcomers: list[Memory] = []
         for draft in bundle:
             check_kind("drafts", draft, Draft)
             try:
-                newcomers.append(compose(parts, scope, draft))
+                newcomers.append(compose(runtime, scope, draft))
             except InvalidInput as fault:
                 report.faults.append(f"{draft.source.uri or 'draft'}: {fault}")
-        _take_in(parts, scope, newcomers, report)
+        _take_in(runtime, scope, newcomers, report)
         done += len(bundle)
         progress(done, 0)
     return report
@@ -171,25 +171,25 @@ def _without_comments(line: str) -> str:
     return "".join((*out, line[at:]))
 
 
-def _take_in(parts: Parts, scope: Scope, newcomers: list[Memory], report: Imported) -> None:
-    vectors = embed(parts, scope, newcomers)
+def _take_in(runtime: Runtime, scope: Scope, newcomers: list[Memory], report: ImportReport) -> None:
+    vectors = embed(runtime, scope, newcomers)
 
     def decide() -> list[Event]:
-        known = look(parts.store, scope.space, [m.id for m in newcomers])
+        known = read_memories(runtime.store, scope.owner, [m.id for m in newcomers])
         fresh = {m.id: m for m in newcomers if m.id not in known}
-        ensure_room(parts, scope, sum(m.protected for m in fresh.values()))
-        now = parts.clock.now()
+        ensure_room(runtime, scope, sum(m.protected for m in fresh.values()))
+        now = runtime.clock.now()
         return [Event("imported", now, {"memory": to_record(m)}, m.id, by="import") for m in fresh.values()]
 
-    added = len(parts.ledger.write(scope.space, decide, vectors).events)
+    added = len(runtime.ledger.write(scope.owner, decide, vectors).events)
     report.added += added
     report.known += len(newcomers) - added
 
 
-def _link(parts: Parts, scope: Scope, links: list[Any], report: Imported) -> None:
+def _link(runtime: Runtime, scope: Scope, links: list[Any], report: ImportReport) -> None:
     def decide() -> list[Event]:
-        now = parts.clock.now()
-        known = {m.id for m in parts.store.get(scope, [end for r in links for end in (r.source, r.target)])}
+        now = runtime.clock.now()
+        known = {m.id for m in runtime.store.get(scope, [end for r in links for end in (r.source, r.target)])}
         whole = [r for r in links if {r.source, r.target} <= known]
         return [
             Event("linked", now, {"target": r.target, "type": str(r.type)}, r.source, by="import")
@@ -197,18 +197,18 @@ def _link(parts: Parts, scope: Scope, links: list[Any], report: Imported) -> Non
         ]
 
     if links:
-        report.relations = len(parts.ledger.write(scope.space, decide).events)
+        report.relations = len(runtime.ledger.write(scope.owner, decide).events)
 
 
-def _safe(parts: Parts, memory: Memory) -> Memory:
+def _safe(runtime: Runtime, memory: Memory) -> Memory:
     """Nobody vouches for what an import says: it is cleaned like anything else."""
     texts = {
-        Level(level): Text(safe_text(parts, t.trigger, "trigger"), safe_text(parts, t.content, "content"))
+        Level(level): Text(safe_text(runtime, t.trigger, "trigger"), safe_text(runtime, t.content, "content"))
         for level, t in memory.texts.items()
     }
     if not any(text.whole for text in texts.values()):
         raise InvalidInput("memory.texts", "empty")
-    return replace(memory, texts=texts, metadata=safe_metadata(parts, memory.metadata))
+    return replace(memory, texts=texts, metadata=safe_metadata(runtime, memory.metadata))
 
 
 def _relation(record: Any) -> Relation:

@@ -7,30 +7,30 @@ from datetime import datetime
 from typing import Any
 
 from nagori.core.arguments import check_list, check_text
-from nagori.core.model import Scope, Trust, Turn, one_of, utc
-from nagori.core.storage import Space
+from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
+from nagori.core.storage import Owner
 from nagori.core.values import Value
 from nagori.errors import InvalidInput
 from nagori.ledger import record_turns
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 from nagori.services.record import turn_event
 
 
 class OpenTurn(Value):
     """A recorded turn that waits for its answer."""
 
-    parts: Parts
+    runtime: Runtime
     scope: Scope
     session: str
 
     def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
         """Record what was answered. When this returns it is kept."""
-        self.parts.ensure_open()
-        record_turn(self.parts, self.scope, text, self.session, "assistant", speaker, at)
+        self.runtime.ensure_open()
+        record_turn(self.runtime, self.scope, text, self.session, "assistant", speaker, at)
 
 
 def record_turn(
-    parts: Parts,
+    runtime: Runtime,
     scope: Scope,
     text: str,
     session: str,
@@ -42,16 +42,16 @@ def record_turn(
     for name, value in (("text", text), ("session", session)):
         if not isinstance(value, str) or not value.strip():
             raise InvalidInput(name, "{value!r} is not a text", value=value)
-    who = one_of(Trust, role, "role")
+    who = parse_choice(Trust, role, "role")
     if speaker is not None:
         check_text("speaker", speaker)
-    when = utc(at, "at") if at is not None else parts.clock.now()
+    when = utc(at, "at") if at is not None else runtime.clock.now()
     event = turn_event(
-        scope, parts.config.privacy, text=text, role=str(who), at=when, session=session, speaker=speaker
+        scope, runtime.config.privacy, text=text, role=str(who), at=when, session=session, speaker=speaker
     )
-    space: Space = scope.space
-    record_turns(parts.journal, space, [event] if event else [])
-    return OpenTurn(parts, scope, session)
+    owner: Owner = scope.owner
+    record_turns(runtime.journal, owner, [event] if event else [])
+    return OpenTurn(runtime, scope, session)
 
 
 # --- turns as chat programs have them -------------------------------------------------------------
@@ -60,7 +60,7 @@ INSTRUCTIONS = ("system", "developer")  # roles whose words were said by nobody
 
 
 def read_turns(
-    parts: Parts, turns: Iterable[Turn | Mapping[str, Any]], session: str | None = None
+    runtime: Runtime, turns: Iterable[Turn | Mapping[str, Any]], session: str | None = None
 ) -> Iterator[Turn]:
     """Turns, and messages as turns. The place of a message in its session is its name, so that a conversation
     that is told again, and longer, adds only what is new."""
@@ -70,12 +70,12 @@ def read_turns(
     return (
         turn
         for place, each in enumerate(turns)
-        if (turn := each if isinstance(each, Turn) else _read_message(parts, each, session, place))
+        if (turn := each if isinstance(each, Turn) else _read_message(runtime, each, session, place))
         is not None
     )
 
 
-def _read_message(parts: Parts, message: Any, session: str | None, place: int) -> Turn | None:
+def _read_message(runtime: Runtime, message: Any, session: str | None, place: int) -> Turn | None:
     if not isinstance(message, Mapping):
         raise InvalidInput("turns", "{type} is neither a Turn nor a message", type=type(message).__name__)
     role, text = _role(message.get("role")), _words(message.get("content"))
@@ -86,7 +86,7 @@ def _read_message(parts: Parts, message: Any, session: str | None, place: int) -
         check_text("name", speaker)
     return Turn(
         text,
-        parts.clock.now() if at is None else utc(at, "at"),
+        runtime.clock.now() if at is None else utc(at, "at"),
         session=session,
         index=place if session else None,
         speaker=speaker,

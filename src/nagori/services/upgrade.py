@@ -13,30 +13,30 @@ from pathlib import Path
 from zlib import crc32
 
 from nagori.core.events import Event, fold
-from nagori.core.storage import Space
+from nagori.core.storage import Owner
 from nagori.journals.file import NOTES, UPGRADE
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-def adopt_notes(parts: Parts, space: Space) -> None:
+def adopt_notes(runtime: Runtime, owner: Owner) -> None:
     """Take over what the note files of 0.1 say, if there are any."""
-    folder = getattr(parts.journal, "folder", None)
+    folder = getattr(runtime.journal, "folder", None)
     if folder is None:
         return
-    files = [path for path in _notes(folder(space)) if path.exists()]
+    files = [path for path in _notes(folder(owner)) if path.exists()]
     if not files:
         return
-    with parts.journal.locked(space):
+    with runtime.journal.locked(owner):
         pass  # the first lock of a journal of 0.1 marks it as such
-    events = [event for path in files for event in _events(path, parts.clock.now())]
-    events += _unformed_turns(parts, space, folder(space) / "drained.json")
+    events = [event for path in files for event in _events(path, runtime.clock.now())]
+    events += _unformed_turns(runtime, owner, folder(owner) / "drained.json")
     events = [event for event in events if not fold([event], {}).passed_over]  # 0.1 checked less
-    parts.ledger.write(space, lambda: events, blind=True)
-    for path in (*files, folder(space) / UPGRADE):
+    runtime.ledger.write(owner, lambda: events, blind=True)
+    for path in (*files, folder(owner) / UPGRADE):
         path.unlink(missing_ok=True)
 
 
@@ -48,12 +48,12 @@ def _notes(folder: Path) -> Iterator[Path]:
 def _events(path: Path, now: datetime) -> Iterator[Event]:
     """What one file says; a damaged one said nothing that cannot be found out again."""
     try:
-        yield from _said(path, now)
+        yield from _read_note(path, now)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return
 
 
-def _said(path: Path, now: datetime) -> Iterator[Event]:
+def _read_note(path: Path, now: datetime) -> Iterator[Event]:
     if path.name == "cycle.last":
         yield Event("cycle_finished", datetime.fromtimestamp(path.stat().st_mtime, UTC), by="upgrade")
     elif path.suffix == ".json" and path.name != "drained.json":
@@ -70,11 +70,11 @@ def _state(key: str, value: object, now: datetime) -> Event:
     return Event("state_changed", now, {"key": key, "value": value}, by="upgrade")
 
 
-def _unformed_turns(parts: Parts, space: Space, note: Path) -> list[Event]:
+def _unformed_turns(runtime: Runtime, owner: Owner, note: Path) -> list[Event]:
     """Turns that 0.1 heard and did not form yet; all of them where nobody knows."""
     after, numbers, seen = _progress(note)
     turns = []
-    for event in parts.journal.read(space, after):
+    for event in runtime.journal.read(owner, after):
         if event.type != "heard" or not {"session", "role", "text"} <= event.data.keys():
             continue
         data = dict(event.data)

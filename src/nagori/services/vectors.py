@@ -15,11 +15,11 @@ from collections.abc import Iterator
 
 from nagori.core.model import Filter, Memory, Scope
 from nagori.core.pricing import Tokens, price_of
-from nagori.core.storage import Space, Vector
-from nagori.core.values import Value, batched
+from nagori.core.storage import Owner, Vector
+from nagori.core.values import Value, split_batches
 from nagori.errors import InvalidInput, ModelError, StoreError
 from nagori.language.passages import about_tokens
-from nagori.runtime import Parts, Progress, no_progress
+from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.remember import make_vectors, zip_vectors
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ DROP_AT_ONCE = 5_000
 SAMPLE = 500  # memories that stand for all when tokens are estimated
 
 
-class Change(Value):
+class ReembedPlan(Value):
     """What a change of model means: `left` vectors are to be made, of about `tokens` tokens; `usd` is None
     where no price is known, and 0 where nobody is paid. `old` are the models in use now."""
 
@@ -50,7 +50,7 @@ class Change(Value):
         return not self.left and not self.obsolete and set(self.old) <= {self.new}
 
 
-class Changed(Value):
+class ReembedReport(Value):
     """What was done."""
 
     model: str
@@ -58,62 +58,64 @@ class Changed(Value):
     removed: int
 
 
-def plan(parts: Parts) -> Change:
+def plan(runtime: Runtime) -> ReembedPlan:
     """What `reembed` would do now; nothing is done, and nobody is asked."""
-    new = _wished(parts).model
+    new = _require_embedder(runtime).model
     old, memories, left, tokens, obsolete = set[str](), 0, 0, 0.0, 0
-    for space in parts.journal.spaces():
-        parts.ledger.catch_up(space)
-        models = parts.vectors.models(space)
+    for owner in runtime.journal.owners():
+        runtime.ledger.catch_up(owner)
+        models = runtime.vectors.models(owner)
         used, having = models.active, models.counts
-        total = _total(parts, space)
+        total = _total(runtime, owner)
         missing = total - having.get(new, 0)
         old |= {used} if used else set()
         memories, left = memories + total, left + missing
-        tokens += missing * _mean_tokens(parts, space, new)
+        tokens += missing * _mean_tokens(runtime, owner, new)
         obsolete += sum(n for name, n in having.items() if name != new)
-    return Change(tuple(sorted(old)), new, memories, left, round(tokens), _usd(parts, tokens), obsolete)
+    return ReembedPlan(
+        tuple(sorted(old)), new, memories, left, round(tokens), _usd(runtime, tokens), obsolete
+    )
 
 
-def reembed(parts: Parts, progress: Progress = no_progress) -> Changed:
+def reembed(runtime: Runtime, progress: Progress = no_progress) -> ReembedReport:
     """Change every space over to the configured model."""
-    embedder, made, removed = _wished(parts), 0, 0
-    todo = plan(parts).left
-    for space in parts.journal.spaces():
+    embedder, made, removed = _require_embedder(runtime), 0, 0
+    todo = plan(runtime).left
+    for owner in runtime.journal.owners():
         while True:
-            for n in _fill(parts, space, embedder):
+            for n in _fill(runtime, owner, embedder):
                 made += n
                 progress(made, max(made, todo))
-            if parts.vectors.activate(space, embedder.model):
+            if runtime.vectors.activate(owner, embedder.model):
                 break  # somebody may have kept something since: then there is more to fill
-        removed += _clear(parts, space, embedder.model)
-    parts.tell("embedder.changed", model=embedder.model, made=made, removed=removed)
-    return Changed(embedder.model, made, removed)
+        removed += _clear(runtime, owner, embedder.model)
+    runtime.observe("embedder.changed", model=embedder.model, made=made, removed=removed)
+    return ReembedReport(embedder.model, made, removed)
 
 
-def _wished(parts: Parts) -> Embedder:
-    if parts.embedder is None:
+def _require_embedder(runtime: Runtime) -> Embedder:
+    if runtime.embedder is None:
         raise InvalidInput("embedding", "no embedder to change over to: recall goes by words alone")
-    return parts.embedder
+    return runtime.embedder
 
 
-def _fill(parts: Parts, space: Space, embedder: Embedder) -> Iterator[int]:
+def _fill(runtime: Runtime, owner: Owner, embedder: Embedder) -> Iterator[int]:
     """Vectors for whatever has none of this model, kept bundle by bundle. Many are looked for at once: the
     store passes over all that have theirs already, each time it is asked."""
-    while waiting := without_vector(parts, space, embedder.model, LOOK_AT_ONCE):
-        for bundle in batched(waiting, AT_ONCE):
+    while waiting := without_vector(runtime, owner, embedder.model, LOOK_AT_ONCE):
+        for bundle in split_batches(waiting, AT_ONCE):
             data = make_vectors(embedder, [memory.searchable for memory in bundle])
             vectors = {
                 memory.id: Vector(embedder.model, memory.digest, vector)
                 for memory, vector in zip(bundle, data, strict=True)
             }
-            yield parts.vectors.put(space, vectors)
+            yield runtime.vectors.put(owner, vectors)
 
 
-def _clear(parts: Parts, space: Space, kept: str) -> int:
+def _clear(runtime: Runtime, owner: Owner, kept: str) -> int:
     removed = 0
-    for model in parts.vectors.models(space).counts:
-        while model != kept and (n := parts.vectors.drop(space, model, DROP_AT_ONCE)):
+    for model in runtime.vectors.models(owner).counts:
+        while model != kept and (n := runtime.vectors.drop(owner, model, DROP_AT_ONCE)):
             removed += n
     return removed
 
@@ -121,74 +123,74 @@ def _clear(parts: Parts, space: Space, kept: str) -> int:
 # --- what it would cost ---------------------------------------------------------------------------
 
 
-def _total(parts: Parts, space: Space) -> int:
-    counts = parts.store.count(_whole(space))
+def _total(runtime: Runtime, owner: Owner) -> int:
+    counts = runtime.store.count(_whole(owner))
     return counts.total + counts.forgotten
 
 
-def _whole(space: Space) -> Scope:
-    return Scope(tenant=space[0], user=space[1])
+def _whole(owner: Owner) -> Scope:
+    return Scope(tenant=owner[0], user=owner[1])
 
 
-def _mean_tokens(parts: Parts, space: Space, model: str) -> float:
-    sample = without_vector(parts, space, model, SAMPLE)
+def _mean_tokens(runtime: Runtime, owner: Owner, model: str) -> float:
+    sample = without_vector(runtime, owner, model, SAMPLE)
     return sum(about_tokens(memory.searchable) for memory in sample) / max(1, len(sample))
 
 
-def _usd(parts: Parts, tokens: float) -> float | None:
-    if not _wished(parts).model.startswith("openai:"):
+def _usd(runtime: Runtime, tokens: float) -> float | None:
+    if not _require_embedder(runtime).model.startswith("openai:"):
         return 0.0
-    price = price_of(parts.config.embedding.chosen)
+    price = price_of(runtime.config.embedding.chosen)
     return price.of(Tokens(tokens, 0)) if price else None
 
 
 # --- vectors that are missing ----------------------------------------------------------------------
 
 
-def embed_missing(parts: Parts, space: Space, progress: Progress = no_progress) -> int:
+def embed_missing(runtime: Runtime, owner: Owner, progress: Progress = no_progress) -> int:
     """Give vectors to memories that have none: after a rebuild, a crash, or a time without the model. One
     that fails is told, and the rest waits for the next time."""
-    embedder = parts.embedder_for(space)
+    embedder = runtime.embedder_for(owner)
     try:
-        return _embed_missing(parts, space, embedder, progress) if embedder else 0
+        return _embed_missing(runtime, owner, embedder, progress) if embedder else 0
     except (ModelError, InvalidInput) as trouble:  # InvalidInput: not of the dimension it had before
-        parts.tell("embedder.silent", error=trouble)
+        runtime.observe("embedder.silent", error=trouble)
         return 0
 
 
-def without_vector(parts: Parts, space: Space, model: str, limit: int) -> list[Memory]:
+def without_vector(runtime: Runtime, owner: Owner, model: str, limit: int) -> list[Memory]:
     """Memories whose present text has no vector of `model` yet."""
-    owner = Scope(tenant=space[0], user=space[1])
-    return parts.store.find(owner, Filter(archived=True, forgotten=True, unembedded=model), limit=limit)
+    scope = Scope(tenant=owner[0], user=owner[1])
+    return runtime.store.find(scope, Filter(archived=True, forgotten=True, unembedded=model), limit=limit)
 
 
-def _embed_missing(parts: Parts, space: Space, embedder: Embedder, progress: Progress) -> int:
+def _embed_missing(runtime: Runtime, owner: Owner, embedder: Embedder, progress: Progress) -> int:
     done = 0
-    while waiting := without_vector(parts, space, embedder.model, EMBED_AT_ONCE):
+    while waiting := without_vector(runtime, owner, embedder.model, EMBED_AT_ONCE):
         data = make_vectors(embedder, [memory.searchable for memory in waiting])
         vectors = {
             memory.id: Vector(embedder.model, memory.digest, vector)
             for memory, vector in zip(waiting, data, strict=True)
         }
-        if not parts.vectors.put(space, vectors):
+        if not runtime.vectors.put(owner, vectors):
             break  # all of them changed meanwhile; whoever changed them embeds them
         done += len(waiting)
         progress(done, 0)
-    if parts.vectors.active(space) != embedder.model:
-        parts.vectors.activate(space, embedder.model)  # the old model is out of reach: this one serves now
+    if runtime.vectors.active(owner) != embedder.model:
+        runtime.vectors.activate(owner, embedder.model)  # the old model is out of reach: this one serves now
     return done
 
 
-def catch_up_on_vectors(parts: Parts, scope: Scope, most: int) -> None:
+def catch_up_on_vectors(runtime: Runtime, scope: Scope, most: int) -> None:
     """Vectors for some of the memories that have none yet."""
-    embedder = parts.embedder_for(scope.space)
+    embedder = runtime.embedder_for(scope.owner)
     if embedder is None or most <= 0:
         return
     try:
-        waiting = without_vector(parts, scope.space, embedder.model, most)
+        waiting = without_vector(runtime, scope.owner, embedder.model, most)
         texts, digests = [m.searchable for m in waiting], [m.digest for m in waiting]
-        made = zip_vectors(parts, embedder, digests, texts)
+        made = zip_vectors(runtime, embedder, digests, texts)
         by_id = {m.id: Vector(embedder.model, m.digest, made[m.digest]) for m in waiting if m.digest in made}
-        parts.vectors.put(scope.space, by_id)
+        runtime.vectors.put(scope.owner, by_id)
     except StoreError as trouble:
-        parts.tell("store.behind", space=scope.space, reason=str(trouble))
+        runtime.observe("store.behind", owner=scope.owner, reason=str(trouble))

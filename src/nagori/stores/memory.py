@@ -16,7 +16,7 @@ from statistics import pstdev
 from threading import get_ident
 from typing import Any
 
-from nagori.core.cycle import Census, CycleRows, LifeRow, Rules, life_row
+from nagori.core.cycle import Census, CycleRows, CycleRules, LifeRow, life_row
 from nagori.core.decay import memory_days, retention
 from nagori.core.events import RecordedTurn
 from nagori.core.levels import Tiers, tier_of
@@ -31,13 +31,22 @@ from nagori.core.model import (
     Text,
     TurnFilter,
     check_vector,
-    micros,
+    to_micros,
 )
-from nagori.core.relevance import Evidence, Query, Sketch
+from nagori.core.relevance import CandidateInfo, Candidates, Query
 from nagori.core.scoring import cosine
-from nagori.core.storage import Applied, Batch, Counts, LogEntry, Measures, Models, Space, Vector
-from nagori.core.values import Value, fresh, replace
-from nagori.core.visibility import passes, sees
+from nagori.core.storage import (
+    AppliedPosition,
+    Batch,
+    Counts,
+    LogEntry,
+    Measures,
+    Owner,
+    Vector,
+    VectorModels,
+)
+from nagori.core.values import Value, default_factory, replace
+from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import Conflict
 from nagori.language.tokenizer import asks, index_words
 
@@ -45,15 +54,15 @@ from nagori.language.tokenizer import asks, index_words
 class _Room(Value, frozen=False):
     """Everything of one space."""
 
-    applied: Applied = Applied()
+    applied: AppliedPosition = AppliedPosition()
     model: str | None = None
-    memories: dict[str, Memory] = fresh(dict)
-    vectors: dict[tuple[str, str], Vector] = fresh(dict)  # by memory and model
-    relations: set[Relation] = fresh(set)
-    log: list[LogEntry] = fresh(list)
-    turns: dict[int, RecordedTurn] = fresh(dict)
-    origins: set[tuple[str, int]] = fresh(set)
-    state: dict[str, str] = fresh(dict)  # as JSON: nobody changes it from outside
+    memories: dict[str, Memory] = default_factory(dict)
+    vectors: dict[tuple[str, str], Vector] = default_factory(dict)  # by memory and model
+    relations: set[Relation] = default_factory(set)
+    log: list[LogEntry] = default_factory(list)
+    turns: dict[int, RecordedTurn] = default_factory(dict)
+    origins: set[tuple[str, int]] = default_factory(set)
+    state: dict[str, str] = default_factory(dict)  # as JSON: nobody changes it from outside
 
 
 class MemoryStore:
@@ -63,9 +72,9 @@ class MemoryStore:
     capabilities: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
-        self._rooms: dict[Space, _Room] = {}
-        self._drafts: dict[tuple[int, Space], _Room] = {}  # being rebuilt, by thread
-        self._leases: dict[tuple[Space, str], tuple[str, float]] = {}
+        self._rooms: dict[Owner, _Room] = {}
+        self._drafts: dict[tuple[int, Owner], _Room] = {}  # being rebuilt, by thread
+        self._leases: dict[tuple[Owner, str], tuple[str, float]] = {}
         self._vectors = MemoryVectors(self)
 
     @property
@@ -77,11 +86,11 @@ class MemoryStore:
 
     # --- writing --------------------------------------------------------------------------------
 
-    def applied(self, space: Space) -> Applied:
-        return self.room(space).applied
+    def applied(self, owner: Owner) -> AppliedPosition:
+        return self.room(owner).applied
 
-    def commit(self, space: Space, batch: Batch) -> None:
-        room = self.room(space)
+    def commit(self, owner: Owner, batch: Batch) -> None:
+        room = self.room(owner)
         if room.applied.seq != batch.before:
             raise Conflict(f"expected to stand at event {batch.before}, but the store is at {room.applied}")
         self.vectors.check(batch.vectors)
@@ -100,8 +109,8 @@ class MemoryStore:
         room.applied = batch.after
 
     @contextmanager
-    def rebuilding(self, space: Space) -> Iterator[None]:
-        old, mine = self.room(space), (get_ident(), space)
+    def rebuilding(self, owner: Owner) -> Iterator[None]:
+        old, mine = self.room(owner), (get_ident(), owner)
         self._drafts[mine] = room = _Room(model=old.model)
         try:
             yield
@@ -112,20 +121,20 @@ class MemoryStore:
             for (digest, name), vector in known.items():
                 if digest == memory.digest:
                     room.vectors[memory.id, name] = vector
-        self._rooms[space] = room
+        self._rooms[owner] = room
 
-    def lease(self, space: Space, work: str, holder: str, now: float, until: float) -> str | None:
-        other, end = self._leases.get((space, work), (holder, now))
+    def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
+        other, end = self._leases.get((owner, work), (holder, now))
         if other != holder and end > now:
             return other
-        self._leases[space, work] = (holder, until)
+        self._leases[owner, work] = (holder, until)
         return None
 
     # --- reading --------------------------------------------------------------------------------
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
-        memories = self.room(scope.space).memories
-        return [memories[id] for id in ids if id in memories and sees(scope, memories[id])]
+        memories = self.room(scope.owner).memories
+        return [memories[id] for id in ids if id in memories and can_see(scope, memories[id])]
 
     def find(
         self,
@@ -142,8 +151,8 @@ class MemoryStore:
             ordered = [m for m in ordered if (_age(m) > end if oldest_first else _age(m) < end)]
         return ordered[:limit]
 
-    def candidates(self, scope: Scope, query: Query) -> Evidence:
-        room, meant = self.room(scope.space), self.meant(scope, query.filter)
+    def candidates(self, scope: Scope, query: Query) -> Candidates:
+        room, meant = self.room(scope.owner), self.meant(scope, query.filter)
         bags = {m.id: Counter(index_words(m)) for m in room.memories.values()}
         near: dict[str, float] = {}
         if query.vector is not None and query.model is not None:
@@ -152,18 +161,18 @@ class MemoryStore:
         words = {word for word in query.words if word}
         places = {word: {m.id: bags[m.id][word] for m in meant if bags[m.id][word]} for word in words}
         shown = {id for where in places.values() for id in where} | near.keys()
-        return Evidence(
+        return Candidates(
             total=len(bags),
             asked=len(words),
             mean_tokens=sum(bag.total() for bag in bags.values()) / len(bags) if bags else 1.0,
             places={word: where for word, where in places.items() if where},
             cosines=near,
             usual=(sum(every) / len(every), pstdev(every) or 1.0),
-            sketches={m.id: _sketch(m, bags[m.id].total()) for m in meant if m.id in shown},
+            infos={m.id: _sketch(m, bags[m.id].total()) for m in meant if m.id in shown},
         )
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
-        wanted, room = set(ids), self.room(scope.space)
+        wanted, room = set(ids), self.room(scope.owner)
         return sorted(
             relation
             for relation in room.relations
@@ -171,15 +180,15 @@ class MemoryStore:
             and len(self.get(scope, [relation.source, relation.target])) == 2
         )
 
-    def history(self, space: Space, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
-        log = [entry for entry in self.room(space).log if id is None or id in entry.memories]
+    def history(self, owner: Owner, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
+        log = [entry for entry in self.room(owner).log if id is None or id in entry.memories]
         last = _last(sorted(log, key=lambda entry: entry.seq), limit)
         return last[::-1] if id is None else last
 
-    def turns(self, space: Space, filter: TurnFilter) -> list[RecordedTurn]:
+    def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:
         meant = [
             turn
-            for seq, turn in sorted(self.room(space).turns.items())
+            for seq, turn in sorted(self.room(owner).turns.items())
             if seq > filter.after
             and (filter.session is None or turn.session == filter.session)
             and (filter.seqs is None or seq in filter.seqs)
@@ -188,26 +197,26 @@ class MemoryStore:
         ]
         return meant[: filter.first] if filter.last is None else _last(meant, filter.last)
 
-    def origins(self, space: Space, ids: Sequence[str]) -> list[tuple[str, int]]:
-        origins = self.room(space).origins
+    def origins(self, owner: Owner, ids: Sequence[str]) -> list[tuple[str, int]]:
+        origins = self.room(owner).origins
         shared = {turn for memory, turn in origins if memory in ids}
         theirs = {memory for memory, turn in origins if turn in shared}
         return sorted(pair for pair in origins if pair[0] in theirs)
 
-    def state(self, space: Space, key: str) -> Any:
-        return json.loads(self.room(space).state.get(key, "null"))
+    def state(self, owner: Owner, key: str) -> Any:
+        return json.loads(self.room(owner).state.get(key, "null"))
 
-    def known_spaces(self) -> list[Space]:
-        return [space for space in sorted(self._rooms) if self.applied(space).seq]
+    def known_owners(self) -> list[Owner]:
+        return [owner for owner in sorted(self._rooms) if self.applied(owner).seq]
 
-    def spaces_due(self, key: str, before: str) -> list[Space]:
-        values = {space: self.state(space, key) for space in sorted(self._rooms)}
-        return [space for space, value in values.items() if isinstance(value, str) and value < before]
+    def owners_due(self, key: str, before: str) -> list[Owner]:
+        values = {owner: self.state(owner, key) for owner in sorted(self._rooms)}
+        return [owner for owner, value in values.items() if isinstance(value, str) and value < before]
 
     # --- looking at a whole space ---------------------------------------------------------------
 
-    def cycle_rows(self, space: Space, rules: Rules, now: datetime) -> CycleRows:
-        alive = [m for m in self.room(space).memories.values() if not m.forgotten]
+    def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
+        alive = [m for m in self.room(owner).memories.values() if not m.is_forgotten]
         free = [m for m in alive if not m.protected]
 
         def strength(m: Memory) -> tuple[float, datetime, int, str]:
@@ -220,9 +229,9 @@ class MemoryStore:
         return CycleRows(census, [life_row(m) for m in alive], weakest)
 
     def count(self, scope: Scope, model: str | None = None) -> Counts:
-        room = self.room(scope.space)
+        room = self.room(scope.owner)
         everything = self.meant(scope, Filter(archived=True, forgotten=True))
-        alive = [m for m in everything if not m.forgotten]
+        alive = [m for m in everything if not m.is_forgotten]
         return Counts(
             levels=dict(sorted(Counter(int(m.level) for m in alive).items())),
             protected=sum(m.protected for m in alive),
@@ -251,16 +260,18 @@ class MemoryStore:
 
     # --- for itself and its vectors -------------------------------------------------------------
 
-    def room(self, space: Space) -> _Room:
-        draft = self._drafts.get((get_ident(), space))
-        return draft if draft is not None else self._rooms.setdefault(space, _Room())
+    def room(self, owner: Owner) -> _Room:
+        draft = self._drafts.get((get_ident(), owner))
+        return draft if draft is not None else self._rooms.setdefault(owner, _Room())
 
     def meant(self, scope: Scope, filter: Filter) -> list[Memory]:
-        room, model = self.room(scope.space), filter.unembedded
+        room, model = self.room(scope.owner), filter.unembedded
         return [
             m
             for m in room.memories.values()
-            if sees(scope, m) and passes(filter, m) and (model is None or (m.id, model) not in room.vectors)
+            if can_see(scope, m)
+            and matches_filter(filter, m)
+            and (model is None or (m.id, model) not in room.vectors)
         ]
 
     def dimension(self, model: str) -> int | None:
@@ -277,12 +288,12 @@ class MemoryVectors:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    def put(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+    def put(self, owner: Owner, vectors: Mapping[str, Vector]) -> int:
         self.check(vectors)
-        return self.replace(self._store.room(space), vectors)
+        return self.replace(self._store.room(owner), vectors)
 
-    def get(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
-        vectors = self._store.room(space).vectors.items()
+    def get(self, owner: Owner, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+        vectors = self._store.room(owner).vectors.items()
         return {v.digest: v.data for (_, name), v in vectors if name == model and v.digest in digests}
 
     def nearest(
@@ -300,7 +311,7 @@ class MemoryVectors:
     def cosines(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter) -> dict[str, float]:
         """The k nearest, best first."""
         check_vector(vector, self._store.dimension(model))
-        room, query = self._store.room(scope.space), array("f", vector)
+        room, query = self._store.room(scope.owner), array("f", vector)
         scores = {
             m.id: cosine(query, array("f", room.vectors[m.id, model].data))
             for m in self._store.meant(scope, filter)
@@ -308,21 +319,21 @@ class MemoryVectors:
         }
         return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k])
 
-    def active(self, space: Space) -> str | None:
-        return self._store.room(space).model
+    def active(self, owner: Owner) -> str | None:
+        return self._store.room(owner).model
 
-    def models(self, space: Space) -> Models:
-        room = self._store.room(space)
-        return Models(room.model, dict(Counter(name for _, name in room.vectors)))
+    def models(self, owner: Owner) -> VectorModels:
+        room = self._store.room(owner)
+        return VectorModels(room.model, dict(Counter(name for _, name in room.vectors)))
 
-    def activate(self, space: Space, model: str) -> bool:
-        room = self._store.room(space)
+    def activate(self, owner: Owner, model: str) -> bool:
+        room = self._store.room(owner)
         complete = all((id, model) in room.vectors for id in room.memories)
         room.model = model if complete else room.model
         return complete
 
-    def drop(self, space: Space, model: str, limit: int) -> int:
-        room = self._store.room(space)
+    def drop(self, owner: Owner, model: str, limit: int) -> int:
+        room = self._store.room(owner)
         theirs = sorted(key for key in room.vectors if key[1] == model and model != room.model)[:limit]
         for key in theirs:
             del room.vectors[key]
@@ -369,10 +380,12 @@ def _erase(room: _Room, id: str) -> None:
     room.relations = {r for r in room.relations if id not in (r.source, r.target)}
 
 
-def _sketch(memory: Memory, tokens: int) -> Sketch:
+def _sketch(memory: Memory, tokens: int) -> CandidateInfo:
     source, text = memory.source, memory.searchable
     place = (source.session, source.turn, source.speaker)
-    return Sketch(memory.id, *place, tokens, len(text), asks(text), memory.trust, micros(memory.created))
+    return CandidateInfo(
+        memory.id, *place, tokens, len(text), asks(text), memory.trust, to_micros(memory.created)
+    )
 
 
 def _last(items: list[Any], limit: int | None) -> list[Any]:

@@ -33,11 +33,11 @@ from nagori.core.model import (
     Trust,
     TurnFilter,
     Valence,
-    micros,
-    moment,
+    from_micros,
+    to_micros,
 )
-from nagori.core.storage import LogEntry, Space
-from nagori.core.values import Value, made
+from nagori.core.storage import LogEntry, Owner
+from nagori.core.values import Value, build_unchecked
 from nagori.errors import InvalidInput, StoreDamaged
 from nagori.language.tokenizer import asks
 
@@ -83,7 +83,7 @@ _TEXT_OR_NONE, _WHOLE_OR_NONE = _TEXT | {_NONE}, _WHOLE | {_NONE}
 
 
 @contextmanager
-def decoding() -> Iterator[None]:
+def translate_decode_errors() -> Iterator[None]:
     """Whatever goes wrong while rows become values is damage."""
     try:
         yield
@@ -118,7 +118,7 @@ _TIMES = (
     "created",
     "anchor",
     "recalled_at",
-    "strengthened_at",
+    "reinforced_at",
     "archived_at",
     "keep_until",
     "revival_at",
@@ -131,14 +131,14 @@ _PLAIN = (
     "recalls",
     "mentions",
     "superseded_by",
-    "judged_by",
+    "appraised_by",
     "project",
     "agent",
     "role",
 )
 _COLUMNS = (*_TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy")
 _SOURCE = ("session", "turn", "speaker", "trust")
-_STORED = ("key", "space", *_COLUMNS, *_SOURCE, "tokens", "chars", "asks", "digest", "rest")
+_STORED = ("key", "owner", *_COLUMNS, *_SOURCE, "tokens", "chars", "asks", "digest", "rest")
 # As they are, then what is looked up or parsed and shows by itself if it is damaged.
 _AS_THEY_ARE = (*_PLAIN, "intensity", "protected", "session", "turn", "speaker")
 _READ = (*_AS_THEY_ARE, "key", "level", *_TIMES, "kind", "category", "privacy", "trust", "rest")
@@ -166,7 +166,7 @@ def values_of(memory: Memory, tokens: int) -> tuple[Any, ...]:
     """The columns of a memory whose text has so many tokens."""
     source = memory.source
     return (
-        *(micros(getattr(memory, name)) for name in _TIMES),
+        *(to_micros(getattr(memory, name)) for name in _TIMES),
         *(getattr(memory, name) for name in _PLAIN),
         str(memory.kind),
         str(memory.category) if memory.category else None,
@@ -203,7 +203,7 @@ def _rest(memory: Memory) -> str:
 # --- what changed ---------------------------------------------------------------------------------
 
 _MAKERS: dict[str, Callable[[Memory], Any]] = {
-    **{name: lambda memory, name=name: micros(getattr(memory, name)) for name in _TIMES},  # type: ignore[misc]
+    **{name: lambda memory, name=name: to_micros(getattr(memory, name)) for name in _TIMES},  # type: ignore[misc]
     **{name: lambda memory, name=name: getattr(memory, name) for name in _PLAIN},  # type: ignore[misc]
     "kind": lambda memory: str(memory.kind),
     "category": lambda memory: str(memory.category) if memory.category else None,
@@ -269,7 +269,7 @@ def load(db: Any, sql: str, values: Sequence[Any], dialect: Dialect = SQLITE) ->
     rows = ask(db, sql, values)
     _MEMORY_TYPES.check([row[:_KEY] for row in rows])
     texts = _texts_of(db, [row[_KEY] for row in rows], dialect)
-    with decoding():
+    with translate_decode_errors():
         return [(row[_KEY], _memory(row, texts)) for row in rows]
 
 
@@ -277,7 +277,7 @@ def load_by_id(
     db: Any, number: int | None, ids: Iterable[str], dialect: Dialect = SQLITE
 ) -> list[tuple[int, Memory]]:
     """Keys and memories of a space, whoever may see them."""
-    sql = f"{SELECT} WHERE m.space = ? AND {dialect.among.format('m.id')}"
+    sql = f"{SELECT} WHERE m.owner = ? AND {dialect.among.format('m.id')}"
     return load(db, sql, (number, dialect.pack(list(ids))), dialect)
 
 
@@ -290,23 +290,23 @@ def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
         raise ValueError(f"{plain[0]} has no text")
     fields = {
         **dict(zip(_PLAIN, plain)),  # noqa: B905 - a night reads tens of thousands
-        **dict(zip(_TIMES, [None if time is None else moment(time) for time in times])),  # noqa: B905
+        **dict(zip(_TIMES, [None if time is None else from_micros(time) for time in times])),  # noqa: B905
         "texts": parts,
         "kind": _KINDS[kind],
         "category": _CATEGORIES[category],
         "level": _LEVELS[level],
-        "emotion": made(
+        "emotion": build_unchecked(
             Emotion, {"intensity": intensity, "valence": valence, "arousal": arousal, "tags": tags}
         ),
         "keywords": keywords,
         "trust": _TRUSTS[trust],
         "privacy": _PRIVACIES[privacy],
-        "source": made(Source, {"session": session, "turn": turn, "speaker": speaker, "uri": uri}),
+        "source": build_unchecked(Source, {"session": session, "turn": turn, "speaker": speaker, "uri": uri}),
         "protected": bool(protected),
         "archive_reason": reason,
         "metadata": dict(metadata),  # one of its own: what was parsed is shared
     }
-    return made(Memory, fields)
+    return build_unchecked(Memory, fields)
 
 
 @lru_cache(1024)  # most memories have no keywords of their own, no tag and no address: one of few
@@ -332,7 +332,7 @@ def _texts_of(db: Any, keys: Sequence[int], dialect: Dialect) -> dict[int, _Part
         sql = f"SELECT key, level, trigger, content FROM text WHERE {among} ORDER BY key, level"
         rows = ask(db, sql, (keys[0] if one else dialect.pack(keys),))
         _PART_TYPES.check(rows)
-        with decoding():
+        with translate_decode_errors():
             for key, level, trigger, content in rows:
                 if key in texts:
                     texts[key][1][_LEVELS[level]] = Text(trigger, content)
@@ -353,9 +353,9 @@ _TURN_TYPES = RowTypes(
     _WHOLE,
 )
 # One without an index of its own gets the next one of its session; one that is known is left alone.
-_NEXT_PLACE = "SELECT max(idx) + 1 FROM turn WHERE space = ? AND session = ?"
+_NEXT_PLACE = "SELECT max(idx) + 1 FROM turn WHERE owner = ? AND session = ?"
 INSERT_TURN = f"""
-    INSERT INTO turn (space, {", ".join(name for name in _OF_A_TURN if name != "idx")}, idx)
+    INSERT INTO turn (owner, {", ".join(name for name in _OF_A_TURN if name != "idx")}, idx)
     VALUES ({", ".join("?" * len(_OF_A_TURN))}, coalesce(?, ({_NEXT_PLACE}), 0)) ON CONFLICT DO NOTHING"""
 SELECT_TURN = f"SELECT {', '.join(_OF_A_TURN)} FROM turn"
 SELECT_LOG = "SELECT seq, at, type, memory FROM log"
@@ -365,22 +365,22 @@ _LOG_TYPES = RowTypes(_WHOLE, _WHOLE, _TEXT, _TEXT)
 def turn_values(number: int, turn: RecordedTurn) -> tuple[Any, ...]:
     """What INSERT_TURN binds."""
     id, seq, at, session, role, text, index, *rest = turn
-    return (number, id, seq, micros(at), session, role, text, *rest, index, number, session)
+    return (number, id, seq, to_micros(at), session, role, text, *rest, index, number, session)
 
 
 def turns_of(rows: Sequence[Any]) -> list[RecordedTurn]:
     """The turns of a question that begins with SELECT_TURN."""
     _TURN_TYPES.check(rows)
-    with decoding():
+    with translate_decode_errors():
         return [
-            RecordedTurn(*(id, seq, moment(at), *rest, bool(processed)))
+            RecordedTurn(*(id, seq, from_micros(at), *rest, bool(processed)))
             for id, seq, at, *rest, processed in rows
         ]
 
 
 def which_turns(number: int | None, filter: TurnFilter, dialect: Dialect = SQLITE) -> Condition:
     """The turns that are meant, as SQL."""
-    parts, values = ["space = ?", "seq > ?"], [number, filter.after]
+    parts, values = ["owner = ?", "seq > ?"], [number, filter.after]
     if filter.session is not None:
         parts.append("session = ?")
         values.append(filter.session)  # type: ignore[arg-type]
@@ -401,23 +401,23 @@ def log_entries(rows: Sequence[Any]) -> list[LogEntry]:
     entries: dict[int, tuple[int, str, list[str]]] = {}
     for seq, at, type, memory in rows:
         entries.setdefault(seq, (at, type, []))[2].append(memory)
-    with decoding():
-        return [LogEntry(seq, moment(at), type, tuple(ids)) for seq, (at, type, ids) in entries.items()]
+    with translate_decode_errors():
+        return [LogEntry(seq, from_micros(at), type, tuple(ids)) for seq, (at, type, ids) in entries.items()]
 
 
 def relations_of(rows: Sequence[Any]) -> list[Relation]:
     """The relations of source, target and type."""
-    with decoding():
+    with translate_decode_errors():
         return [Relation(source, target, RelationType(type)) for source, target, type in rows]
 
 
 # --- which memories are meant ---------------------------------------------------------------------
 
 
-def find_space(db: Any, space: Space) -> int | None:
+def find_owner(db: Any, owner: Owner) -> int | None:
     """The number of a space. It is looked up by name every time: a number that outlived its file would show
     one user the memories of another."""
-    rows = ask(db, 'SELECT id FROM space WHERE tenant = ? AND "user" = ?', space)
+    rows = ask(db, 'SELECT id FROM owner WHERE tenant = ? AND "user" = ?', owner)
     return rows[0][0] if rows else None
 
 
@@ -489,7 +489,7 @@ class Selection(Value):
     def seen(self) -> Condition:
         """What the scope may see of the table m, whatever the filter says."""
         visible, values = self.visible()
-        return " AND ".join(filter_out_empty("m.space = ?", visible)), (self.number, *values)
+        return " AND ".join(filter_out_empty("m.owner = ?", visible)), (self.number, *values)
 
     def meant(self) -> Condition:
         """What is meant of the table m."""
@@ -506,8 +506,8 @@ class Selection(Value):
         parts = [dialect.among.format(f"m.{column}") for column, wanted in lists if wanted is not None]
         values: list[Any] = [dialect.pack(sorted(wanted)) for _, wanted in lists if wanted is not None]
         for condition, value in (
-            ("m.created >= ?", micros(filter.since)),
-            ("m.created < ?", micros(filter.until)),
+            ("m.created >= ?", to_micros(filter.since)),
+            ("m.created < ?", to_micros(filter.until)),
             ("m.session = ?", filter.session),
             ("m.id >= ?", filter.prefix),
             ("m.id < ?", None if filter.prefix is None else filter.prefix + "\U0010ffff"),
@@ -518,7 +518,7 @@ class Selection(Value):
         if filter.protected is not None:  # in the words of its index, which a bound value would not meet
             parts.append("m.protected" if filter.protected else "NOT m.protected")
         if filter.unappraised:
-            parts.append("m.judged_by IS NULL AND m.turn IS NOT NULL AND m.level = 1")
+            parts.append("m.appraised_by IS NULL AND m.turn IS NOT NULL AND m.level = 1")
             parts.append("m.superseded_by IS NULL")
         return " AND ".join(filter_out_empty(*parts, self.unembedded)), tuple(values)
 

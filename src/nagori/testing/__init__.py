@@ -3,6 +3,6 @@
 `store_contract`, `vector_contract` and `journal_contract` need pytest; nothing else here does.
 """
 
-from nagori.testing.fakes import Failing, FrozenClock, WordEmbedder
+from nagori.testing.fakes import FailingPart, FrozenClock, WordEmbedder
 
-__all__ = ["Failing", "FrozenClock", "WordEmbedder"]
+__all__ = ["FailingPart", "FrozenClock", "WordEmbedder"]

@@ -22,7 +22,7 @@ _WORDS = """
 WORDS = (*_WORDS.split(), "\x07", "\u200b")
 
 
-class Step(Value):
+class ScriptStep(Value):
     """One step of a script: who, what, and the calls it makes or brings the results of."""
 
     role: str
@@ -32,22 +32,24 @@ class Step(Value):
     extra: str = ""  # "image", "thinking", "error"
 
 
-def draw_script(draw: Random, most: int = 120) -> list[Step]:
+def draw_script(draw: Random, most: int = 120) -> list[ScriptStep]:
     """A conversation as any format can tell it: turns alternate, calls are answered at once."""
-    steps = [Step("system", _text(draw, 120))] if draw.random() < 0.8 else []
+    steps = [ScriptStep("system", _text(draw, 120))] if draw.random() < 0.8 else []
     length, number = draw.randint(1, most), 0
     reuse = draw.random() < 0.1  # some servers count their calls anew in every turn
     while len(steps) < length:
-        steps.append(Step("user", _text(draw), extra="image" if draw.random() < 0.05 else ""))
+        steps.append(ScriptStep("user", _text(draw), extra="image" if draw.random() < 0.05 else ""))
         number = 0 if reuse else number
         for _ in range(draw.choice((0, 0, 0, 1, 1, 2, 5))):
             ids = tuple(f"call_{number + k}" for k in range(draw.randint(1, 3)))
             number += len(ids)
             thinks = "thinking" if draw.random() < 0.3 else ""
-            steps.append(Step("assistant", _text(draw, 20, 0), calls=ids, extra=thinks))
+            steps.append(ScriptStep("assistant", _text(draw, 20, 0), calls=ids, extra=thinks))
             error = "error" if draw.random() < 0.2 else ""
-            steps.append(Step("tool", _text(draw, draw.choice((30, 200, 800))), answers=ids, extra=error))
-        steps.append(Step("assistant", _text(draw)))
+            steps.append(
+                ScriptStep("tool", _text(draw, draw.choice((30, 200, 800))), answers=ids, extra=error)
+            )
+        steps.append(ScriptStep("assistant", _text(draw)))
     return steps[: draw.choice((length, len(steps)))] or steps
 
 
@@ -61,10 +63,10 @@ def _text(draw: Random, most: int = 60, least: int = 1) -> str:
 
 def draw_history(draw: Random, format: str, most: int = 120) -> list[Any]:
     """A random conversation in a format."""
-    return told(draw_script(draw, most), format)
+    return render_script(draw_script(draw, most), format)
 
 
-def told(script: Sequence[Step], format: str) -> list[Any]:
+def render_script(script: Sequence[ScriptStep], format: str) -> list[Any]:
     """A script in a format; Anthropic's has no system messages."""
     return [message for step in script for message in TELLERS[format](step)]
 
@@ -80,7 +82,7 @@ def _as_text(id: str) -> str:
     return json.dumps(_arguments(id))
 
 
-def _openai(step: Step) -> Iterator[Any]:
+def _openai(step: ScriptStep) -> Iterator[Any]:
     if step.role == "tool":
         for id in step.answers:
             yield {"role": "tool", "tool_call_id": id, "content": step.text}
@@ -101,7 +103,7 @@ def _openai(step: Step) -> Iterator[Any]:
     yield said
 
 
-def _plain(step: Step) -> Iterator[Any]:
+def _plain(step: ScriptStep) -> Iterator[Any]:
     """As the documents have them: results are texts that an assistant says."""
     if step.calls and not step.text:
         return
@@ -109,7 +111,7 @@ def _plain(step: Step) -> Iterator[Any]:
     yield {"role": role, "content": f"[Tool: read] {step.text}" if step.role == "tool" else step.text}
 
 
-def _anthropic(step: Step) -> Iterator[Any]:
+def _anthropic(step: ScriptStep) -> Iterator[Any]:
     if step.role == "system":
         return
     blocks: list[dict[str, Any]] = []
@@ -131,7 +133,7 @@ def _anthropic(step: Step) -> Iterator[Any]:
     yield {"role": role, "content": step.text if plain else blocks}
 
 
-def _responses(step: Step) -> Iterator[Any]:
+def _responses(step: ScriptStep) -> Iterator[Any]:
     if step.extra == "thinking":
         yield {"type": "reasoning", "id": f"rs_{step.calls}", "summary": [], "encrypted_content": "c2ln"}
     if step.role == "tool":
@@ -145,7 +147,7 @@ def _responses(step: Step) -> Iterator[Any]:
         yield {"type": "function_call", "call_id": id, "name": "read", "arguments": _as_text(id)}
 
 
-def _langchain(step: Step) -> Iterator[Any]:
+def _langchain(step: ScriptStep) -> Iterator[Any]:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
     if step.role == "system":
@@ -165,7 +167,7 @@ def _langchain(step: Step) -> Iterator[Any]:
             yield ToolMessage(content=step.text, tool_call_id=id, status=status)
 
 
-def _pydantic_ai(step: Step) -> Iterator[Any]:
+def _pydantic_ai(step: ScriptStep) -> Iterator[Any]:
     from pydantic_ai import messages
 
     if step.role == "system":
@@ -182,7 +184,7 @@ def _pydantic_ai(step: Step) -> Iterator[Any]:
         yield messages.ModelResponse(parts=parts)
 
 
-TELLERS: dict[str, Callable[[Step], Iterator[Any]]] = {
+TELLERS: dict[str, Callable[[ScriptStep], Iterator[Any]]] = {
     "openai": _openai,
     "plain": _plain,
     "anthropic": _anthropic,
@@ -202,7 +204,7 @@ def faults(before: Sequence[Any], after: Sequence[Any], format: str) -> list[str
     form = format_of(before, "openai" if format == "plain" else format)
     old, new = form.read(before, len), form.read(after, len)
     found = [*_broken_pairs(new, open_at_end=_open_at_end(old))]
-    found += _lost(old, new)
+    found += _lost_messages(old, new)
     found += _disorder(before, after)
     speakers = ["user" if each.role == "tool" else each.role for each in new if each.role != "system"]
     started = ["user" if each.role == "tool" else each.role for each in old if each.role != "system"]
@@ -238,7 +240,7 @@ def _broken_pairs(messages: Sequence[Any], open_at_end: set[str]) -> Iterator[st
         yield f"calls without results at the end: {sorted(waiting - open_at_end)}"
 
 
-def _lost(old: Sequence[Any], new: Sequence[Any]) -> Iterator[str]:
+def _lost_messages(old: Sequence[Any], new: Sequence[Any]) -> Iterator[str]:
     """System prompt and last user turn are there, if perhaps cut."""
     texts = [message.text for message in new]
     if old and old[0].role == "system" and not any(_same(old[0].text, text) for text in texts[:1]):

@@ -24,7 +24,7 @@ from nagori.core.model import (
     Text,
 )
 from nagori.core.relevance import Query
-from nagori.core.storage import Applied, Batch, LogEntry, Vector
+from nagori.core.storage import AppliedPosition, Batch, LogEntry, Vector
 from nagori.protocols import Store
 
 ME = Scope(user="me")
@@ -87,26 +87,28 @@ def put(
 ) -> int:
     """Commit memories the way the ledger does, one log line for all; `more` are other fields of the batch.
     The number of the event."""
-    before = store.applied(scope.space).seq
+    before = store.applied(scope.owner).seq
     after: int = max([before + 1, *(turn.seq for turn in more.get("turns", ()))])
     by_id = {m.id: m for m in memories}
     log = [LogEntry(after, BIRTH, "formed", tuple(by_id))]
     given = {id: Vector(model, by_id[id].digest, data) for id, data in (vectors or {}).items()}
     fields = {"memories": memories, "log": log, "vectors": given, **more}
-    store.commit(scope.space, Batch(before=before, after=Applied(after), **fields))
+    store.commit(scope.owner, Batch(before=before, after=AppliedPosition(after), **fields))
     return after
 
 
 def give(store: Store, model: str, id: str, size: int = 16) -> int:
     """Give a memory of ours its vector of `model`."""
     [known] = store.get(ME, [id])
-    return store.vectors.put(ME.space, {id: Vector(model, known.digest, vector(1, 1, size=size))})
+    return store.vectors.put(ME.owner, {id: Vector(model, known.digest, vector(1, 1, size=size))})
 
 
 # --- out of a store -------------------------------------------------------------------------------
 
 
-def having(store: Store, words: str | Sequence[str], scope: Scope = ME, filter: Filter = ALIVE) -> set[str]:
+def ids_with_words(
+    store: Store, words: str | Sequence[str], scope: Scope = ME, filter: Filter = ALIVE
+) -> set[str]:
     """The memories in which any of the words (tokens) stand."""
     query = Query(words=[words] if isinstance(words, str) else words, filter=filter)
     return {id for where in store.candidates(scope, query).places.values() for id in where}
@@ -128,12 +130,12 @@ def another_day(life: Memory, words: Sequence[str], dice: random.Random) -> Memo
     if step == "fade" and life.level < Level.ARCHIVED:
         level = Level(life.level + 1)
         shorter = Text("", " ".join(dice.sample(said, max(1, len(said) // 2))))
-        return life.but(level=level, texts=life.texts | {level: shorter})
+        return life.evolve(level=level, texts=life.texts | {level: shorter})
     if step == "edit":
-        return life.but(level=Level.FULL, texts={Level.FULL: Text("", " ".join(dice.sample(words, 9)))})
+        return life.evolve(level=Level.FULL, texts={Level.FULL: Text("", " ".join(dice.sample(words, 9)))})
     if step == "restore":
-        return life.but(level=Level.FULL, texts={Level.FULL: life.texts[Level.FULL]})
-    return life.but(recalled_at=BIRTH + timedelta(days=life.version))
+        return life.evolve(level=Level.FULL, texts={Level.FULL: life.texts[Level.FULL]})
+    return life.evolve(recalled_at=BIRTH + timedelta(days=life.version))
 
 
 def random_memory(id: str, dice: random.Random) -> Memory:
@@ -158,7 +160,7 @@ def random_memory(id: str, dice: random.Random) -> Memory:
         coefficient=dice.choice([0.7, 0.95, 1.0]),
         recalls=dice.randrange(4),
         source=Source("s1", dice.randrange(9)) if dice.random() < 0.5 else Source(),
-        judged_by=dice.choice([None, "a model"]),
+        appraised_by=dice.choice([None, "a model"]),
     )
 
 
@@ -202,7 +204,7 @@ def live(engines: Sequence[Store], dice: random.Random, days: int = 40) -> None:
     """The same random history in every engine."""
     for _ in range(days):
         scope = dice.choice((ME, OTHER))
-        change = random_change(dice, engines[0].applied(scope.space).seq)
+        change = random_change(dice, engines[0].applied(scope.owner).seq)
         memories = change.pop("memories")
         for engine in engines:
             put(engine, *memories, scope=scope, **change)

@@ -58,14 +58,14 @@ class WordEmbedder:
         return array("f", (n / norm for n in numbers)).tobytes()
 
 
-class Failing:
+class FailingPart:
     """Any part, with its Nth call of `method` failing: SQLite's way of testing. `at` = 0 never fails. A
     method of a part's part is named with a dot: "vectors.put"."""
 
     def __init__(self, part: object, method: str, at: int, error: Callable[[], BaseException]) -> None:
         self._part, self._at, self._error = part, at, error
         self._method, _, self._rest = method.partition(".")
-        self._inner: Failing | None = None
+        self._inner: FailingPart | None = None
         self._calls = 0
 
     @property
@@ -77,7 +77,7 @@ class Failing:
         if name != self._method:
             return real
         if self._rest:
-            self._inner = self._inner or Failing(real, self._rest, self._at, self._error)
+            self._inner = self._inner or FailingPart(real, self._rest, self._at, self._error)
             return self._inner
 
         def call(*args: Any, **more: Any) -> Any:

@@ -27,18 +27,18 @@ from typing import Any
 import pytest
 
 from nagori.core.events import Event
-from nagori.core.storage import Space
+from nagori.core.storage import Owner
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, JournalError
 from nagori.protocols import Journal
 
-ME: Space = ("local", "me")
-OTHER: Space = ("local", "somebody else")
-NOBODY: Space = ("local", "nobody")
+ME: Owner = ("local", "me")
+OTHER: Owner = ("local", "somebody else")
+NOBODY: Owner = ("local", "nobody")
 NOON = datetime(2026, 4, 1, 12, 0, 0, 123456, tzinfo=UTC)
 
 # Every name that a scope accepts is kept as it is, and no two of them meet.
-ODD_SPACES: list[Space] = [
+ODD_SPACES: list[Owner] = [
     ("local", "Me"),
     ("LOCAL", "me"),
     ("a", "b/c"),
@@ -74,36 +74,36 @@ def event(word: str = "kettle", **more: Any) -> Event:
     return replace(Event("formed", NOON, {"word": word}), **more)
 
 
-def write(journal: Journal, *events: Event, space: Space = ME) -> list[Event]:
+def write(journal: Journal, *events: Event, owner: Owner = ME) -> list[Event]:
     """Append as one batch, at the end."""
-    with journal.locked(space) as last:
-        return journal.append(space, events, last)
+    with journal.locked(owner) as last:
+        return journal.append(owner, events, last)
 
 
-def write_singly(journal: Journal, *words: str, space: Space = ME) -> list[Event]:
+def write_singly(journal: Journal, *words: str, owner: Owner = ME) -> list[Event]:
     """Append one event at a time inside one lock."""
     written: list[Event] = []
-    with journal.locked(space) as last:
+    with journal.locked(owner) as last:
         for number, word in enumerate(words, last):
-            written += journal.append(space, [event(word)], number)
+            written += journal.append(owner, [event(word)], number)
     return written
 
 
-def words(journal: Journal, space: Space = ME) -> list[str]:
-    return [each.data["word"] for each in journal.read(space)]
+def words(journal: Journal, owner: Owner = ME) -> list[str]:
+    return [each.data["word"] for each in journal.read(owner)]
 
 
-def numbers(journal: Journal, space: Space = ME) -> list[int]:
-    return [each.seq for each in journal.read(space)]
+def numbers(journal: Journal, owner: Owner = ME) -> list[int]:
+    return [each.seq for each in journal.read(owner)]
 
 
-def append_for_ever(journal: Journal, space: Space, size: int = 3) -> None:
+def append_for_ever(journal: Journal, owner: Owner, size: int = 3) -> None:
     """What the process of the kill test does: append batches and print the last number of each once it is
     acknowledged."""
     while True:
-        with journal.locked(space) as last:
+        with journal.locked(owner) as last:
             for _ in range(4):
-                last = journal.append(space, [event(f"{os.getpid()}") for _ in range(size)], last)[-1].seq
+                last = journal.append(owner, [event(f"{os.getpid()}") for _ in range(size)], last)[-1].seq
                 print(last, flush=True)
 
 
@@ -137,12 +137,12 @@ class JournalContract:
         return None
 
     @pytest.fixture
-    def lose_lock(self) -> Callable[[Journal, Space], None] | None:
+    def lose_lock(self) -> Callable[[Journal, Owner], None] | None:
         """Make the journal lose the lock of this space, which it holds, without noticing."""
         return None
 
     @pytest.fixture
-    def damage(self) -> Callable[[Space, int], None] | None:
+    def damage(self) -> Callable[[Owner, int], None] | None:
         """Make the event of this number unreadable. It was appended alone, and is not the last."""
         return None
 
@@ -265,7 +265,7 @@ class JournalContract:
         assert journal.verify(ME).sound
 
     def test_whoever_lost_the_lock_cannot_write_over_another(
-        self, journal: Journal, another: Journal, lose_lock: Callable[[Journal, Space], None] | None
+        self, journal: Journal, another: Journal, lose_lock: Callable[[Journal, Owner], None] | None
     ) -> None:
         skip_without(lose_lock, "lose_lock")
         assert lose_lock is not None
@@ -283,7 +283,7 @@ class JournalContract:
             assert handle.verify(ME).sound
 
     def test_a_lost_lock_that_nobody_took_does_no_harm(
-        self, journal: Journal, another: Journal, lose_lock: Callable[[Journal, Space], None] | None
+        self, journal: Journal, another: Journal, lose_lock: Callable[[Journal, Owner], None] | None
     ) -> None:
         skip_without(lose_lock, "lose_lock")
         assert lose_lock is not None
@@ -429,27 +429,27 @@ class JournalContract:
         assert another.last_seq(ME) == 5
 
     def test_a_space_without_events_is_empty(self, journal: Journal) -> None:
-        assert journal.spaces() == []
+        assert journal.owners() == []
         assert journal.last_seq(NOBODY) == 0
         assert list(journal.read(NOBODY)) == []
         assert journal.event(NOBODY, 1) is None
         assert journal.identity(NOBODY) == ""
         assert journal.size(NOBODY) == 0
         assert (journal.verify(NOBODY).events, journal.verify(NOBODY).sound) == (0, True)
-        assert journal.spaces() == []  # looking makes no journal
+        assert journal.owners() == []  # looking makes no journal
 
     def test_nothing_crosses_spaces(self, journal: Journal, another: Journal) -> None:
-        for number, space in enumerate(ODD_SPACES):
-            write(journal, *(event(f"{number}") for _ in range(1 + number % 2)), space=space)
+        for number, owner in enumerate(ODD_SPACES):
+            write(journal, *(event(f"{number}") for _ in range(1 + number % 2)), owner=owner)
         for handle in (journal, another):
-            assert sorted(handle.spaces()) == sorted(ODD_SPACES)
-            for number, space in enumerate(ODD_SPACES):
-                assert words(handle, space) == [f"{number}"] * (1 + number % 2)
-                assert numbers(handle, space) == [1, 2][: 1 + number % 2]
-                assert handle.last_seq(space) == handle.verify(space).events == 1 + number % 2
+            assert sorted(handle.owners()) == sorted(ODD_SPACES)
+            for number, owner in enumerate(ODD_SPACES):
+                assert words(handle, owner) == [f"{number}"] * (1 + number % 2)
+                assert numbers(handle, owner) == [1, 2][: 1 + number % 2]
+                assert handle.last_seq(owner) == handle.verify(owner).events == 1 + number % 2
         with another.locked(ODD_SPACES[0]):
             another.redact(ODD_SPACES[0], {1: event("gone")})
-        assert [words(journal, space)[0] for space in ODD_SPACES[:3]] == ["gone", "1", "2"]
+        assert [words(journal, owner)[0] for owner in ODD_SPACES[:3]] == ["gone", "1", "2"]
 
     # identity
 
@@ -460,7 +460,7 @@ class JournalContract:
             name = journal.identity(ME)
         assert name != ""
         write(another, event())
-        write(another, event(), space=OTHER)
+        write(another, event(), owner=OTHER)
         with journal.locked(ME):
             journal.redact(ME, {1: event("gone"), 2: event("gone")})
         assert another.identity(ME) == journal.identity(ME) == name
@@ -542,7 +542,7 @@ class JournalContract:
         assert journal.size(ME) == sizes[-1]
 
     def test_a_damaged_event_is_passed_over_and_told(
-        self, journal: Journal, another: Journal, damage: Callable[[Space, int], None] | None
+        self, journal: Journal, another: Journal, damage: Callable[[Owner, int], None] | None
     ) -> None:
         skip_without(damage, "damage")
         assert damage is not None
@@ -561,8 +561,8 @@ class JournalContract:
     # work that waits
 
     def test_requested_work_is_listed_until_it_is_finished(self, journal: Journal, another: Journal) -> None:
-        for space in (ME, OTHER, ODD_SPACES[8]):
-            write(journal, event(), space=space)
+        for owner in (ME, OTHER, ODD_SPACES[8]):
+            write(journal, event(), owner=owner)
         assert journal.requested_work() == []
         journal.request_work(ME)
         journal.request_work(ODD_SPACES[8])

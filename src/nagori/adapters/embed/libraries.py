@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nagori.adapters.embed.calibrated import Measured, Rows
+from nagori.adapters.embed.calibrated import CalibratedEmbedder, Rows
 from nagori.config.sections import Embedding
 from nagori.core.values import no_observer
 from nagori.errors import ModelError
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def open_fastembed(
-    wanted: Embedding, tell: Observer = no_observer, folder: Path | None = None
-) -> Measured | None:
-    if not _installed("fastembed", tell):
+    wanted: Embedding, observe: Observer = no_observer, folder: Path | None = None
+) -> CalibratedEmbedder | None:
+    if not _installed("fastembed", observe):
         return None
 
     def load() -> Any:
@@ -36,13 +36,13 @@ def open_fastembed(
     def encode(model: Any, texts: Sequence[str], asking: bool) -> Any:
         return model.query_embed(list(texts)) if asking else model.embed(list(texts))
 
-    return Measured("fastembed", wanted, folder, _quietly("fastembed", load, encode))
+    return CalibratedEmbedder("fastembed", wanted, folder, _quietly("fastembed", load, encode))
 
 
 def open_sentence_transformers(
-    wanted: Embedding, tell: Observer = no_observer, folder: Path | None = None
-) -> Measured | None:
-    if not _installed("sentence_transformers", tell):
+    wanted: Embedding, observe: Observer = no_observer, folder: Path | None = None
+) -> CalibratedEmbedder | None:
+    if not _installed("sentence_transformers", observe):
         return None
 
     def load() -> Any:
@@ -53,12 +53,14 @@ def open_sentence_transformers(
     def encode(model: Any, texts: Sequence[str], asking: bool) -> Any:
         return model.encode(list(texts), show_progress_bar=False)
 
-    return Measured("sentence-transformers", wanted, folder, _quietly("sentence-transformers", load, encode))
+    return CalibratedEmbedder(
+        "sentence-transformers", wanted, folder, _quietly("sentence-transformers", load, encode)
+    )
 
 
-def _installed(package: str, tell: Observer) -> bool:
+def _installed(package: str, observe: Observer) -> bool:
     if find_spec(package) is None:
-        tell("embedder.missing", package=package.replace("_", "-"))
+        observe("embedder.missing", package=package.replace("_", "-"))
         return False
     return True
 

@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 from nagori.adapters.clock import SystemClock
 from nagori.adapters.credentials import key_from
 from nagori.adapters.deadline import LOOPBACK
-from nagori.adapters.embed.calibrated import Measured, Rows
+from nagori.adapters.embed.calibrated import CalibratedEmbedder, Rows
 from nagori.adapters.http import post_json
 from nagori.config.sections import Embedding
 from nagori.core.pricing import Tokens, price_of, prices
 from nagori.core.values import no_observer
 from nagori.errors import ModelError
 from nagori.language.passages import about_tokens
-from nagori.spend import EMBEDDING, Asked, SpendBook
+from nagori.spend import EMBEDDING, SpendBook, SpendEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ OWN_HOST = "api.openai.com"
 
 def open_openai(
     wanted: Embedding,
-    tell: Observer = no_observer,
+    observe: Observer = no_observer,
     folder: Path | None = None,
     post: Callable[..., Any] = post_json,
-) -> Measured | None:
+) -> CalibratedEmbedder | None:
     """The embedder, or None where its key is missing."""
     host = _host(wanted.base_url)
     key = key_from(wanted.key_env)
     if not key and host not in LOOPBACK:
-        tell("embedder.keyless", variable=wanted.key_env)
+        observe("embedder.keyless", variable=wanted.key_env)
         return None
     url = wanted.base_url.rstrip("/") + "/embeddings"
     headers = {"authorization": f"Bearer {key}"} if key else {}
@@ -54,13 +54,13 @@ def open_openai(
             body["dimensions"] = wanted.dimensions
         plain = url.startswith("http:")  # somebody wrote it down so
         how = {"plain": plain, **(IMPATIENCE if asking else PATIENCE)}
-        answer = _paid(wanted, folder, host, texts, lambda: post(url, body, headers, **how))
+        answer = _ask_within_cap(wanted, folder, host, texts, lambda: post(url, body, headers, **how))
         return _rows(answer, host)
 
-    return Measured("openai", wanted, folder, encode, "" if host == OWN_HOST else f"@{host}")
+    return CalibratedEmbedder("openai", wanted, folder, encode, "" if host == OWN_HOST else f"@{host}")
 
 
-def _paid(
+def _ask_within_cap(
     wanted: Embedding, folder: Path | None, host: str, texts: Sequence[str], ask: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
     """What is asked of a server stands in the same book as a language model's questions. A model whose price
@@ -76,12 +76,12 @@ def _paid(
         answer = ask()
     except ModelError as fault:
         spent = 0.0 if fault.turned_away else price.of(Tokens(tokens, 0))
-        book.settle(now, hold, Asked(now, EMBEDDING, model, spent, fault=fault.template))
+        book.settle(now, hold, SpendEntry(now, EMBEDDING, model, spent, fault=fault.template))
         raise
     usage = answer.get("usage")
     read = usage.get("total_tokens") if isinstance(usage, dict) else None
     read = read if isinstance(read, int) and read >= 0 else tokens
-    book.settle(now, hold, Asked(now, EMBEDDING, model, price.of(Tokens(read, 0)), read))
+    book.settle(now, hold, SpendEntry(now, EMBEDDING, model, price.of(Tokens(read, 0)), read))
     return answer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from nagori.core.llm import Reply
-from nagori.errors import ModelError, Unusable
+from nagori.errors import ModelError, UnusableAnswer
 
 LONGEST_NAME = 100
 LIMITS = ("maxLength", "minLength", "maxItems", "minItems", "minimum", "maximum")
@@ -42,7 +42,7 @@ class Forms:
         return next((part for part, word in left if word in message), None)
 
 
-def unlimited(schema: Mapping[str, Any]) -> dict[str, Any]:
+def without_bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
     """`schema` without bounds, which some servers refuse. We check them ourselves in any case."""
 
     def plain(value: Any) -> Any:
@@ -54,20 +54,20 @@ def unlimited(schema: Mapping[str, Any]) -> dict[str, Any]:
     return bare
 
 
-def counted(usage: object, name: str) -> int:
+def read_count(usage: object, name: str) -> int:
     """A count of tokens as a server tells it; nonsense counts as none."""
     value = usage.get(name) if isinstance(usage, Mapping) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
-def unusable(model: str, why: str, read: int = 0, written: int = 0) -> Unusable:
+def unusable(model: str, why: str, read: int = 0, written: int = 0) -> UnusableAnswer:
     """An answer came, and it is none; so many tokens were paid for it."""
-    fault = Unusable("{model}: {why}", model=model, why=why)
+    fault = UnusableAnswer("{model}: {why}", model=model, why=why)
     fault.input_tokens, fault.output_tokens = read, written
     return fault
 
 
-def named(answer: Mapping[str, Any], model: str) -> str:
+def answering_model(answer: Mapping[str, Any], model: str) -> str:
     """The name a server gives its model, if it is one; else ours."""
     name = answer.get("model")
     known = isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
@@ -89,7 +89,7 @@ def name_of(answer: Mapping[str, Any], model: str) -> str:
 def plain_name(name: object, model: str) -> str:
     """A name that can stand in an address and means nothing else there."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise Unusable("{model}: {why}", model=model, why="the batch has no name")
+        raise UnusableAnswer("{model}: {why}", model=model, why="the batch has no name")
     return name
 
 

@@ -12,15 +12,15 @@ from nagori.adapters.http import as_object, fetch, post_json
 from nagori.adapters.llm._common import (
     LONGEST_BATCH,
     Forms,
+    answering_model,
     answers_of,
-    counted,
     name_of,
-    named,
-    unlimited,
+    read_count,
     unusable,
+    without_bounds,
 )
 from nagori.config.sections import Llm
-from nagori.core.llm import Prompt, Question, Reply
+from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.errors import ModelError
 
 BASE = "https://api.anthropic.com"
@@ -55,7 +55,7 @@ class Anthropic:
         )
         return self._reply(answer)
 
-    def submit(self, questions: Mapping[str, Question]) -> str:
+    def submit(self, questions: Mapping[str, CompletionRequest]) -> str:
         """A message batch."""
         requests = [
             {"custom_id": name, "params": self._body(each.prompt, each.schema, each.max_tokens)}
@@ -90,7 +90,11 @@ class Anthropic:
 
     def _how(self) -> dict[str, Any]:
         config = self._config
-        return {"timeout": config.timeout_seconds, "tries": config.tries, "plain": bool(config.base_url)}
+        return {
+            "timeout": config.timeout_seconds,
+            "tries": config.max_attempts,
+            "plain": bool(config.base_url),
+        }
 
     def _body(self, prompt: Prompt, schema: Mapping[str, Any] | None, max_tokens: int) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -100,7 +104,7 @@ class Anthropic:
             "messages": [{"role": "user", "content": prompt.data}],
         }
         if schema is not None and "schema" not in self._forms.refused:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": unlimited(schema)}}
+            body["output_config"] = {"format": {"type": "json_schema", "schema": without_bounds(schema)}}
         if _TAKES_TEMPERATURE.search(self.model):
             if "temperature" not in self._forms.refused:
                 body["temperature"] = self._config.temperature
@@ -110,8 +114,10 @@ class Anthropic:
 
     def _reply(self, answer: Mapping[str, Any]) -> Reply:
         usage = answer.get("usage")
-        cached = counted(usage, "cache_read_input_tokens") + counted(usage, "cache_creation_input_tokens")
-        spent = counted(usage, "input_tokens") + cached, counted(usage, "output_tokens")
+        cached = read_count(usage, "cache_read_input_tokens") + read_count(
+            usage, "cache_creation_input_tokens"
+        )
+        spent = read_count(usage, "input_tokens") + cached, read_count(usage, "output_tokens")
         ended = str(answer.get("stop_reason"))
         if ended in ENDS:
             raise unusable(self.model, ENDS[ended], *spent)
@@ -124,4 +130,4 @@ class Anthropic:
         text = "".join(texts).strip()
         if not text:
             raise unusable(self.model, "the answer is empty", *spent)
-        return Reply(text, named(answer, self.model), *spent)
+        return Reply(text, answering_model(answer, self.model), *spent)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from nagori.adapters.llm._common import counted, unusable
+from nagori.adapters.llm._common import read_count, unusable
 from nagori.config.sections import Llm
 from nagori.core.llm import Prompt, Reply
 from nagori.errors import ModelError
@@ -101,9 +101,11 @@ class ClaudeCli:
         if not isinstance(text, str) or not text.strip():
             raise unusable(self.model, "the answer is empty")
         usage = answer.get("usage")
-        cached = counted(usage, "cache_read_input_tokens") + counted(usage, "cache_creation_input_tokens")
-        read = counted(usage, "input_tokens") + cached
-        return Reply(text.strip(), self.model, read, counted(usage, "output_tokens"))
+        cached = read_count(usage, "cache_read_input_tokens") + read_count(
+            usage, "cache_creation_input_tokens"
+        )
+        read = read_count(usage, "input_tokens") + cached
+        return Reply(text.strip(), self.model, read, read_count(usage, "output_tokens"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -13,17 +13,17 @@ from nagori.adapters.http import as_object, fetch, post_json
 from nagori.adapters.llm._common import (
     LONGEST_BATCH,
     Forms,
+    answering_model,
     answers_of,
-    counted,
     file_form,
     name_of,
-    named,
     plain_name,
-    unlimited,
+    read_count,
     unusable,
+    without_bounds,
 )
 from nagori.config.sections import Llm
-from nagori.core.llm import Prompt, Question, Reply
+from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.errors import ModelError
 
 BASE = "https://api.openai.com/v1"
@@ -64,7 +64,7 @@ class OpenAI:
         )
         return self._reply(answer)
 
-    def submit(self, questions: Mapping[str, Question]) -> str:
+    def submit(self, questions: Mapping[str, CompletionRequest]) -> str:
         """A file of questions, and a batch that reads it."""
         path = f"{urlsplit(self._base).path}/chat/completions"
         lines = [
@@ -119,7 +119,11 @@ class OpenAI:
 
     def _how(self) -> dict[str, Any]:
         config = self._config
-        return {"timeout": config.timeout_seconds, "tries": config.tries, "plain": bool(config.base_url)}
+        return {
+            "timeout": config.timeout_seconds,
+            "tries": config.max_attempts,
+            "plain": bool(config.base_url),
+        }
 
     def _body(self, prompt: Prompt, schema: Mapping[str, Any] | None, max_tokens: int) -> dict[str, Any]:
         refused = self._forms.refused
@@ -135,7 +139,7 @@ class OpenAI:
             body["temperature"] = self._config.temperature
         if schema is not None and "format" not in refused:
             # Small models ramble without bounds; large services refuse to be bound.
-            bounded = unlimited(schema) if "bounds" in refused else schema
+            bounded = without_bounds(schema) if "bounds" in refused else schema
             body["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "schema": bounded, "strict": True},
@@ -144,7 +148,7 @@ class OpenAI:
 
     def _reply(self, answer: Mapping[str, Any]) -> Reply:
         usage = answer.get("usage")
-        spent = counted(usage, "prompt_tokens"), counted(usage, "completion_tokens")
+        spent = read_count(usage, "prompt_tokens"), read_count(usage, "completion_tokens")
         choices = answer.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         ended = str(choice.get("finish_reason"))
@@ -157,4 +161,4 @@ class OpenAI:
         text = message.get("content")
         if not isinstance(text, str) or not text.strip():
             raise unusable(self.model, "the answer is empty", *spent)
-        return Reply(text.strip(), named(answer, self.model), *spent)
+        return Reply(text.strip(), answering_model(answer, self.model), *spent)

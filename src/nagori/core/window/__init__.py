@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nagori.core.values import Value, faults, knob, replace
+from nagori.core.values import Value, find_faults, replace, setting
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -22,33 +22,35 @@ _JAPANESE = "エラー 成功 計画 タスク 承認 拒否 完了 失敗 警�
 class Window(Value):
     """003 §2, §4–5: the context window [C1–C7]. A preset (§14) sets what is not set by itself."""
 
-    preset: str = knob("balanced", "how eagerly to prune", choices=("balanced", "conservative", "aggressive"))
-    strategy: str = knob("scored", "what goes first", choices=STRATEGIES)
-    budget: int = knob(8000, "tokens of a conversation", lo=1, hi=10**9)
-    target: float = knob(0.7, "share of the budget left after pruning", lo=0.01, hi=1.0)
-    warn_at: float = knob(0.6, "share of the budget from which it is logged", lo=0.0, hi=1.0)
-    prune_at: float = knob(0.8, "… from which low scores go", lo=0.0, hi=1.0)
-    summarise_at: float = knob(0.9, "… from which a language model may sum up gaps", lo=0.0, hi=1.0)
-    recency_weight: float = knob(0.3, "weight of recency in a message's score", lo=0.0, hi=1.0)
-    role_weight: float = knob(0.3, "weight of who said it", lo=0.0, hi=1.0)
-    content_weight: float = knob(0.4, "weight of what was said", lo=0.0, hi=1.0)
-    user_score: float = knob(1.0, "score of what a user says", lo=0.0, hi=1.0)
-    assistant_score: float = knob(0.5, "… of what an assistant says", lo=0.0, hi=1.0)
-    tool_score: float = knob(0.5, "… of what a tool gives back", lo=0.0, hi=1.0)
-    system_score: float = knob(0.3, "… of a system message in the midst of a conversation", lo=0.0, hi=1.0)
-    keywords: tuple[str, ...] = knob(
+    preset: str = setting(
+        "balanced", "how eagerly to prune", choices=("balanced", "conservative", "aggressive")
+    )
+    strategy: str = setting("scored", "what goes first", choices=STRATEGIES)
+    budget: int = setting(8000, "tokens of a conversation", lo=1, hi=10**9)
+    target: float = setting(0.7, "share of the budget left after pruning", lo=0.01, hi=1.0)
+    warn_at: float = setting(0.6, "share of the budget from which it is logged", lo=0.0, hi=1.0)
+    prune_at: float = setting(0.8, "… from which low scores go", lo=0.0, hi=1.0)
+    summarise_at: float = setting(0.9, "… from which a language model may sum up gaps", lo=0.0, hi=1.0)
+    recency_weight: float = setting(0.3, "weight of recency in a message's score", lo=0.0, hi=1.0)
+    role_weight: float = setting(0.3, "weight of who said it", lo=0.0, hi=1.0)
+    content_weight: float = setting(0.4, "weight of what was said", lo=0.0, hi=1.0)
+    user_score: float = setting(1.0, "score of what a user says", lo=0.0, hi=1.0)
+    assistant_score: float = setting(0.5, "… of what an assistant says", lo=0.0, hi=1.0)
+    tool_score: float = setting(0.5, "… of what a tool gives back", lo=0.0, hi=1.0)
+    system_score: float = setting(0.3, "… of a system message in the midst of a conversation", lo=0.0, hi=1.0)
+    keywords: tuple[str, ...] = setting(
         (*_KEYWORDS.split(), *_JAPANESE.split()), "words that make a message important"
     )
-    keyword_bonus: float = knob(0.3, "what any of them adds to the score of the content", lo=0.0, hi=1.0)
-    approval_bonus: float = knob(0.3, "… what asking for approval adds", lo=0.0, hi=1.0)
-    tool_bonus: float = knob(0.25, "… what a tool's result adds", lo=0.0, hi=1.0)
-    marker_bonus: float = knob(0.2, "… what a marker in a system message adds", lo=0.0, hi=1.0)
-    short: int = knob(20, "a shorter text says little (a Japanese character counts twice)", lo=0, hi=10**6)
-    short_penalty: float = knob(0.7, "what its score is multiplied with", lo=0.0, hi=1.0)
-    gap: int = knob(5, "so many dropped messages in a row are summarised", lo=1, hi=10**6)
-    summary_tokens: int = knob(150, "at most so many tokens for the summary of a gap", lo=0, hi=10**6)
-    pause_minutes: float = knob(30.0, "a pause as long as this begins a session", lo=0.0, hi=10**6)
-    model: str = knob("", "whose tokens are counted; empty: an estimate, rather too many than too few")
+    keyword_bonus: float = setting(0.3, "what any of them adds to the score of the content", lo=0.0, hi=1.0)
+    approval_bonus: float = setting(0.3, "… what asking for approval adds", lo=0.0, hi=1.0)
+    tool_bonus: float = setting(0.25, "… what a tool's result adds", lo=0.0, hi=1.0)
+    marker_bonus: float = setting(0.2, "… what a marker in a system message adds", lo=0.0, hi=1.0)
+    short: int = setting(20, "a shorter text says little (a Japanese character counts twice)", lo=0, hi=10**6)
+    short_penalty: float = setting(0.7, "what its score is multiplied with", lo=0.0, hi=1.0)
+    summarise_gap_from: int = setting(5, "so many dropped messages in a row are summarised", lo=1, hi=10**6)
+    summary_tokens: int = setting(150, "at most so many tokens for the summary of a gap", lo=0, hi=10**6)
+    pause_minutes: float = setting(30.0, "a pause as long as this begins a session", lo=0.0, hi=10**6)
+    model: str = setting("", "whose tokens are counted; empty: an estimate, rather too many than too few")
 
     def faults(self) -> Iterator[str]:
         """The bands rise, and pruning ends below where it begins."""
@@ -91,7 +93,7 @@ def settled(rules: Window, changes: Mapping[str, Any]) -> Window:
     preset = PRESETS.get(changes.get("preset", ""), {})
     chosen = {key.removeprefix("window."): value for key, value in preset.items()}
     made = replace(rules, **chosen | dict(changes))
-    wrong = [*faults(made, "window"), *made.faults()]
+    wrong = [*find_faults(made, "window"), *made.faults()]
     if wrong:
         raise InvalidInput("window", "; ".join(wrong))
     return made

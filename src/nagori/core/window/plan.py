@@ -311,7 +311,7 @@ class _Runs:
 
     def _price(self, count: int, tokens: int) -> int:
         """A notice, or a summary if enough is missing."""
-        if count < self._rules.gap:
+        if count < self._rules.summarise_gap_from:
             return self._prices.notice
         return self._prices.notice + min(self._rules.summary_tokens, tokens // SHARE)
 

@@ -21,14 +21,14 @@ from rich.cells import cell_len, set_cell_size
 from nagori.config import Config
 from nagori.core import decay
 from nagori.core.events import Event, fold
-from nagori.core.levels import LADDER, Levels, level_for
+from nagori.core.levels import LEVELS, Levels, level_for
 from nagori.core.model import Level, Memory, utc
 from nagori.errors import InvalidInput
 from nagori.language.redaction import clean
 
 DAY = timedelta(days=1)
 TOP = 100.0
-LIFTS, RECALLS = ("strengthened", "revived"), ("recalled", "mentioned")
+LIFTS, RECALLS = ("reinforced", "revived"), ("recalled", "repeated")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ENGLISH = {Level.FULL: "full", Level.SUMMARY: "summary", Level.TRACE: "trace", Level.ARCHIVED: "archive"}
 
@@ -54,7 +54,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Axes:
+class ChartAxes:
     """What the curves are drawn on. `early` draws the first days wider, where most of the fading is."""
 
     days: float | None = None  # None: as far as the points go
@@ -69,13 +69,13 @@ class Axes:
         """These axes, decided."""
         last = max((point.day for one in series for point in one.points), default=0.0)
         days = (self.days if self.days is not None else last) or 1.0
-        bottoms = [getattr(self.levels, rung.threshold) if rung.threshold else 0.0 for rung in LADDER]
-        bands = zip((rung.level for rung in LADDER), [TOP, *bottoms], bottoms, strict=False)
+        bottoms = [getattr(self.levels, rung.threshold) if rung.threshold else 0.0 for rung in LEVELS]
+        bands = zip((rung.level for rung in LEVELS), [TOP, *bottoms], bottoms, strict=False)
         ticks = [tick for tick in self.ticks or round_ticks(days) if 0 <= tick <= days]
-        return Frame(days, 0.5 if self.early else 1.0, ticks, [Band(*band) for band in bands])
+        return Frame(days, 0.5 if self.early else 1.0, ticks, [ChartBand(*band) for band in bands])
 
 
-class Band(NamedTuple):
+class ChartBand(NamedTuple):
     """The strengths of one level."""
 
     level: Level
@@ -89,7 +89,7 @@ class Frame(NamedTuple):
     days: float
     power: float
     ticks: Sequence[float]
-    bands: Sequence[Band]
+    bands: Sequence[ChartBand]
 
     def across(self, day: float) -> float:
         return float(min(1.0, max(0.0, day / self.days)) ** self.power)
@@ -120,14 +120,14 @@ def strength(memory: Memory, now: datetime, config: Config) -> float:
     newborn = decay.retention(memory, memory.anchor, config.retention, config.weekly)
     if level_for(newborn, config.levels) is memory.level:
         return newborn
-    bands = Axes(levels=config.levels).fitted([]).bands
+    bands = ChartAxes(levels=config.levels).fitted([]).bands
     return next((band.top + band.bottom) / 2 for band in bands if band.level is memory.level)
 
 
 def after_recalls(memory: Memory, recalls: Iterable[datetime], now: datetime, config: Config) -> Memory:
     """The memory strengthened by each recall up to `now`, as the cycle does it."""
     for moment in sorted(moment for moment in recalls if moment <= now):
-        memory = decay.strengthen(memory, moment, config.retention, config.recall)
+        memory = decay.reinforce(memory, moment, config.retention, config.recall)
     return memory
 
 
@@ -164,7 +164,7 @@ def curve_points(
     return points
 
 
-def lived(
+def life_series(
     id: str, history: Iterable[Event], config: Config, start: datetime, days: float, step: float = 1.0
 ) -> Series:
     """One memory as its history tells it: what each event made of it fades on from there. Marked are the
@@ -176,7 +176,7 @@ def lived(
     for turn, until in zip(turns, [*(turn.day for turn in turns[1:]), days], strict=True):
         stops = [turn.day, *(day for day in grid if turn.day < day < until), until]
         points += [Point(day, strength(turn.memory, start + day * DAY, config)) for day in stops]
-    settled = last.strengthened_at or last.created
+    settled = last.reinforced_at or last.created
     marks = [
         Point(turn.day, strength(turn.memory, start + turn.day * DAY, config))
         for turn in turns
@@ -187,7 +187,7 @@ def lived(
     return Series(words.content, once, tuple(marks), last.protected)
 
 
-class Turn(NamedTuple):
+class _CurveTurn(NamedTuple):
     """A memory after something happened to it."""
 
     at: datetime
@@ -196,16 +196,16 @@ class Turn(NamedTuple):
     memory: Memory
 
 
-def _turns(id: str, history: Iterable[Event], start: datetime, days: float) -> list[Turn]:
+def _turns(id: str, history: Iterable[Event], start: datetime, days: float) -> list[_CurveTurn]:
     """The first one is its birth; a clock that went back does not turn the curve around."""
-    turns: list[Turn] = []
+    turns: list[_CurveTurn] = []
     for event in history:
         before = turns[-1] if turns else None
         memory = fold([event], {id: before.memory} if before else {}).memories.get(id)
         if memory is not None:
             day = ((event.at if before else memory.created) - start) / DAY
             turns.append(
-                Turn(event.at, min(days, max(before.day if before else 0.0, day)), event.type, memory)
+                _CurveTurn(event.at, min(days, max(before.day if before else 0.0, day)), event.type, memory)
             )
     return turns
 
@@ -235,7 +235,7 @@ def free_places(
     enough: float,
 ) -> list[Spot | None]:
     """For each path a place on it, away from the others, their marks and each other: for its letter."""
-    thin = [thinned(path, enough / 4) for path in paths]
+    thin = [thin_path(path, enough / 4) for path in paths]
     taken = [spot for spots in marks for spot in spots]
     places: list[Spot | None] = []
     for number, path in enumerate(thin):
@@ -251,7 +251,7 @@ def free_places(
     return places
 
 
-def thinned(path: Sequence[Spot], least: float = 2.0) -> list[Spot]:
+def thin_path(path: Sequence[Spot], least: float = 2.0) -> list[Spot]:
     """The path without steps too small to see."""
     kept = list(path[:1])
     for spot in path[1:]:

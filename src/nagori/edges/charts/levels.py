@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
-from nagori.core.forecast import PLACES, Population
+from nagori.core.forecast import GROUPS, Population
 from nagori.edges.charts import round_ticks
 from nagori.edges.charts.svg import page, safe
 
@@ -28,7 +28,7 @@ MOST_POINTS = 400
 LABEL_APART, DATE_WIDE = 18, 90
 
 
-class Words(NamedTuple):
+class ChartLabels(NamedTuple):
     """What is written beside the layers."""
 
     names: Mapping[str, str]
@@ -42,7 +42,7 @@ def rows_json(days: Sequence[Population]) -> list[dict[str, object]]:
 
 def _heights(one: Population) -> list[int]:
     """Where the layers begin and end, from below."""
-    return [0, *accumulate(one.counts[place] for place in PLACES)]
+    return [0, *accumulate(one.counts[place] for place in GROUPS)]
 
 
 def _now(days: Sequence[Population]) -> int:
@@ -75,7 +75,7 @@ class Plot(NamedTuple):
 
 
 def levels_svg(
-    days: Sequence[Population], title: str, words: Words, width: int = 960, height: int = 480
+    days: Sequence[Population], title: str, words: ChartLabels, width: int = 960, height: int = 480
 ) -> str:
     """The layers as an SVG document in light or dark, whichever the reader prefers."""
     top = max(*(_heights(one)[-1] for one in days), 1)
@@ -91,7 +91,7 @@ def _layers(plot: Plot) -> list[str]:
     parts = []
     past, ahead = [n for n in shown if n <= now], [n for n in shown if n >= now]
     for looks, some in (("", past), (" ahead", ahead if len(ahead) > 1 else [])):
-        for number in range(len(PLACES) if some else 0):
+        for number in range(len(GROUPS) if some else 0):
             upper = [(plot.x(n), plot.y(_heights(plot.days[n])[number + 1])) for n in some]
             lower = [(plot.x(n), plot.y(_heights(plot.days[n])[number])) for n in reversed(some)]
             along = " ".join(f"{x:.1f},{y:.1f}" for x, y in (*upper, *lower))
@@ -112,7 +112,7 @@ def _counts(plot: Plot) -> list[str]:
     return parts
 
 
-def _dates(plot: Plot, words: Words) -> list[str]:
+def _dates(plot: Plot, words: ChartLabels) -> list[str]:
     """The first day, today and the last one below, and a line where the forecast begins."""
     floor, now, last = plot.y(0), _now(plot.days), len(plot.days) - 1
     x = plot.x(now)
@@ -132,11 +132,11 @@ def _dates(plot: Plot, words: Words) -> list[str]:
     return parts
 
 
-def _names(plot: Plot, words: Words) -> list[str]:
+def _names(plot: Plot, words: ChartLabels) -> list[str]:
     """Each layer's name and number at the right, from above, none on top of another."""
     parts, lowest = [], -math.inf
     heights = _heights(plot.days[-1])
-    for number, place in reversed(list(enumerate(PLACES))):
+    for number, place in reversed(list(enumerate(GROUPS))):
         middle = plot.y((heights[number] + heights[number + 1]) / 2)
         lowest = max(lowest + LABEL_APART, min(middle, plot.y(0) - LABEL_APART * number))
         x, count = LEFT + plot.wide + 12, plot.days[-1].counts[place]
@@ -150,7 +150,9 @@ def _names(plot: Plot, words: Words) -> list[str]:
 # ── in a terminal ────────────────────────────────────────────────────────────────────────────────
 
 
-def levels_text(days: Sequence[Population], words: Words, width: int = 80, height: int = 12) -> list[Text]:
+def levels_text(
+    days: Sequence[Population], words: ChartLabels, width: int = 80, height: int = 12
+) -> list[Text]:
     """The layers in a terminal, `width` cells wide and `height` high without dates and names."""
     top = max(*(_heights(one)[-1] for one in days), 1)
     gutter = len(f"{top:,}") + 1
@@ -181,7 +183,7 @@ def _grain(one: Population, height: float) -> tuple[str, str]:
     return " ", ""
 
 
-def _date_lines(columns: Sequence[Population], words: Words, gutter: int) -> list[Text]:
+def _date_lines(columns: Sequence[Population], words: ChartLabels, gutter: int) -> list[Text]:
     now = _now(columns)
     rule = "".join("┴" if n == now else "╌" if one.forecast else "─" for n, one in enumerate(columns))
     first, last = columns[0].day.isoformat(), columns[-1].day.isoformat()
@@ -196,12 +198,12 @@ def _date_lines(columns: Sequence[Population], words: Words, gutter: int) -> lis
     return [Text(f"{' ' * (gutter - 1)}└{rule}", style="dim"), numbers]
 
 
-def _legend(days: Sequence[Population], words: Words) -> list[Text]:
+def _legend(days: Sequence[Population], words: ChartLabels) -> list[Text]:
     """Each layer's grain, name and number today; and at the end, if that is still to come."""
     now, last = days[_now(days)], days[-1]
-    broad = max(cell_len(words.names[place]) for place in PLACES)
+    broad = max(cell_len(words.names[place]) for place in GROUPS)
     lines = []
-    for number, place in reversed(list(enumerate(PLACES))):
+    for number, place in reversed(list(enumerate(GROUPS))):
         line = Text(f"{GRAIN[number] * 2} ", style=INKS[number])
         line.append(words.names[place] + " " * (broad - cell_len(words.names[place])), style="default")
         line.append(f" {now.counts[place]:>7,}", style="default")

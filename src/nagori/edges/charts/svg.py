@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
-from nagori.edges.charts import LETTERS, Axes, Frame, Point, Series, Spot, cut, free_places, thinned
+from nagori.edges.charts import LETTERS, ChartAxes, Frame, Point, Series, Spot, cut, free_places, thin_path
 
 LIGHT = ("#0067b1", "#c2500a", "#00805a", "#b8478f", "#6b4bb8", "#86660a", "#007c8a", "#b3261e")
 DARK = ("#6cb6ff", "#ff9f5a", "#4fd1a1", "#f08fcb", "#b79cff", "#e3c04f", "#58cfdd", "#ff8a80")
@@ -27,12 +27,12 @@ LEFT, RIGHT, ABOVE, BELOW = 52, 104, 58, 46
 def svg_chart(
     series: Sequence[Series],
     title: str,
-    axes: Axes | None = None,
+    axes: ChartAxes | None = None,
     width: int = 960,
     height: int = 540,
 ) -> str:
     """The curves as an SVG document in light or dark, whichever the reader prefers."""
-    axes = axes or Axes()
+    axes = axes or ChartAxes()
     frame = axes.fitted(series)
     rows = min(math.ceil(len(series) / 2), (height - ABOVE - BELOW - LEAST_PLOT) // LEGEND_ROW)
     wide, high = width - LEFT - RIGHT, height - ABOVE - BELOW - rows * LEGEND_ROW - 14
@@ -43,7 +43,7 @@ def svg_chart(
     body = [
         *_bands(frame, axes, at, wide),
         *_days(frame, axes, at, wide),
-        *(_recalled(axes, wide) if any(one.marks for one in series) else ()),
+        *(_recall_key(axes, wide) if any(one.marks for one in series) else ()),
         *_curves(series, at),
         *_legend(series, rows, width, height - rows * LEGEND_ROW),
     ]
@@ -97,7 +97,7 @@ def _stylesheet(light: str = "", dark: str = "") -> str:
     )
 
 
-def _bands(frame: Frame, axes: Axes, at: At, wide: float) -> list[str]:
+def _bands(frame: Frame, axes: ChartAxes, at: At, wide: float) -> list[str]:
     """The levels: a tint, a line above with its number, a name at the right."""
     parts = []
     for band in frame.bands:
@@ -115,7 +115,7 @@ def _bands(frame: Frame, axes: Axes, at: At, wide: float) -> list[str]:
     return parts
 
 
-def _days(frame: Frame, axes: Axes, at: At, wide: float) -> list[str]:
+def _days(frame: Frame, axes: ChartAxes, at: At, wide: float) -> list[str]:
     """The axis below; of two numbers without room for both, the earlier one."""
     _, floor = at(Point(0, 0))
     parts = [f'<path class="line axis" d="M{LEFT} {floor:.1f}h{wide:.1f}"/>']
@@ -134,7 +134,7 @@ def _days(frame: Frame, axes: Axes, at: At, wide: float) -> list[str]:
     return parts
 
 
-def _recalled(axes: Axes, wide: float) -> list[str]:
+def _recall_key(axes: ChartAxes, wide: float) -> list[str]:
     """What the marks mean."""
     x = LEFT + wide
     return [
@@ -145,7 +145,7 @@ def _recalled(axes: Axes, wide: float) -> list[str]:
 
 def _curves(series: Sequence[Series], at: At) -> list[str]:
     parts = []
-    paths = [thinned([at(point) for point in one.points]) for one in series]
+    paths = [thin_path([at(point) for point in one.points]) for one in series]
     marks = [[at(point) for point in one.marks] for one in series]
     for number, (one, path) in enumerate(zip(series, paths, strict=True)):
         if path:

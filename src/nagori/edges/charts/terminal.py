@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from nagori.core.model import Level
-from nagori.edges.charts import LETTERS, Axes, Frame, Point, Series, Spot, cut, free_places, thinned
+from nagori.edges.charts import LETTERS, ChartAxes, Frame, Point, Series, Spot, cut, free_places, thin_path
 
 # Middle tones of the 256-colour cube: readable on black and on white.
 INKS = tuple(f"color({n})" for n in (33, 166, 35, 169, 98, 136, 37, 160))
@@ -18,10 +18,10 @@ BRAILLE, GUTTER = 0x2800, 4
 
 
 def terminal_chart(
-    series: Sequence[Series], width: int = 80, height: int = 16, axes: Axes | None = None
+    series: Sequence[Series], width: int = 80, height: int = 16, axes: ChartAxes | None = None
 ) -> list[Text]:
     """The curves in dots, `width` cells wide and `height` high without axis and legend."""
-    axes = axes or Axes()
+    axes = axes or ChartAxes()
     frame = axes.fitted(series)
     side = max(cell_len(name) for name in axes.names.values()) + 1
     columns, height = max(16, width - GUTTER - side), max(6, height)
@@ -55,9 +55,9 @@ def _canvas(
     def dot(point: Point) -> Spot:
         return frame.across(point.day) * (columns * 2 - 1), frame.down(point.score) * (height * 4 - 1)
 
-    paths = [thinned([dot(point) for point in one.points], 1.0) for one in series]
+    paths = [thin_path([dot(point) for point in one.points], 1.0) for one in series]
     for number, (one, path) in enumerate(zip(series, paths, strict=True)):
-        for column, row in _trodden(path, broken=one.ghost):
+        for column, row in _path_dots(path, broken=one.ghost):
             spot = (column // 2, row // 4)
             dots[spot] = dots.get(spot, 0) | DOTS[row % 4][column % 2]
             inks[spot] = INKS[number % len(INKS)]
@@ -73,7 +73,7 @@ def _canvas(
     return cells
 
 
-def _trodden(path: Sequence[Spot], broken: bool) -> Iterable[tuple[int, int]]:
+def _path_dots(path: Sequence[Spot], broken: bool) -> Iterable[tuple[int, int]]:
     """Every dot on the way along `path`; only some of them if it is a broken line."""
     walked = 0
     for (x, y), (to_x, to_y) in zip(path, path[1:] or path, strict=False):
@@ -95,7 +95,7 @@ def _name_rows(frame: Frame, height: int) -> dict[int, Level]:
     return rows
 
 
-def _day_lines(frame: Frame, axes: Axes, columns: int) -> list[Text]:
+def _day_lines(frame: Frame, axes: ChartAxes, columns: int) -> list[Text]:
     rule, numbers = ["─"] * columns, " " * (columns + GUTTER)
     for tick in frame.ticks:
         column = round(frame.across(tick) * (columns - 1))
@@ -110,18 +110,18 @@ def _day_lines(frame: Frame, axes: Axes, columns: int) -> list[Text]:
     ]
 
 
-def _legend_lines(series: Sequence[Series], axes: Axes, width: int) -> list[Text]:
+def _legend_lines(series: Sequence[Series], axes: ChartAxes, width: int) -> list[Text]:
     lines = []
     for number, one in enumerate(series):
         sign = "┅┅" if one.ghost else "━━"
         line = Text(f"{LETTERS[number % len(LETTERS)]} {sign} ", style=INKS[number % len(INKS)])
-        lines.append(line.append(_shown(one, width - 7), style="default"))
+        lines.append(line.append(_fit_label(one, width - 7), style="default"))
     if any(one.marks for one in series):
         lines.append(Text(f"●    {axes.recalled}", style="dim"))
     return lines
 
 
-def _shown(one: Series, cells: int) -> str:
+def _fit_label(one: Series, cells: int) -> str:
     """The label as it stands in a terminal."""
     lock = " 🔒" if one.protected else ""
     return cut(one.label, cells - cell_len(lock)) + lock

@@ -33,7 +33,7 @@ from nagori.edges.cli.commands import (
     setup,
     transfer,
 )
-from nagori.edges.cli.context import Session, print_json
+from nagori.edges.cli.context import CommandSession, print_json
 from nagori.edges.locale import Voice, language
 from nagori.errors import LimitReached, NagoriError
 
@@ -49,7 +49,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "status": recall.status,
     "prune": prune.prune,
     "edit": edit.edit,
-    "thumb": edit.thumb,
+    "feedback": edit.feedback,
     "protect": edit.protect,
     "unprotect": edit.unprotect,
     "forget": edit.forget,
@@ -67,13 +67,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "restore": maintenance.restore,
     "doctor": maintenance.doctor,
     "config": maintenance.config,
-    "judge": llm.judge,
+    "appraise": llm.appraise,
     "cost": cost.cost,
     "spend": llm.spend,
     "schedule": schedule.schedule,
     "init": setup.init,
     "hook": hook.hook,
-    "work": hook.work,
+    "process": hook.process,
     "uninstall": setup.uninstall,
 }
 
@@ -113,7 +113,7 @@ def prepare(
     voice = context.ensure_object(Voice)  # the one that `main` complains with
     loaded = load(config, overrides={"general.language": lang} if lang else None)
     voice.language = language(loaded.config.general.language)
-    context.obj = Session(
+    context.obj = CommandSession(
         data_dir=data_dir,
         scope=Scope(user=user, tenant=tenant, project=project, agent=agent, role=role),
         loaded=loaded,

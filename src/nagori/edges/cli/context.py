@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from nagori.app import Nagori
-from nagori.config import Config, Loaded
+from nagori.config import Config, LoadedConfig
 from nagori.core.model import Memory, Scope
 from nagori.core.values import no_observer
 from nagori.edges.cli import render
@@ -33,19 +33,19 @@ Id = Annotated[str, typer.Argument(help="Id of a memory, or the beginning of one
 
 
 @dataclass
-class Session:
+class CommandSession:
     """What the options before the command said."""
 
     data_dir: Path | None
     scope: Scope
-    loaded: Loaded
+    loaded: LoadedConfig
     voice: Voice
     out: Console
     err: Console
     by_words: bool = False  # said already that an embedder kept silent
 
     @classmethod
-    def of(cls, context: typer.Context) -> Session:
+    def of(cls, context: typer.Context) -> CommandSession:
         session = context.obj
         assert isinstance(session, cls)
         return session
@@ -62,11 +62,11 @@ class Session:
     def memory(self, also: Observer = no_observer) -> Iterator[Nagori]:
         """The memory that the options name; `also` hears what this session hears."""
 
-        def tell(name: str, **fields: object) -> None:
+        def observe(name: str, **fields: object) -> None:
             self.listen(name, **fields)
             also(name, **fields)
 
-        with Nagori.open(self.data_dir, scope=self.scope, config=self.config, tell=tell) as opened:
+        with Nagori.open(self.data_dir, scope=self.scope, config=self.config, observe=observe) as opened:
             yield opened
 
     def say(self, name: str, **values: object) -> None:
@@ -123,7 +123,7 @@ def json_text(value: object, indent: int | None = None) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def spoken(words: list[str]) -> str:
+def read_words(words: list[str]) -> str:
     """The words of the command line as one text; a single - stands for standard input."""
     return sys.stdin.read() if words == ["-"] else " ".join(words)
 
@@ -139,7 +139,7 @@ def moment(text: str | None, field: str = "created") -> datetime | None:
 
 
 @contextmanager
-def written(path: Path | None) -> Iterator[Callable[[str], object]]:
+def open_output(path: Path | None) -> Iterator[Callable[[str], object]]:
     """Standard output, or a private file that appears whole or not at all."""
     if path is None:
         yield sys.stdout.write
@@ -175,7 +175,7 @@ def lines(path: Path) -> Iterator[Iterator[str]]:
 
 
 @contextmanager
-def progress(session: Session) -> Iterator[Progress]:
+def progress(session: CommandSession) -> Iterator[Progress]:
     """A bar on the terminal, or nothing where nobody looks."""
     if not session.err.is_terminal:
         yield no_progress
@@ -192,7 +192,7 @@ def progress(session: Session) -> Iterator[Progress]:
 # ── asking ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def making_room(session: Session, memory: Nagori, act: Callable[[], Memory]) -> Memory:
+def making_room(session: CommandSession, memory: Nagori, act: Callable[[], Memory]) -> Memory:
     """Do `act`; when the protected memories are full and a person is there, ask which one may fade."""
     try:
         return act()
@@ -206,9 +206,9 @@ def making_room(session: Session, memory: Nagori, act: Callable[[], Memory]) -> 
         return act()
 
 
-def _may_fade(session: Session, memory: Nagori, full: LimitReached) -> Memory | None:
+def _may_fade(session: CommandSession, memory: Nagori, full: LimitReached) -> Memory | None:
     """The protected memory that the person lets go, if any."""
-    zone = memory.parts.clock.zone
+    zone = memory.runtime.clock.zone
     candidates = [memory.show(id) for id in full.candidates]
     session.err.print(session.voice("full", limit=full.limit), highlight=False)
     for number, candidate in enumerate(candidates, 1):

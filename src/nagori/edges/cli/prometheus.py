@@ -67,11 +67,11 @@ def _lines(family: Family, owner: Mapping[str, str]) -> Iterator[str]:
     yield f"# TYPE {family.name} gauge"
     for value, number in family.samples.items():
         labels = {**owner, family.label: value} if family.label else owner
-        told = ",".join(f'{name}="{escaped(label)}"' for name, label in labels.items())
+        told = ",".join(f'{name}="{escape_label(label)}"' for name, label in labels.items())
         yield f"{family.name}{{{told}}} {number:.12g}"
 
 
-def escaped(value: str) -> str:
+def escape_label(value: str) -> str:
     """A label's value: backslash, quote and line feed are the three that must not stand as they are."""
     return value.translate(ESCAPED)
 

@@ -18,7 +18,7 @@ from nagori.core.serialize import relation_record, to_record
 from nagori.edges.locale import Voice
 from nagori.services.doctor import Finding
 from nagori.services.inspect import Explanation, Status
-from nagori.spend import Day
+from nagori.spend import SpendDay
 
 COLOURS = {Level.FULL: "bold", Level.SUMMARY: "cyan", Level.TRACE: "blue", Level.ARCHIVED: "bright_black"}
 MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "fail": "[red]✗[/]"}
@@ -48,7 +48,7 @@ def bar(value: float, width: int = 10) -> str:
 
 
 def badges(memory: Memory) -> str:
-    signs = {"🔒": memory.protected, "⊘": memory.superseded_by is not None, "✗": memory.forgotten}
+    signs = {"🔒": memory.protected, "⊘": memory.superseded_by is not None, "✗": memory.is_forgotten}
     return "".join(sign for sign, shown in signs.items() if shown)
 
 
@@ -224,7 +224,7 @@ def status_view(status: Status, voice: Voice, zone: tzinfo) -> RenderableType:
     return table
 
 
-def spend_table(days: Iterable[Day], voice: Voice) -> RenderableType:
+def spend_table(days: Iterable[SpendDay], voice: Voice) -> RenderableType:
     """Each day's questions by stage and model, and what they cost."""
     table = Table(box=None)
     for name in ("day", "stage", "model", "questions", "faults", "tokens_in", "tokens_out", "usd"):

@@ -25,7 +25,7 @@ SECONDS = {At.SESSION_START: 8.0, At.PROMPT: 6.0, At.BEFORE_TOOL: 3.0, At.SESSIO
 USUALLY = 5.0
 
 
-class Late(BaseException):
+class TookTooLong(BaseException):
     """The time is up. Not an Exception: nothing on the way may swallow it."""
 
 
@@ -65,7 +65,7 @@ def _read(source: object) -> dict[str, object] | None:
     try:
         with _in_time(USUALLY):  # a host may forget to close our standard input
             data = source.read(LONGEST_INPUT + 1)  # type: ignore[attr-defined]
-    except Late:
+    except TookTooLong:
         return None
     if len(data) > LONGEST_INPUT:
         return None
@@ -132,7 +132,7 @@ def _in_time(seconds: float) -> Iterator[None]:
         return
 
     def late(number: int, frame: object) -> None:
-        raise Late
+        raise TookTooLong
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -46,7 +46,7 @@ def act(moment: Moment, config: Config, folder: Path) -> Answer:
     scope = scope_of(moment, config)
     event = turn_of(moment, scope, config)
     if event is not None:
-        record_or_spool(folder, scope.space, [event])
+        record_or_spool(folder, scope.owner, [event])
     if moment.at in WORK and config.hooks.worker:
         from nagori.edges.worker.spawn import start
 
@@ -151,16 +151,16 @@ def _failure(moment: Moment) -> str:
 
 
 @contextmanager
-def _opened(config: Config, folder: Path, scope: Scope) -> Iterator[Nagori]:
+def _open_memory(config: Config, folder: Path, scope: Scope) -> Iterator[Nagori]:
     from nagori.app import Nagori  # the store and all that: a turn's end needs none of it
 
     memory = Nagori.open(folder, config=config, scope=scope, llm=None)
-    memory.parts.journal.patience = HOOK_PATIENCE  # type: ignore[attr-defined]
+    memory.runtime.journal.patience = HOOK_PATIENCE  # type: ignore[attr-defined]
     # Nobody who waits for a host waits for a network, or for a library that takes seconds to load.
     if config.embedding.provider != QUICK:
-        memory.parts.open_embedder = lambda: None
+        memory.runtime.open_embedder = lambda: None
     if config.embedding.provider != "none":
-        memory.parts.open_model = _at_hand
+        memory.runtime.open_model = _at_hand
     with memory:
         yield memory
 
@@ -177,9 +177,11 @@ def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
     from nagori.services.prompt_context import context_for_start
 
     resumed, compacted = moment.source == "resume", moment.source == "compact"
-    with _opened(config, folder, scope) as memory:
-        context = context_for_start(memory.parts, scope, moment.session, resumed=resumed, compacted=compacted)
-        memory.parts.journal.request_work(scope.space)  # a hook may have been killed before it could
+    with _open_memory(config, folder, scope) as memory:
+        context = context_for_start(
+            memory.runtime, scope, moment.session, resumed=resumed, compacted=compacted
+        )
+        memory.runtime.journal.request_work(scope.owner)  # a hook may have been killed before it could
     if config.hooks.worker:
         start(folder)
     return Answer(context.text)
@@ -187,17 +189,17 @@ def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
 
 def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
     """What a prompt reminds of."""
-    from nagori.edges.hooks.prefetch import Ahead
+    from nagori.edges.hooks.prefetch import QueryPrefetch
     from nagori.services.prompt_context import context_for_prompt, prompt_text
 
     text = prompt_text(moment.text)
     if not text:
         return SILENCE
-    ahead = Ahead(config.embedding, text) if config.embedding.provider == QUICK else None
-    with _opened(config, folder, scope) as memory:
+    ahead = QueryPrefetch(config.embedding, text) if config.embedding.provider == QUICK else None
+    with _open_memory(config, folder, scope) as memory:
         if ahead is not None:
-            memory.parts.open_embedder = ahead.embedder
-        return Answer(context_for_prompt(memory.parts, scope, moment.text, moment.session).text)
+            memory.runtime.open_embedder = ahead.embedder
+        return Answer(context_for_prompt(memory.runtime, scope, moment.text, moment.session).text)
 
 
 def warn(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
@@ -206,8 +208,8 @@ def warn(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
         return SILENCE
     from nagori.services.prompt_context import context_for_tool
 
-    with _opened(config, folder, scope) as memory:
-        found = context_for_tool(memory.parts, scope, moment.tool or "", moment.target, moment.session)
+    with _open_memory(config, folder, scope) as memory:
+        found = context_for_tool(memory.runtime, scope, moment.tool or "", moment.target, moment.session)
     return Answer(found.text)
 
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from zlib import crc32
 
-from nagori.core.values import Value, fresh
+from nagori.core.values import Value, default_factory
 from nagori.edges.locale import Voice, language
 from nagori.errors import NagoriError
 from nagori.paths import private_dir, sweep, write_private
@@ -17,10 +17,10 @@ from nagori.paths import private_dir, sweep, write_private
 
 def notice(trouble: BaseException) -> str:
     """One line: what is wrong, what was kept, what to do."""
-    from nagori.edges.hooks import Late
+    from nagori.edges.hooks import TookTooLong
 
     voice = Voice(language())
-    if isinstance(trouble, Late):
+    if isinstance(trouble, TookTooLong):
         return voice("hook_late")
     if isinstance(trouble, NagoriError):
         return voice("hook_trouble", reason=voice.error(trouble))
@@ -71,7 +71,7 @@ class Notes(Value, frozen=False):
     """What the user was told in a session. A file that is lost or damaged means that it is told again."""
 
     path: Path
-    told: list[str] = fresh(list)
+    told: list[str] = default_factory(list)
 
     @classmethod
     def of(cls, folder: Path, session: str) -> Notes:

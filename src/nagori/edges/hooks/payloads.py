@@ -33,7 +33,7 @@ TARGETS = (
 )
 
 
-class Host(Value):
+class HostFormat(Value):
     """How to read and answer one host. `fields` name where a payload says something, the first that does;
     a dot leads into an object."""
 
@@ -75,7 +75,7 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
 
     def said(field: str, most: int = LONGEST) -> str:
         for place in host.fields[field]:
-            value = _found(payload, place)
+            value = _value_at(payload, place)
             if isinstance(value, str) and value:
                 return _whole(value[:most])
         return ""
@@ -113,7 +113,7 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
     )
 
 
-def _found(payload: object, place: str) -> object:
+def _value_at(payload: object, place: str) -> object:
     """What stands at a place such as `tool_response.error`."""
     for name in place.split("."):
         payload = payload.get(name) if isinstance(payload, dict) else None
@@ -236,11 +236,11 @@ COPILOT_EVENTS = {
     "preCompact": At.BEFORE_COMPACTION,
     "sessionEnd": At.SESSION_END,
 }
-HOSTS: dict[str, Host] = {
-    "claude-code": Host(CLAUDE_EVENTS, USUAL, _claude),
-    "codex": Host(CLAUDE_EVENTS, USUAL, _claude),
-    "gemini": Host(GEMINI_EVENTS, GEMINI, _gemini),
-    "cursor": Host(CURSOR_EVENTS, CURSOR, _cursor),
-    "copilot": Host(COPILOT_EVENTS, COPILOT, _copilot),
-    "raw": Host({at.value: at for at in At} | CLAUDE_EVENTS, USUAL, _raw),
+HOSTS: dict[str, HostFormat] = {
+    "claude-code": HostFormat(CLAUDE_EVENTS, USUAL, _claude),
+    "codex": HostFormat(CLAUDE_EVENTS, USUAL, _claude),
+    "gemini": HostFormat(GEMINI_EVENTS, GEMINI, _gemini),
+    "cursor": HostFormat(CURSOR_EVENTS, CURSOR, _cursor),
+    "copilot": HostFormat(COPILOT_EVENTS, COPILOT, _copilot),
+    "raw": HostFormat({at.value: at for at in At} | CLAUDE_EVENTS, USUAL, _raw),
 }

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from nagori.protocols import Embedder
 
 
-class Ahead:
+class QueryPrefetch:
     """Begins at once; `embedder` waits for it."""
 
     def __init__(self, wanted: Embedding, question: str) -> None:
         self._wanted, self._question = wanted, question
-        self._made: Known | None = None
+        self._made: KnownQueryEmbedder | None = None
         self._fault: Exception | None = None
         self._thread = Thread(target=self._begin, daemon=True)
         self._thread.start()
@@ -38,12 +38,12 @@ class Ahead:
 
             os.environ.setdefault("OMP_NUM_THREADS", "1")
             real = open_embedder(self._wanted)
-            self._made = Known(real, self._question) if real else None
+            self._made = KnownQueryEmbedder(real, self._question) if real else None
         except Exception as fault:  # told where it is asked for; a thread's own words would go to stderr
             self._fault = fault
 
 
-class Known:
+class KnownQueryEmbedder:
     """An embedder that knows the vector of one question already."""
 
     def __init__(self, real: Embedder, question: str) -> None:

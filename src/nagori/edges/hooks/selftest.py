@@ -20,7 +20,7 @@ FACT = "The rehearsal's password hint is the blue heron; please remember this."
 QUESTION = "What is the password hint of the rehearsal?"
 
 
-class Fired(Value):
+class RecentCall(Value):
     """What a host's call left behind for the doctor."""
 
     moment: str
@@ -63,11 +63,11 @@ def _say(command: Sequence[str], folder: str, payload: dict[str, str]) -> tuple[
     return out, notice
 
 
-def fired(folder: Path) -> Iterator[Fired]:
+def recent_calls(folder: Path) -> Iterator[RecentCall]:
     """What hosts called last, and what failed, newest first."""
     marks = [path for path in (folder / "hosts").glob("f*-*") if path.name.startswith(("fired-", "failed-"))]
     for path in sorted(marks, key=lambda path: -path.stat().st_mtime):
         host, _, failure = path.read_text(encoding="utf-8", errors="replace").partition("\n")
         moment = path.name.partition("-")[2].replace("-", " ")
         at = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
-        yield Fired(moment, host, at, failure.strip())
+        yield RecentCall(moment, host, at, failure.strip())

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
-from nagori.edges.hosts.settings_file import replaced
+from nagori.edges.hosts.settings_file import replace_file
 from nagori.errors import InvalidInput
 from nagori.paths import PRIVATE_DIR, PRIVATE_FILE, private_dir
 
@@ -83,7 +83,7 @@ def write(folder: Path, wanted: dict[str, str]) -> None:
     private_dir(folder / BIN)
     for name, text in wanted.items():
         mode = PRIVATE_DIR if name == GUARD else PRIVATE_FILE
-        replaced(folder / BIN / name, text.encode(), mode)
+        replace_file(folder / BIN / name, text.encode(), mode)
 
 
 def users(folder: Path) -> dict[Path, str]:
@@ -97,7 +97,7 @@ def users(folder: Path) -> dict[Path, str]:
 
 def note_users(folder: Path, files: dict[Path, str]) -> None:
     known = {str(path): host for path, host in files.items()}
-    replaced(private_dir(folder / BIN) / USERS, json.dumps(known, indent=2).encode(), PRIVATE_FILE)
+    replace_file(private_dir(folder / BIN) / USERS, json.dumps(known, indent=2).encode(), PRIVATE_FILE)
 
 
 def delete(folder: Path) -> None:

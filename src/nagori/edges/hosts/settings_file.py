@@ -23,7 +23,7 @@ BACKUP = ".before-nagori-"  # settings.json.before-nagori-20260301T091500…: no
 SHOWN = 1  # lines around a change; settings hold keys and tokens, and a diff need not show them
 
 
-class Change(Value):
+class FileChange(Value):
     """What would happen to one file. None is a file that is not there."""
 
     host: Host
@@ -39,7 +39,7 @@ class Change(Value):
     @property
     def plugin_too(self) -> bool:
         """Whether the file also enables our plugin, which would call us a second time."""
-        plugins = _parsed(self.path, self.after or b"{}").get("enabledPlugins")
+        plugins = _parse(self.path, self.after or b"{}").get("enabledPlugins")
         return isinstance(plugins, dict) and any(plugins[key] for key in plugins if key.startswith("nagori@"))
 
     def diff(self) -> list[str]:
@@ -49,48 +49,48 @@ class Change(Value):
         return list(difflib.unified_diff(before, after, name, name, lineterm="", n=SHOWN))
 
 
-def addition(host: Host, path: Path, command: list[str], before_tool: bool) -> Change:
+def addition(host: Host, path: Path, command: list[str], before_tool: bool) -> FileChange:
     """Our entries put into a file."""
     before = _read(path)
-    old = _parsed(path, before) if before is not None else {}
-    new = _understood(path, host, old, command, before_tool)
-    after = before if before is not None and new == old else _written(new, _text(path, before))
-    return Change(host, path, before, after)
+    old = _parse(path, before) if before is not None else {}
+    new = _patch(path, host, old, command, before_tool)
+    after = before if before is not None and new == old else _to_bytes(new, _text(path, before))
+    return FileChange(host, path, before, after)
 
 
-def removal(host: Host, path: Path) -> Change:
+def removal(host: Host, path: Path) -> FileChange:
     """Our entries taken out of a file, byte by byte as it was before if nobody else has changed it since."""
     before = _read(path)
-    if before is None or not host.holds_ours(old := _parsed(path, before)):
-        return Change(host, path, before, before)
+    if before is None or not host.holds_ours(old := _parse(path, before)):
+        return FileChange(host, path, before, before)
     new = host.removed(old)
     backups = _backups(path)
     for backup in backups:
         data = _read(backup)
         if data is not None and _same(host, new, backup, data):
-            return Change(host, path, before, data, backup)
+            return FileChange(host, path, before, data, backup)
     ours_alone = not (new or backups or path.is_symlink())  # no copy of old: there was no file before us
-    return Change(host, path, before, None if ours_alone else _written(new, _text(path, before)))
+    return FileChange(host, path, before, None if ours_alone else _to_bytes(new, _text(path, before)))
 
 
-def apply(change: Change, now: datetime) -> Path | None:
+def apply(change: FileChange, now: datetime) -> Path | None:
     """Do it; gives the copy of what was there before, if one was made."""
     if _read(change.path) != change.before:
         raise Conflict("{path} was changed by somebody else meanwhile; look again", path=change.path)
     kept = None
     if change.before is not None and change.backup is None and change.after is not None:
-        kept = _copied(change.path, change.before, now)
+        kept = _back_up(change.path, change.before, now)
     if change.after is None:
         change.path.unlink()
     else:
         private_dir(change.path.parent)
-        replaced(_real(change.path), change.after, _mode(change.path))
+        replace_file(_real(change.path), change.after, _mode(change.path))
     if change.backup is not None:
         change.backup.unlink()
     return kept
 
 
-def replaced(path: Path, data: bytes, mode: int) -> None:
+def replace_file(path: Path, data: bytes, mode: int) -> None:
     """Write a file so that others see the old one or the new one, never half of one."""
     part = path.with_name(f".{path.name}.nagori-{os.getpid()}")
     try:
@@ -153,7 +153,7 @@ def _text(path: Path, data: bytes | None) -> str:
         raise InvalidInput("settings", "{path}: {reason}", path=path, reason=str(fault)) from fault
 
 
-def _parsed(path: Path, data: bytes) -> Json:
+def _parse(path: Path, data: bytes) -> Json:
     text = _text(path, data)
     try:
         value = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
@@ -185,7 +185,7 @@ def _no_constant(name: str) -> object:
     raise ValueError(name)
 
 
-def _understood(path: Path, host: Host, old: Json, command: list[str], before_tool: bool) -> Json:
+def _patch(path: Path, host: Host, old: Json, command: list[str], before_tool: bool) -> Json:
     try:
         return host.added(old, command, before_tool)
     except InvalidInput as fault:
@@ -200,7 +200,7 @@ def _understood(path: Path, host: Host, old: Json, command: list[str], before_to
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _written(value: Json, like: str) -> bytes:
+def _to_bytes(value: Json, like: str) -> bytes:
     """`value` as JSON in the manner of the file it replaces: indentation, line ends, last line."""
     found = re.search(r'^([ \t]+)"', like, re.MULTILINE)
     indent = found[1] if found else 2
@@ -212,10 +212,10 @@ def _written(value: Json, like: str) -> bytes:
     return (text.replace("\n", "\r\n") if "\r\n" in like else text).encode()
 
 
-def _copied(path: Path, data: bytes, now: datetime) -> Path:
+def _back_up(path: Path, data: bytes, now: datetime) -> Path:
     """A copy beside the file, as private as the file itself."""
     copy = path.with_name(f"{path.name}{BACKUP}{now:%Y%m%dT%H%M%S%f}")
-    replaced(copy, data, _mode(path))
+    replace_file(copy, data, _mode(path))
     return copy
 
 
@@ -229,7 +229,7 @@ def _same(host: Host, now: Json, backup: Path, data: bytes) -> bool:
     """Whether a file without ours says what a copy of old says. Empty lists of hooks say nothing, so both
     are compared with ours inside; what cannot be read says something else."""
     try:
-        before = _parsed(backup, data)
+        before = _parse(backup, data)
         if host.holds_ours(before):
             return False
         with_ours = [json.dumps(host.added(each, [""]), sort_keys=True) for each in (now, before)]

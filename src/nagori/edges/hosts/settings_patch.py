@@ -27,44 +27,46 @@ class Shape(Value):
     version: int | None = None  # a new file has to say this number
 
 
-def added(settings: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:
+def add_handlers(settings: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:
     """`settings` with one handler for each event of `wanted`; told twice is told once.
 
     One that is there already is renewed where it stands, because its owner may have moved it.
     """
     _refuse_strange(settings, wanted)
     hooks = settings.get("hooks", {})
-    events = _settled(hooks, wanted, shape)
-    events |= {event: _appended([], each, shape) for event, each in wanted.items() if event not in events}
+    events = _patch_events(hooks, wanted, shape)
+    events |= {
+        event: _append_handler([], each, shape) for event, each in wanted.items() if event not in events
+    }
     changed = {**settings, "hooks": events}
     if shape.version and "hooks" not in settings:
         changed.setdefault("version", shape.version)
     return changed
 
 
-def removed(settings: Json, shape: Shape) -> Json:
+def remove_handlers(settings: Json, shape: Shape) -> Json:
     """`settings` without any of ours; what that leaves empty goes with them."""
     hooks = settings.get("hooks")
     if not isinstance(hooks, dict):
         return settings
-    events = _settled(hooks, {}, shape)
+    events = _patch_events(hooks, {}, shape)
     if events or events == hooks:
         return {**settings, "hooks": events}
-    # A version after the hooks is the one that `added` wrote: it appends them, and then the number.
+    # A version after the hooks is the one that `add_handlers` wrote: it appends them, and then the number.
     ours = {"hooks", "version"} if shape.version and [*settings][-2:] == ["hooks", "version"] else {"hooks"}
     return {key: value for key, value in settings.items() if key not in ours}
 
 
 def is_ours(handler: object) -> bool:
     """Whether a handler calls our launcher."""
-    return any(LAUNCHER.search(text) for text in _called(handler))
+    return any(LAUNCHER.search(text) for text in _commands_of(handler))
 
 
 def holds_ours(settings: Json, shape: Shape) -> bool:
-    return removed(settings, shape) != settings
+    return remove_handlers(settings, shape) != settings
 
 
-def _called(handler: object) -> Iterator[str]:
+def _commands_of(handler: object) -> Iterator[str]:
     if isinstance(handler, dict):
         args = handler.get("args")
         texts = [handler.get(key) for key in ("command", "bash", "powershell")]
@@ -83,34 +85,34 @@ def _refuse_strange(settings: Json, wanted: Mapping[str, Json]) -> None:
             raise InvalidInput("settings", "{key!r} is not what it should be; nothing was touched", key=event)
 
 
-def _settled(hooks: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:
+def _patch_events(hooks: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:
     """The events that are there, each with what is wanted of ours and no more."""
     settled = {
-        event: _renewed(entries, wanted.get(event), shape) if isinstance(entries, list) else entries
+        event: _patch_entries(entries, wanted.get(event), shape) if isinstance(entries, list) else entries
         for event, entries in hooks.items()
     }
     return {event: entries for event, entries in settled.items() if entries or entries == hooks[event]}
 
 
-def _renewed(entries: list[Any], handler: Json | None, shape: Shape) -> list[Any]:
+def _patch_entries(entries: list[Any], handler: Json | None, shape: Shape) -> list[Any]:
     place = [handler] if handler else []  # emptied by the first of ours that is met
     if shape.grouped:
-        kept = [group for entry in entries for group in _regrouped(entry, place)]
+        kept = [group for entry in entries for group in _patch_group(entry, place)]
     else:
-        kept = _exchanged(entries, place)
-    return _appended(kept, place[0], shape) if place else kept
+        kept = _patch_handlers(entries, place)
+    return _append_handler(kept, place[0], shape) if place else kept
 
 
-def _regrouped(group: Any, place: list[Json]) -> list[Any]:
+def _patch_group(group: Any, place: list[Json]) -> list[Any]:
     """A group with ours renewed or gone; no group at all if it was ours alone."""
     handlers = group.get("hooks") if isinstance(group, dict) else None
     if not isinstance(handlers, list) or not any(map(is_ours, handlers)):
         return [group]
-    kept = _exchanged(handlers, place)
+    kept = _patch_handlers(handlers, place)
     return [{**group, "hooks": kept}] if kept else []
 
 
-def _exchanged(handlers: list[Any], place: list[Json]) -> list[Any]:
+def _patch_handlers(handlers: list[Any], place: list[Json]) -> list[Any]:
     kept = []
     for handler in handlers:
         if not is_ours(handler):
@@ -120,5 +122,5 @@ def _exchanged(handlers: list[Any], place: list[Json]) -> list[Any]:
     return kept
 
 
-def _appended(entries: list[Any], handler: Json, shape: Shape) -> list[Any]:
+def _append_handler(entries: list[Any], handler: Json, shape: Shape) -> list[Any]:
     return [*entries, {"hooks": [handler]} if shape.grouped else handler]

@@ -12,7 +12,7 @@ from pathlib import Path
 from nagori.core.values import Value
 from nagori.edges.hosts import settings_patch
 from nagori.edges.hosts.settings_patch import Json, Shape
-from nagori.paths import expanded
+from nagori.paths import expand_home
 
 PATIENCE = 10  # seconds; a hook takes a fraction of one, and a host that waits longer has lost its user
 
@@ -37,7 +37,7 @@ class Host(Value):
     hint: str = ""  # the sentence that tells what the person still has to do
 
     def home(self, env: Mapping[str, str]) -> Path:
-        return expanded(env.get(self.folder_variable) or self.folder, env)
+        return expand_home(env.get(self.folder_variable) or self.folder, env)
 
     def file(self, env: Mapping[str, str]) -> Path:
         return self.home(env) / self.settings
@@ -49,10 +49,10 @@ class Host(Value):
     def added(self, settings: Json, command: list[str], before_tool: bool = False) -> Json:
         events = {**self.events, **(self.before_tool if before_tool else {})}
         wanted = {event: self.handler(command, event, seconds) for event, seconds in events.items()}
-        return settings_patch.added(settings, wanted, self.shape)
+        return settings_patch.add_handlers(settings, wanted, self.shape)
 
     def removed(self, settings: Json) -> Json:
-        return settings_patch.removed(settings, self.shape)
+        return settings_patch.remove_handlers(settings, self.shape)
 
     def holds_ours(self, settings: Json) -> bool:
         return settings_patch.holds_ours(settings, self.shape)

@@ -57,7 +57,7 @@ BUILT_IN = frozenset(
 )
 
 
-class Passed(Value, frozen=False):
+class SkippedLines(Value, frozen=False):
     """Lines that nobody could read: torn or no JSON object at all, or longer than any message."""
 
     damaged: int = 0
@@ -79,7 +79,7 @@ class About(Value):
     size: int
 
 
-class _Said(Value):
+class _TranscriptLine(Value):
     """What one line says."""
 
     role: Trust
@@ -92,10 +92,10 @@ class _Said(Value):
 # ── the three questions ──────────────────────────────────────────────────────────────────────────────
 
 
-def read(path: Path, *, start: int = 0, passed: Passed | None = None) -> Iterator[Turn]:
+def read(path: Path, *, start: int = 0, passed: SkippedLines | None = None) -> Iterator[Turn]:
     """The turns of a transcript from number `start` on. Numbers never change while a file grows, so
     whoever has heard n turns goes on with `start=n`. `passed` is told what could not be read."""
-    said = _said(path, Passed() if passed is None else passed)
+    said = _read_lines(path, SkippedLines() if passed is None else passed)
     for index, lines in enumerate(_turns(said)):
         if index >= start:
             begin = lines[0]
@@ -114,8 +114,8 @@ def about(path: Path) -> About:
     ambiguous (`/` and `.` both became `-`). Only the head is read."""
     session = cwd = first = None
     with path.open("rb") as file:
-        written, size = _written(file), os.fstat(file.fileno()).st_size
-        for line in _lines(file, Passed()):
+        written, size = _written_at(file), os.fstat(file.fileno()).st_size
+        for line in _lines(file, SkippedLines()):
             item = _object(line) or {}
             session = session or name(item.get("sessionId"))
             cwd = cwd or text(item.get("cwd"))
@@ -153,9 +153,9 @@ def home(env: Mapping[str, str] = os.environ) -> Path:
 # ── lines to turns ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _turns(said: Iterable[_Said]) -> Iterator[list[_Said]]:
+def _turns(said: Iterable[_TranscriptLine]) -> Iterator[list[_TranscriptLine]]:
     """Lines that belong together: a prompt alone, an answer with all its parts."""
-    answer: list[_Said] = []
+    answer: list[_TranscriptLine] = []
     size = 0
     for line in said:
         if answer and (line.role is Trust.USER or size + len(line.text) > LONGEST_TURN):
@@ -170,12 +170,12 @@ def _turns(said: Iterable[_Said]) -> Iterator[list[_Said]]:
         yield answer
 
 
-def _said(path: Path, passed: Passed) -> Iterator[_Said]:
+def _read_lines(path: Path, passed: SkippedLines) -> Iterator[_TranscriptLine]:
     """What was said, line by line, each line once: resuming a session copies lines."""
     recent: set[int] = set()
     before: set[int] = set()
     with path.open("rb") as file:
-        at = _written(file)
+        at = _written_at(file)
         for line in _lines(file, passed):
             item = _object(line)
             if item is None:
@@ -191,10 +191,10 @@ def _said(path: Path, passed: Passed) -> Iterator[_Said]:
             if len(recent) > REMEMBERED:
                 recent, before = set(), recent
             role = Trust.USER if item["type"] == "user" else Trust.ASSISTANT
-            yield _Said(role, words, at, name(item.get("sessionId")) or _stem(path), uuid)
+            yield _TranscriptLine(role, words, at, name(item.get("sessionId")) or _stem(path), uuid)
 
 
-def _lines(file: BinaryIO, passed: Passed) -> Iterator[bytes]:
+def _lines(file: BinaryIO, passed: SkippedLines) -> Iterator[bytes]:
     """The lines that are not blank, without ever holding more than one of the longest."""
     while line := file.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
@@ -214,7 +214,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return item if isinstance(item, dict) else None
 
 
-def _written(file: BinaryIO) -> datetime:
+def _written_at(file: BinaryIO) -> datetime:
     try:
         return datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
     except (ValueError, OverflowError, OSError):
@@ -237,7 +237,7 @@ def _words(item: dict[str, Any]) -> str:
     if any(item.get(mark) for mark in NOT_SAID) or message.get("model") == "<synthetic>":
         return ""
     words = "\n\n".join(filter(None, map(_bare, _texts(message.get("content")))))
-    return _asked(words) if kind == "user" else words
+    return _typed_prompt(words) if kind == "user" else words
 
 
 def _texts(content: object) -> list[str]:
@@ -260,7 +260,7 @@ def _bare(words: str) -> str:
     return "" if interrupted or words == NOTHING else words
 
 
-def _asked(words: str) -> str:
+def _typed_prompt(words: str) -> str:
     """A prompt as it was typed; nothing for a command of the program or for what one printed. Text that
     begins with a slash, such as a path, is text."""
     if words.startswith(PRINTED) or words in BUILT_IN:

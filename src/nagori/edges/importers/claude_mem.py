@@ -32,7 +32,7 @@ def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
     """A draft of each observation and of each summary; `faults` is told the records that are none."""
     with path.open("rb") as file:
         database = file.read(16) == b"SQLite format 3\0"
-    for table, record in _rows(path, faults) if database else _exported(path):
+    for table, record in _rows(path, faults) if database else _read_export(path):
         try:
             if not isinstance(record, dict):
                 raise InvalidInput("record", "not an object")
@@ -75,7 +75,7 @@ def _draft(record: dict[str, Any], trigger: str, content: str, kind: Kind, prefi
 def _rows(path: Path, faults: list[str]) -> Iterator[tuple[str, Any]]:
     """The rows of the database, which is only ever read."""
     try:
-        with closing(_opened(path)) as database:
+        with closing(_open_readonly(path)) as database:
             there = {row["name"] for row in database.execute("SELECT name FROM sqlite_master")}
             for table in TABLES:
                 if table in there:
@@ -85,7 +85,7 @@ def _rows(path: Path, faults: list[str]) -> Iterator[tuple[str, Any]]:
         faults.append(f"{path.name}: {fault}")
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_readonly(path: Path) -> sqlite3.Connection:
     """A connection that cannot write. A database that nobody has open is not even locked: `immutable`
     leaves no file beside it, but would miss what waits in a write-ahead log."""
     log = path.with_name(f"{path.name}-wal")
@@ -96,7 +96,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _exported(path: Path) -> Iterator[tuple[str, Any]]:
+def _read_export(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         item = json.loads(path.read_text(encoding="utf-8-sig", errors="replace"))
     except (ValueError, RecursionError) as fault:

@@ -14,7 +14,7 @@ from nagori.edges.importers import claude_code, claude_mem, markdown, mem0
 from nagori.errors import InvalidInput
 from nagori.runtime import Progress, no_progress
 from nagori.services.remember import AT_ONCE, Draft
-from nagori.services.transfer import Imported
+from nagori.services.transfer import ImportReport
 
 LIVE = "-live"  # how the worker marks the source of what hooks heard
 MOST_OF_A_SESSION = 100_000
@@ -28,7 +28,7 @@ OTHERS: dict[str, Callable[[Path, list[str]], Iterator[Draft]]] = {
 }
 
 
-class Taken(Imported, frozen=False):
+class TranscriptImport(ImportReport, frozen=False):
     """What an import of transcripts did. Lines that nobody can read are counted in `passed`: they are no
     faults, for a session that is still going on often ends in half a line."""
 
@@ -36,7 +36,7 @@ class Taken(Imported, frozen=False):
     passed: int = 0
 
 
-class Tally:
+class ImportTally:
     """An observer that counts the memories that were really new: `form` gives back the known ones too."""
 
     def __init__(self) -> None:
@@ -46,9 +46,9 @@ class Tally:
         self.formed += name == "memory.formed"
 
 
-def take_drafts(memory: Nagori, origin: str, paths: Iterable[Path], progress: Progress) -> Imported:
+def take_drafts(memory: Nagori, origin: str, paths: Iterable[Path], progress: Progress) -> ImportReport:
     """Everything another memory exported. A file that cannot be read is the caller's mistake."""
-    whole = Imported()
+    whole = ImportReport()
     for path in paths:
         faults: list[str] = []
         try:
@@ -75,10 +75,10 @@ def transcripts(paths: Sequence[Path]) -> list[Path]:
 
 
 def take_transcripts(
-    memory: Nagori, tally: Tally, paths: Sequence[Path], progress: Progress = no_progress
-) -> Taken:
+    memory: Nagori, tally: ImportTally, paths: Sequence[Path], progress: Progress = no_progress
+) -> TranscriptImport:
     """Form all of them. A turn that a resumed session copied into its own file is heard only once."""
-    report, heard = Taken(), set[int]()
+    report, heard = TranscriptImport(), set[int]()
     for number, path in enumerate(paths, 1):
         try:
             _take_one(memory, tally, path, heard, report)
@@ -89,11 +89,13 @@ def take_transcripts(
     return report
 
 
-def _take_one(memory: Nagori, tally: Tally, path: Path, heard: set[int], report: Taken) -> None:
+def _take_one(
+    memory: Nagori, tally: ImportTally, path: Path, heard: set[int], report: TranscriptImport
+) -> None:
     about = claude_code.about(path)
     project = memory.scope.project or project_of(about.cwd)
-    there = memory.within(replace(memory.scope, project=project))
-    passed = claude_code.Passed()
+    there = memory.with_scope(replace(memory.scope, project=project))
+    passed = claude_code.SkippedLines()
     begun = _live_since(there, about.session)
     turns = (turn for turn in claude_code.read(path, passed=passed) if begun is None or turn.at < begun)
     for bundle in _bundles(_unheard(turns, heard)):
@@ -135,7 +137,7 @@ def _bundles(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
         yield bundle
 
 
-def _form(memory: Nagori, bundle: list[Turn], report: Taken) -> list[Memory]:
+def _form(memory: Nagori, bundle: list[Turn], report: TranscriptImport) -> list[Memory]:
     """The memories of a bundle. If one turn cannot be taken it is named, and the others are taken."""
     try:
         return memory.form(bundle)

@@ -21,7 +21,7 @@ def input_filter(memory: Nagori, **more: Any) -> Callable[[Any], Any]:
     """A `call_model_input_filter`; `more` as for `Nagori.prune`. The budget pays the instructions, too."""
     from nagori.adapters.tokens import open_counter
 
-    count = more.get("count") or open_counter(more.get("model") or memory.parts.config.window.model)
+    count = more.get("count") or open_counter(more.get("model") or memory.runtime.config.window.model)
     windows = Windows(memory, format="responses", **more)
 
     def filter(data: Any) -> Any:

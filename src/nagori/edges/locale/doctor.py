@@ -23,14 +23,14 @@ NAMES = {
 SEEN = {
     "{path} can be read by others ({mode})": "{path} はほかの人にも読めます（{mode}）",
     "{n:,} MiB free": "空き {n:,} MiB",
-    "{space}: {n:,} events, all sound": "{space}: {n:,} 件の出来事、すべて健全",
-    "{space}: {n:,} damaged lines, first {file} at byte {offset}: {problem}": (
-        "{space}: 壊れた行が {n:,} 行。最初は {file} の {offset} バイト目: {problem}"
+    "{owner}: {n:,} events, all sound": "{owner}: {n:,} 件の出来事、すべて健全",
+    "{owner}: {n:,} damaged lines, first {file} at byte {offset}: {problem}": (
+        "{owner}: 壊れた行が {n:,} 行。最初は {file} の {offset} バイト目: {problem}"
     ),
     "{path}: whose journal this is cannot be read": "{path}: だれのジャーナルか読み取れません",
     "{n} recorded turns cannot be read": "記録した発言のうち {n} 件が読み取れません",
-    "{space}: {n} events could not be applied, the last one {seq}: {reason}": (
-        "{space}: 反映できない出来事が {n} 件あります。最後は {seq} 番: {reason}"
+    "{owner}: {n} events could not be applied, the last one {seq}: {reason}": (
+        "{owner}: 反映できない出来事が {n} 件あります。最後は {seq} 番: {reason}"
     ),
     "{engine}, sound": "{engine}、健全",
     "none, as configured: recall goes by words alone": "なし（設定どおり）。語の一致だけで思い出します",

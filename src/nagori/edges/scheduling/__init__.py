@@ -16,8 +16,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from nagori.core.values import Value, fresh
-from nagori.edges.hosts.settings_file import replaced
+from nagori.core.values import Value, default_factory
+from nagori.edges.hosts.settings_file import replace_file
 from nagori.edges.scheduling import formats
 from nagori.edges.scheduling.formats import LABEL, MARK, Job
 from nagori.errors import Conflict, InvalidInput
@@ -40,7 +40,7 @@ class Piece(Value):
     removed: Callable[[str | None], str | None]
 
 
-class Change(Value):
+class ScheduleChange(Value):
     """What would happen to one piece."""
 
     piece: Piece
@@ -73,8 +73,10 @@ class Scheduler(Value):
     stop: Sequence[Command] = ()
     reload: Sequence[Command] = ()  # after everything is gone; no harm if it cannot be done
     links: Sequence[Path] = ()  # what `start` makes and we take away
-    linked: Callable[[], bool] = fresh(lambda: lambda: True)  # whether the files say that it is in force
-    ask: Callable[[], Report | None] = fresh(lambda: lambda: None)  # None: it cannot be asked
+    linked: Callable[[], bool] = default_factory(
+        lambda: lambda: True
+    )  # whether the files say that it is in force
+    ask: Callable[[], Report | None] = default_factory(lambda: lambda: None)  # None: it cannot be asked
 
     def in_force(self, report: Report | None = None) -> bool:
         """Whether what is written down is in force: the scheduler's own word before that of a file."""
@@ -86,19 +88,19 @@ class Scheduler(Value):
         texts = [(piece.read(), piece) for piece in self.pieces]
         return [text for text, piece in texts if text is not None and piece.removed(text) != text]
 
-    def addition(self) -> list[Change]:
+    def addition(self) -> list[ScheduleChange]:
         return self._changes(lambda piece, before: piece.added(before))
 
-    def removal(self) -> list[Change]:
+    def removal(self) -> list[ScheduleChange]:
         return self._changes(lambda piece, before: piece.removed(before))
 
-    def _changes(self, after: Callable[[Piece, str | None], str | None]) -> list[Change]:
+    def _changes(self, after: Callable[[Piece, str | None], str | None]) -> list[ScheduleChange]:
         now = [(piece, piece.read()) for piece in self.pieces]
-        changes = [Change(piece, before, after(piece, before)) for piece, before in now]
+        changes = [ScheduleChange(piece, before, after(piece, before)) for piece, before in now]
         return [change for change in changes if change.before != change.after]
 
 
-def install(scheduler: Scheduler, changes: Sequence[Change]) -> list[Command]:
+def install(scheduler: Scheduler, changes: Sequence[ScheduleChange]) -> list[Command]:
     """Write everything down and start it; the commands that have to be run by hand."""
     if any(change.before is not None for change in changes):
         _in_vain(scheduler.stop)  # what runs by the old text would go on running by it
@@ -106,7 +108,7 @@ def install(scheduler: Scheduler, changes: Sequence[Change]) -> list[Command]:
     return _in_vain(scheduler.start)
 
 
-def remove(scheduler: Scheduler, changes: Sequence[Change]) -> list[Command]:
+def remove(scheduler: Scheduler, changes: Sequence[ScheduleChange]) -> list[Command]:
     """Stop it and take everything back; the commands that have to be run by hand."""
     vain = _in_vain(scheduler.stop)
     _apply(changes)
@@ -119,7 +121,7 @@ def remove(scheduler: Scheduler, changes: Sequence[Change]) -> list[Command]:
     return vain
 
 
-def _apply(changes: Sequence[Change]) -> None:
+def _apply(changes: Sequence[ScheduleChange]) -> None:
     for change in changes:
         if change.piece.read() != change.before:
             raise Conflict(
@@ -158,7 +160,7 @@ def launchd(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
         [_file(path, formats.plist(job))],
         start=[["launchctl", "bootstrap", domain, str(path)]],
         stop=[["launchctl", "bootout", f"{domain}/{LABEL}"]],
-        ask=lambda: _known(["launchctl", "print", f"{domain}/{LABEL}"]),
+        ask=lambda: _job_report(["launchctl", "print", f"{domain}/{LABEL}"]),
     )
 
 
@@ -170,7 +172,7 @@ def task_scheduler(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
         [_file(path, formats.task(job), "utf-16")],
         start=[["schtasks", "/Create", *task, "/XML", str(path), "/F"]],
         stop=[["schtasks", "/Delete", *task, "/F"]],
-        ask=lambda: _known(["schtasks", "/Query", *task]),
+        ask=lambda: _job_report(["schtasks", "/Query", *task]),
     )
 
 
@@ -222,7 +224,7 @@ def _file(path: Path, text: str, encoding: str = "utf-8") -> Piece:
             path.unlink(missing_ok=True)
         else:
             private_dir(path.parent)
-            replaced(path, after.encode(encoding), READABLE)
+            replace_file(path, after.encode(encoding), READABLE)
 
     def added(before: str | None) -> str:
         if before is not None and MARK not in before:
@@ -278,7 +280,7 @@ def _asked_systemd(command: Command) -> Report | None:
     return Report(active == "active", formats.systemd_time(coming), formats.systemd_time(last))
 
 
-def _known(command: Command) -> Report | None:
+def _job_report(command: Command) -> Report | None:
     """Whether a scheduler knows the job that `command` asks for; it tells no times that can be read
     everywhere."""
     done = _run(command)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from nagori.core.events import OPEN_PROMPTS, Event
 from nagori.core.model import Scope, Trust
-from nagori.core.storage import Space
+from nagori.core.storage import Owner
 from nagori.edges.importers import claude_code
 from nagori.ledger import record_turns
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 from nagori.services.record import turn_event
 
 TYPE_CHECKING = False
@@ -28,21 +28,21 @@ LONGEST = 200_000  # characters of one turn
 LOOKED = "transcripts_looked_at"  # state: how long a session's file was when it held no answer
 
 
-def finish_killed(parts: Parts, space: Space) -> int:
+def finish_killed(runtime: Runtime, owner: Owner) -> int:
     """Record the answers of sessions that ended without telling them; how many."""
-    now, recorded = parts.clock.now(), 0
-    for session, prompt in (parts.store.state(space, OPEN_PROMPTS) or {}).items():
+    now, recorded = runtime.clock.now(), 0
+    for session, prompt in (runtime.store.state(owner, OPEN_PROMPTS) or {}).items():
         if not KILLED <= now - _time_of(prompt) <= GIVEN_UP:
             continue
         size = _final_size(prompt, now)
-        looked = parts.store.state(space, LOOKED) or {}
+        looked = runtime.store.state(owner, LOOKED) or {}
         if size is None or looked.get(session) == size:  # a long file is not read twice in vain
             continue
-        events = list(_answers(parts, space, session, prompt))
-        recorded += len(record_turns(parts.journal, space, events))
+        events = list(_answers(runtime, owner, session, prompt))
+        recorded += len(record_turns(runtime.journal, owner, events))
         if not events:
             newest = dict([*looked.items(), (session, size)][-50:])
-            parts.ledger.set_state(space, LOOKED, newest, now, by="worker")
+            runtime.ledger.set_state(owner, LOOKED, newest, now, by="worker")
     return recorded
 
 
@@ -60,19 +60,19 @@ def _time_of(prompt: Mapping[str, Any]) -> datetime:
     return datetime.fromisoformat(str(prompt["at"]))
 
 
-def _answers(parts: Parts, space: Space, session: str, prompt: Mapping[str, Any]) -> Iterator[Event]:
+def _answers(runtime: Runtime, owner: Owner, session: str, prompt: Mapping[str, Any]) -> Iterator[Event]:
     read = TRANSCRIPTS.get(str(prompt.get("host")))
     path = Path(str(prompt.get("transcript") or ""))
     if read is None or path.suffix != ".jsonl" or not path.is_file():
         return
     whose = {"project": prompt.get("project"), "agent": prompt.get("agent"), "role": prompt.get("agent_role")}
-    scope = Scope(tenant=space[0], user=space[1], **whose)
+    scope = Scope(tenant=owner[0], user=owner[1], **whose)
     since = _time_of(prompt)
     for turn in read(path):
         if turn.role is Trust.ASSISTANT and turn.session == session and turn.at >= since:
             event = turn_event(
                 scope,
-                parts.config.privacy,
+                runtime.config.privacy,
                 text=turn.text[:LONGEST],
                 role="assistant",
                 at=turn.at,

@@ -12,13 +12,13 @@ from pathlib import Path
 from nagori.app import Nagori
 from nagori.core.events import CYCLE, OPEN_SINCE, Event
 from nagori.core.model import Scope
-from nagori.core.storage import Space
+from nagori.core.storage import Owner
 from nagori.edges.worker.recovery import KILLED, finish_killed
 from nagori.edges.worker.spawn import release, take
 from nagori.errors import Conflict, NagoriError
 from nagori.journals.file import FileJournal
 from nagori.paths import sweep
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 from nagori.services.ingest import process
 from nagori.services.record import SPOOL, take_spool
 
@@ -67,18 +67,18 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
     formed = 0
     try:
         with Nagori.open(folder) as memory:
-            parts = memory.parts
+            runtime = memory.runtime
             if _is_spooled(folder):
-                take_spool(_files(parts.journal), folder)
-            for space in _spaces_with_work(parts):
-                parts.journal.claim_work(space)  # before it is done: a request made meanwhile stays
-                formed += process(parts, space, until)
-                if _has_killed(parts, space):
-                    finish_killed(parts, space)  # after what was recorded; another round forms the answers
+                take_spool(_files(runtime.journal), folder)
+            for owner in _owners_with_work(runtime):
+                runtime.journal.claim_work(owner)  # before it is done: a request made meanwhile stays
+                formed += process(runtime, owner, until)
+                if _has_killed(runtime, owner):
+                    finish_killed(runtime, owner)  # after what was recorded; another round forms the answers
                 if time.monotonic() <= until:
-                    parts.journal.finish_work(space)
-                _judge(memory, space, lambda: time.monotonic() > until or _is_waiting(folder))
-                _night_if_due(memory, space)
+                    runtime.journal.finish_work(owner)
+                _judge(memory, owner, lambda: time.monotonic() > until or _is_waiting(folder))
+                _night_if_due(memory, owner)
             sweep(folder)
             (folder / LOG).unlink(missing_ok=True)
             return formed, True
@@ -87,19 +87,19 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
         return formed, False  # tried again when the next hook comes
 
 
-def _spaces_with_work(parts: Parts) -> list[Space]:
+def _owners_with_work(runtime: Runtime) -> list[Owner]:
     """Whoever asked for work, whose night is due, and whose prompts were left open by a killed session."""
-    now = parts.clock.now()
-    day_ago = now - timedelta(hours=parts.config.compression.interval_hours)
-    nights = parts.store.spaces_due(CYCLE, day_ago.isoformat())
-    killed = parts.store.spaces_due(OPEN_SINCE, (now - KILLED).isoformat())
-    return list(dict.fromkeys([*parts.journal.requested_work(), *nights, *killed]))
+    now = runtime.clock.now()
+    day_ago = now - timedelta(hours=runtime.config.compression.interval_hours)
+    nights = runtime.store.owners_due(CYCLE, day_ago.isoformat())
+    killed = runtime.store.owners_due(OPEN_SINCE, (now - KILLED).isoformat())
+    return list(dict.fromkeys([*runtime.journal.requested_work(), *nights, *killed]))
 
 
-def _has_killed(parts: Parts, space: Space) -> bool:
+def _has_killed(runtime: Runtime, owner: Owner) -> bool:
     """Whether a prompt has waited so long for its answer that its session must have been killed."""
-    since = parts.store.state(space, OPEN_SINCE)
-    return since is not None and since <= (parts.clock.now() - KILLED).isoformat()
+    since = runtime.store.state(owner, OPEN_SINCE)
+    return since is not None and since <= (runtime.clock.now() - KILLED).isoformat()
 
 
 def _files(journal: Journal) -> FileJournal:
@@ -107,23 +107,26 @@ def _files(journal: Journal) -> FileJournal:
     return journal
 
 
-def _judge(memory: Nagori, space: Space, stop: Callable[[], bool]) -> None:
+def _judge(memory: Nagori, owner: Owner, stop: Callable[[], bool]) -> None:
     """A model's look at what was formed, where one is configured. Whoever speaks meanwhile goes first."""
-    if memory.parts.llm is not None:
+    if memory.runtime.llm is not None:
         with suppress(Conflict):  # somebody else asks already
-            memory.within(Scope(tenant=space[0], user=space[1])).judge(stop=stop)
+            memory.with_scope(Scope(tenant=owner[0], user=owner[1])).appraise(stop=stop)
 
 
-def _night_if_due(memory: Nagori, space: Space) -> None:
+def _night_if_due(memory: Nagori, owner: Owner) -> None:
     """Where no schedule is installed, the first who works after a day lets the night pass. A plan that would
     move most of a large store waits for somebody to look at it."""
-    parts, now = memory.parts, memory.parts.clock.now()
-    last, interval = parts.store.state(space, CYCLE), timedelta(hours=parts.config.compression.interval_hours)
+    runtime, now = memory.runtime, memory.runtime.clock.now()
+    last, interval = (
+        runtime.store.state(owner, CYCLE),
+        timedelta(hours=runtime.config.compression.interval_hours),
+    )
     if last is None or datetime.fromisoformat(last) > now:  # a new store begins its first day
         first = Event("cycle_finished", now, by="cycle")
-        parts.ledger.write(space, lambda: [first])
+        runtime.ledger.write(owner, lambda: [first])
     elif now - datetime.fromisoformat(last) >= interval:
-        there = memory.within(Scope(tenant=space[0], user=space[1]))
+        there = memory.with_scope(Scope(tenant=owner[0], user=owner[1]))
         plan = there.plan()
         if not plan.asks:
             with suppress(Conflict):  # somebody else's night

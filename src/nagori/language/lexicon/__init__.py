@@ -41,7 +41,7 @@ class Feeling(Value):
     tags: tuple[str, ...] = ()
 
 
-class Hit(Value):
+class FeelingHit(Value):
     """A word of feeling found in a sentence, with the weight its surroundings leave it."""
 
     feeling: Feeling
@@ -50,9 +50,9 @@ class Hit(Value):
     end: int
     negated: bool = False
 
-    def times(self, factor: float) -> Hit:
+    def times(self, factor: float) -> FeelingHit:
         """The same word, felt more or less."""
-        return Hit(self.feeling, self.valence * factor, self.start, self.end, self.negated)
+        return FeelingHit(self.feeling, self.valence * factor, self.start, self.end, self.negated)
 
 
 class Bilingual:
@@ -62,14 +62,14 @@ class Bilingual:
         self.english = re.compile(english or "(?!)", re.IGNORECASE | re.MULTILINE)
         self.japanese = re.compile(japanese or "(?!)")
 
-    def found(self, text: str) -> Iterator[re.Match[str]]:
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
         if LETTERS.search(text):
             yield from self.english.finditer(text)
         if JAPANESE.search(text):
             yield from self.japanese.finditer(text)
 
     def occurs(self, text: str) -> bool:
-        return any(True for _ in self.found(text))
+        return any(True for _ in self.matches(text))
 
 
 def rows(name: str) -> Iterator[list[str]]:
@@ -81,7 +81,7 @@ def rows(name: str) -> Iterator[list[str]]:
             yield line.split("\t")
 
 
-def felt(name: str) -> Iterator[tuple[Feeling, str]]:
+def read_feelings(name: str) -> Iterator[tuple[Feeling, str]]:
     """The rows of a table of feelings: how it feels, and what feels so."""
     for valence, arousal, tags, words in rows(name):
         named = () if tags == "-" else tuple(tags.split(","))
@@ -101,7 +101,7 @@ def cue(name: str) -> Bilingual:
 def english_words() -> dict[str, Feeling]:
     """Words and phrases (with spaces) in base form. The first group that names a word has it."""
     table: dict[str, Feeling] = {}
-    for feeling, words in felt("english"):
+    for feeling, words in read_feelings("english"):
         for word in words.split(" "):
             table.setdefault(word.replace("_", " "), feeling)
     return table
@@ -123,7 +123,7 @@ def japanese_words() -> tuple[dict[str, tuple[Feeling, str]], dict[str, tuple[in
     """All forms of all words, each with its mark; lengths of forms by first character, longest first."""
     table: dict[str, tuple[Feeling, str]] = {}
     lengths: dict[str, set[int]] = {}
-    for feeling, words in felt("japanese"):
+    for feeling, words in read_feelings("japanese"):
         for word in normalize("NFKC", words).split(" "):
             bare = word.rstrip("^!")
             for form in _forms(bare):
@@ -144,12 +144,12 @@ def _forms(word: str) -> list[str]:
 @cache
 def signs() -> tuple[re.Pattern[str], dict[str, Feeling]]:
     """Emoji, emoticons and kaomoji: where they are, and how they feel."""
-    table = {sign: feeling for feeling, group in felt("emoji") for sign in group.split(" ")}
+    table = {sign: feeling for feeling, group in read_feelings("emoji") for sign in group.split(" ")}
     longest_first = sorted(table, key=len, reverse=True)
-    return re.compile("|".join(map(_bounded, longest_first))), table
+    return re.compile("|".join(map(_bound_sign, longest_first))), table
 
 
-def _bounded(sign: str) -> str:
+def _bound_sign(sign: str) -> str:
     """A sign made of letters is one only between spaces, and :/ is none inside an address."""
     before = "(?<![A-Za-z0-9])" if sign[0].isalnum() and sign.isascii() else ""
     after = "(?![A-Za-z0-9/])" if sign[-1] in "/\\" or (sign[-1].isalnum() and sign.isascii()) else ""
@@ -209,7 +209,7 @@ def _keep() -> Bilingual:
     )
 
 
-def unquoted(text: str) -> str:
+def strip_outer_quotes(text: str) -> str:
     """A text that is one quotation and nothing else is meant as said: its marks go."""
     whole = _WHOLLY_QUOTED.fullmatch(text)
     return whole[1] if whole else text
@@ -236,7 +236,7 @@ def wants_kept(text: str) -> bool:
     if cue("kept").occurs(spoken):
         return True
     asked = _Questions(spoken)
-    return any(_is_meant(spoken, found, asked) for found in _keep().found(spoken))
+    return any(_is_meant(spoken, found, asked) for found in _keep().matches(spoken))
 
 
 def _is_meant(spoken: str, found: re.Match[str], asked: _Questions) -> bool:
@@ -302,7 +302,7 @@ def _topic(name: str) -> _Topic:
 
 
 @lru_cache(8)  # one text is asked about all topics in a row
-def _spoken(text: str) -> tuple[frozenset[str], str]:
+def _english_forms(text: str) -> tuple[frozenset[str], str]:
     """The English words of a text with and without a plural s, and all of them in order."""
     words = re.findall("[a-z'-]+", text.lower())
     return frozenset((*words, *(word[:-1] for word in words if word.endswith("s")))), f" {' '.join(words)} "
@@ -311,7 +311,7 @@ def _spoken(text: str) -> tuple[frozenset[str], str]:
 def count(name: str, text: str) -> int:
     """How many different words of the topic occur in the text."""
     topic = _topic(name)
-    words, joined = _spoken(text)
+    words, joined = _english_forms(text)
     english = len(topic.words & words) + sum(phrase in joined for phrase in topic.phrases)
     if not JAPANESE.search(text):
         return english

@@ -22,14 +22,14 @@ class Anchor(Value):
     arousal: float  # -1 to 1
 
 
-class Leaning(Value):
+class AxisPosition(Value):
     """Where an embedding places a sentence: about -1 to 1 on both axes."""
 
     valence: float
     arousal: float
 
 
-class Axes(Value):
+class FeelingAxes(Value):
     """Made once for an embedding model; worth keeping."""
 
     valence: tuple[float, ...]
@@ -46,7 +46,7 @@ def anchors() -> tuple[Anchor, ...]:
     return tuple(found)
 
 
-def axes_from(anchor_vectors: Sequence[bytes]) -> Axes:
+def axes_from(anchor_vectors: Sequence[bytes]) -> FeelingAxes:
     """The axes of the model that made these vectors (little-endian float32) of `anchors()`, in order."""
     vectors = [_floats(vector) for vector in anchor_vectors]
     known = anchors()
@@ -55,14 +55,14 @@ def axes_from(anchor_vectors: Sequence[bytes]) -> Axes:
     centre = [sum(column) / len(vectors) for column in zip(*vectors, strict=True)]
     valence = _axis(vectors, [anchor.valence for anchor in known], centre)
     arousal = _axis(vectors, [anchor.arousal for anchor in known], centre)
-    return Axes(valence, arousal, (_dot(centre, valence), _dot(centre, arousal)))
+    return FeelingAxes(valence, arousal, (_dot(centre, valence), _dot(centre, arousal)))
 
 
-def lean(vector: bytes, axes: Axes) -> Leaning:
+def project(vector: bytes, axes: FeelingAxes) -> AxisPosition:
     """Where a sentence leans, from its vector."""
     values = _floats(vector)
     valence, arousal = _dot(values, axes.valence), _dot(values, axes.arousal)
-    return Leaning(valence - axes.offsets[0], arousal - axes.offsets[1])
+    return AxisPosition(valence - axes.offsets[0], arousal - axes.offsets[1])
 
 
 def _axis(vectors: list[tuple[float, ...]], wanted: list[float], centre: list[float]) -> tuple[float, ...]:

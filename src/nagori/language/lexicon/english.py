@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import accumulate, repeat
 from operator import mul
 
-from nagori.language.lexicon import Feeling, Hit, english_words, phrase_lengths
+from nagori.language.lexicon import Feeling, FeelingHit, english_words, phrase_lengths
 
 _TOKEN = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*|[.,;:!?()\"“”—–]")
 _NEGATING = """
@@ -34,7 +34,7 @@ _BREAKS = frozenset(".,;:!?()—–")
 _NOT_NEGATING = frozenset(("only", "just", "merely", "necessarily", "doubt", "wonder", "matter", "mention"))
 
 
-def read(text: str) -> list[Hit]:
+def read(text: str) -> list[FeelingHit]:
     """The words of feeling of one sentence."""
     found = list(_TOKEN.finditer(text))
     words = [match[0].replace("’", "'").lower() for match in found]
@@ -47,7 +47,7 @@ def read(text: str) -> list[Hit]:
             if size == 1 and len(words[at]) > 2 and found[at][0].isupper() and not text.isupper():
                 valence *= 1.25
             span = found[at].start(), found[at + size - 1].end()
-            hits.append(Hit(feeling, valence * weights[at], *span, negated))
+            hits.append(FeelingHit(feeling, valence * weights[at], *span, negated))
         at += size
     return hits
 

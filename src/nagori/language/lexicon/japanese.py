@@ -11,7 +11,7 @@ from bisect import bisect_left
 from functools import cache
 from itertools import accumulate
 
-from nagori.language.lexicon import Feeling, Hit, felt, japanese_words
+from nagori.language.lexicon import Feeling, FeelingHit, japanese_words, read_feelings
 
 _KANA = "ぁ-んー"
 # After which characters a word written in kana may begin.
@@ -67,21 +67,21 @@ _TRAILING = re.compile("(?<=[いたるすだ])(?:が|けど|けれど|けれど�
 
 @cache
 def _cues() -> tuple[tuple[Feeling, re.Pattern[str]], ...]:
-    return tuple((feeling, re.compile(pattern)) for feeling, pattern in felt("grammar"))
+    return tuple((feeling, re.compile(pattern)) for feeling, pattern in read_feelings("grammar"))
 
 
-def read(text: str) -> list[Hit]:
+def read(text: str) -> list[FeelingHit]:
     """The words of feeling of one sentence, then the feeling in its grammar."""
     hits = [_in_context(text, *found) for found in _words(text)]
     starts = [hit.start for hit in hits]  # in rising order
     reach = list(accumulate((hit.end for hit in hits), max, initial=0))  # of the first so many
     for feeling, pattern in _cues():
         hits += [
-            Hit(feeling, feeling.valence, *found.span())
+            FeelingHit(feeling, feeling.valence, *found.span())
             for found in pattern.finditer(text)
             if reach[bisect_left(starts, found.end())] <= found.start()
         ]
-    return _weighed(text, hits)
+    return _weigh_clauses(text, hits)
 
 
 def _words(text: str) -> list[tuple[Feeling, str, int, int]]:
@@ -117,16 +117,16 @@ def _is_kanji(char: str) -> bool:
     return "一" <= char <= "龠"
 
 
-def _in_context(text: str, feeling: Feeling, mark: str, start: int, end: int) -> Hit:
+def _in_context(text: str, feeling: Feeling, mark: str, start: int, end: int) -> FeelingHit:
     """One word with what stands before it (degree) and after it (denial, supposition)."""
     before, after = text[max(0, start - 12) : start], text[end : end + 24]
-    valence, denial = _denied(feeling.valence * _degree(before), mark, after)
+    valence, denial = _apply_negation(feeling.valence * _degree(before), mark, after)
     if valence > 0 and _EVALUATIVE.match(text, start) and _WISHED.search(before):
         valence *= -0.7
     elif _SUPPOSED.match(after) or _SUPPOSED.match(text[end - 1] + after):
         valence *= 0.4
     # A denial is used up: it does not count again as something missing.
-    return Hit(feeling, valence, start, end + 8 * bool(denial), denial == "plain")
+    return FeelingHit(feeling, valence, start, end + 8 * bool(denial), denial == "plain")
 
 
 def _degree(before: str) -> float:
@@ -135,7 +135,7 @@ def _degree(before: str) -> float:
     return 0.7 if _WEAK.search(before) else 1.0
 
 
-def _denied(valence: float, mark: str, after: str) -> tuple[float, str]:
+def _apply_negation(valence: float, mark: str, after: str) -> tuple[float, str]:
     """What denial leaves of a word, and which denial it was: "not good" is bad, "not bad" tolerable."""
     if _DOUBLE.match(after):
         return valence * 0.4, "double"
@@ -144,7 +144,7 @@ def _denied(valence: float, mark: str, after: str) -> tuple[float, str]:
     return valence, ""
 
 
-def _weighed(text: str, hits: list[Hit]) -> list[Hit]:
+def _weigh_clauses(text: str, hits: list[FeelingHit]) -> list[FeelingHit]:
     """What stands before が、 or けど counts half; a sentence that ends on it leaves a complaint unsaid."""
     ends = [found.start() for found in _CONTRAST.finditer(text)]
     trailing = _TRAILING.search(text)

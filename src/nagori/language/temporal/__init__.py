@@ -29,7 +29,7 @@ _RULES = japanese.RULES + english.RULES + offsets.RULES + vague.RULES
 _QUOTED = '「[^「」]*」|『[^『』]*』|“[^“”]*”|"[^"]*"|`[^`]*`'
 
 
-class TimeWish(Value):
+class TimeExpression(Value):
     """The time a text asks for or speaks of: a half-open window in UTC; an edge may be missing."""
 
     since: datetime | None
@@ -40,23 +40,23 @@ class TimeWish(Value):
     certain: bool  # a date or a counted distance, not "recently" or "before"
 
 
-class _Found(Value):
+class _TimeMatch(Value):
     start: int
     end: int
     span: Span  # its edges in UTC
 
 
-def read_time(text: str, now: datetime, zone: tzinfo) -> TimeWish | None:
+def read_time(text: str, now: datetime, zone: tzinfo) -> TimeExpression | None:
     """The time a question asks for, seen from `now` in the asker's `zone`; questions look back."""
     return _read(text, utc(now, "now"), zone, PAST)
 
 
-def said_time(text: str, at: datetime, zone: tzinfo) -> TimeWish | None:
+def said_time(text: str, at: datetime, zone: tzinfo) -> TimeExpression | None:
     """The time a statement made at `at` speaks of; without a tense, a date is the nearest one."""
     return _read(text, utc(at, "at"), zone, EITHER)
 
 
-def _read(text: str, moment: datetime, zone: tzinfo, lean: int) -> TimeWish | None:
+def _read(text: str, moment: datetime, zone: tzinfo, lean: int) -> TimeExpression | None:
     plain = " ".join(normal_form("NFKC", text[:LONGEST_READ]).split())[:LONGEST_READ]
     folded = plain.translate(_FOLD)
     local = moment.astimezone(zone).replace(tzinfo=None)
@@ -64,9 +64,9 @@ def _read(text: str, moment: datetime, zone: tzinfo, lean: int) -> TimeWish | No
     if not matches:  # as in most questions, which need no more
         return None
     asker = Asker(local, moment, _lean(folded, lean), plain)
-    times = [one for rule, match in matches if (one := _found(rule, match, asker, zone))]
-    found = _joined(_apart(_unquoted(times, folded)), folded, zone)
-    return _wish(found, plain) if found else None
+    times = [one for rule, match in matches if (one := _match_rule(rule, match, asker, zone))]
+    found = _join_ranges(_apart(_drop_quoted(times, folded)), folded, zone)
+    return _to_expression(found, plain) if found else None
 
 
 # ── looking back or ahead ────────────────────────────────────────────────────────────────────────────
@@ -93,7 +93,7 @@ def _lean(folded: str, usual: int) -> int:
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)  # so that a Latin word ends where Japanese begins
 
 
@@ -104,11 +104,11 @@ def _matches(folded: str) -> list[tuple[Rule, re.Match[str]]]:
 
 
 def _matches_of(rule: Rule, folded: str) -> list[re.Match[str]]:
-    found = (match for match in _compiled(rule.pattern).finditer(folded) if match[0])
+    found = (match for match in _compile_pattern(rule.pattern).finditer(folded) if match[0])
     return list(islice(found, MOST_READ))
 
 
-def _found(rule: Rule, match: re.Match[str], asker: Asker, zone: tzinfo) -> _Found | None:
+def _match_rule(rule: Rule, match: re.Match[str], asker: Asker, zone: tzinfo) -> _TimeMatch | None:
     try:
         span = rule.read(match, asker)
         if span is None:
@@ -117,7 +117,7 @@ def _found(rule: Rule, match: re.Match[str], asker: Asker, zone: tzinfo) -> _Fou
     except (ValueError, OverflowError):  # the 31st of June; before the year 1
         return None
     too_old = span.until and span.until.year < OLDEST
-    return None if too_old else _Found(match.start(), match.end(), span)
+    return None if too_old else _TimeMatch(match.start(), match.end(), span)
 
 
 def _instant(edge: datetime | None, zone: tzinfo) -> datetime | None:
@@ -127,16 +127,16 @@ def _instant(edge: datetime | None, zone: tzinfo) -> datetime | None:
     return (edge if edge.tzinfo else edge.replace(tzinfo=zone)).astimezone(UTC)
 
 
-def _unquoted(found: list[_Found], folded: str) -> list[_Found]:
+def _drop_quoted(found: list[_TimeMatch], folded: str) -> list[_TimeMatch]:
     """Only what stands outside quotation marks, unless the marks hold the whole text."""
     quotes = [match.span() for match in re.finditer(_QUOTED, folded)]
     quotes = [(start, end) for start, end in quotes if end - start < len(folded.strip(" 。.?!"))]
     return [one for one in found if not any(start < one.start < end for start, end in quotes)]
 
 
-def _apart(found: list[_Found]) -> list[_Found]:
+def _apart(found: list[_TimeMatch]) -> list[_TimeMatch]:
     """Without overlaps, the longer first, then in the order of the text."""
-    kept: list[_Found] = []
+    kept: list[_TimeMatch] = []
     for one in sorted(found, key=lambda one: (one.start - one.end, not one.span.certain, one.start)):
         if all(one.end <= other.start or other.end <= one.start for other in kept):
             kept.append(one)
@@ -161,20 +161,20 @@ _PREFIXES = (
 )
 
 
-def _joined(found: list[_Found], folded: str, zone: tzinfo) -> list[_Found]:
+def _join_ranges(found: list[_TimeMatch], folded: str, zone: tzinfo) -> list[_TimeMatch]:
     """Ranges made of two dates become one; then the words around say whether an edge is open."""
-    ranges: list[_Found] = []
+    ranges: list[_TimeMatch] = []
     for one in found:
         if ranges and (both := _range(ranges[-1], one, folded)):
             ranges[-1] = both
         else:
             ranges.append(one)
-    return _apart([_opened(one, folded, zone) for one in ranges])
+    return _apart([_open_edges(one, folded, zone) for one in ranges])
 
 
-def _range(one: _Found, other: _Found, folded: str) -> _Found | None:
+def _range(one: _TimeMatch, other: _TimeMatch, folded: str) -> _TimeMatch | None:
     gap = folded[one.end : other.start]
-    if len(gap) > 9 or not _compiled(_TO).fullmatch(gap):
+    if len(gap) > 9 or not _compile_pattern(_TO).fullmatch(gap):
         return None
     if gap.strip() == "and" and not folded[: one.start].endswith("between "):
         return None
@@ -182,19 +182,19 @@ def _range(one: _Found, other: _Found, folded: str) -> _Found | None:
     if not since or not until or not other.span.since or other.span.since < since:
         return None
     until_word = re.match("まで(?!に)", folded[other.end :])
-    return _Found(one.start, other.end + (2 if until_word else 0), Span(since, until, one.span.certain))
+    return _TimeMatch(one.start, other.end + (2 if until_word else 0), Span(since, until, one.span.certain))
 
 
-def _opened(one: _Found, folded: str, zone: tzinfo) -> _Found:
+def _open_edges(one: _TimeMatch, folded: str, zone: tzinfo) -> _TimeMatch:
     if one.span.since is None or one.span.until is None:
         return one
     for how, pattern in _SUFFIXES:
-        if match := _compiled(pattern).match(folded, one.end):
-            return _Found(one.start, match.end(), _open(one.span, how, zone))
+        if match := _compile_pattern(pattern).match(folded, one.end):
+            return _TimeMatch(one.start, match.end(), _open(one.span, how, zone))
     before = folded[max(0, one.start - 16) : one.start]
     for how, pattern in _PREFIXES:
-        if match := _compiled(pattern).search(before):
-            return _Found(one.start - len(match[0]), one.end, _open(one.span, how, zone))
+        if match := _compile_pattern(pattern).search(before):
+            return _TimeMatch(one.start - len(match[0]), one.end, _open(one.span, how, zone))
     return one
 
 
@@ -213,22 +213,22 @@ def _open(span: Span, how: str, zone: tzinfo) -> Span:
 # ── choosing ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _wish(found: list[_Found], plain: str) -> TimeWish:
+def _to_expression(found: list[_TimeMatch], plain: str) -> TimeExpression:
     """The most exact one gives the window; first and last go with any window, "now" only without."""
     best = min(found, key=_vagueness)
     marks = [one for one in found if one is best or not (best.span.certain and _idle(one, plain))]
     earliest = any(one.span.earliest for one in marks)
     latest = any(one.span.latest for one in marks) and not earliest
     phrase = plain[best.start : best.end].strip(" の")
-    return TimeWish(best.span.since, best.span.until, latest, earliest, phrase, best.span.certain)
+    return TimeExpression(best.span.since, best.span.until, latest, earliest, phrase, best.span.certain)
 
 
-def _vagueness(one: _Found) -> tuple[bool, bool, timedelta, bool]:
+def _vagueness(one: _TimeMatch) -> tuple[bool, bool, timedelta, bool]:
     span = one.span
     length = span.until - span.since if span.since and span.until else timedelta.max
     return not span.certain, not (span.since or span.until), length, not (span.latest or span.earliest)
 
 
-def _idle(one: _Found, plain: str) -> bool:
+def _idle(one: _TimeMatch, plain: str) -> bool:
     """Recently and now say nothing beside a date."""
     return one.span.since is not None or plain[one.start : one.end].lower() in vague.NOW_WORDS

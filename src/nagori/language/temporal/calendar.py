@@ -181,7 +181,9 @@ def month_after(asker: Asker, offset: int) -> tuple[int, int]:
 def occurs(asker: Asker, make: Yearly, at: int, lean: int | None = None) -> Span | None:
     """The one that fits among what comes again: `make(at)` is this year's, `make(at - 1)` last year's."""
     lean = asker.lean if lean is None else lean
-    made = [span for number in range(at - 8, at + 9) if (span := _made(make, number))]  # leap days are rare
+    made = [
+        span for number in range(at - 8, at + 9) if (span := _make_span(make, number))
+    ]  # leap days are rare
     if lean == PAST:
         made = [span for span in made if span.since and span.since <= asker.now][-1:]
     elif lean == FUTURE:
@@ -198,19 +200,19 @@ def monthly(asker: Asker, make: Callable[[int, int], Span]) -> Span | None:
     return occurs(asker, lambda at: make(at // 12, at % 12 + 1), index)
 
 
-def finished(asker: Asker, make: Yearly) -> Span | None:
+def last_finished(asker: Asker, make: Yearly) -> Span | None:
     """The last one that is over: "last summer", said in July, is not this one."""
     spans = [make(asker.now.year + offset) for offset in (-2, -1, 0)]
     return next((span for span in reversed(spans) if span.until and span.until <= asker.now), None)
 
 
-def following(asker: Asker, make: Yearly) -> Span | None:
+def next_to_begin(asker: Asker, make: Yearly) -> Span | None:
     """The next one to begin."""
     spans = [make(asker.now.year + offset) for offset in (-1, 0, 1)]
     return next((span for span in spans if span.since and span.since > asker.now), None)
 
 
-def _made(make: Yearly, number: int) -> Span | None:
+def _make_span(make: Yearly, number: int) -> Span | None:
     try:
         return make(number)
     except ValueError:  # the 31st of a short month, the 29th of February
@@ -259,7 +261,7 @@ def between(asker: Asker, unit: str, low: int, high: int) -> Span:
     return Span(ends[0], ends[1] + timedelta(days=unit not in _CLOCK), certain=False)
 
 
-def lasting(asker: Asker, unit: str, count: int) -> Span:
+def count_units(asker: Asker, unit: str, count: int) -> Span:
     """The last (negative) or the next so many units, up to or from now."""
     edge = shift(asker, unit, count)
     return Span(edge, asker.moment) if count < 0 else Span(asker.moment, edge + timedelta(days=1))

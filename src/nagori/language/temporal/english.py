@@ -116,7 +116,7 @@ def _relative(found: re.Match[str], asker: Asker) -> Span | None:
     if found["far"]:
         return _unit(asker, unit, -2 if found["far"] == "before last" else 2)
     if found["side"] == "past" and unit != "weekend":
-        return s.lasting(asker, "year" if unit == "decade" else unit, -10 if unit == "decade" else -1)
+        return s.count_units(asker, "year" if unit == "decade" else unit, -10 if unit == "decade" else -1)
     span = _unit(asker, unit, _SIDES[found["side"]])
     if span and found["later"]:
         earlier = found["later"] == "earlier"
@@ -175,10 +175,10 @@ def _again(found: re.Match[str], asker: Asker, make: s.Yearly) -> Span | None:
     """Last, this, next or just any."""
     side = _SIDES[found["side"]] if found["side"] else None
     if side == -1:
-        return s.finished(asker, make)
+        return s.last_finished(asker, make)
     if side == 0:
         return make(asker.now.year)
-    return s.following(asker, make) if side else s.yearly(asker, make)
+    return s.next_to_begin(asker, make) if side else s.yearly(asker, make)
 
 
 def _is_month(found: re.Match[str], asker: Asker) -> bool:
@@ -229,7 +229,7 @@ def _iso(found: re.Match[str], asker: Asker) -> Span | None:
     return s.months(year, month) if 1 <= month <= 12 and found[2] != "." else None  # 2024.1 is a version
 
 
-def _slashed(found: re.Match[str], asker: Asker) -> Span | None:
+def _slash_date(found: re.Match[str], asker: Asker) -> Span | None:
     """3/25 and 25/3 are clear, 3/5 is not: half of the world reads it the other way round."""
     a, b = int(found[1]), int(found[2])
     if (a <= 12 and b <= 12 and a != b) or not (found[3] or word_before(found) in _PREPOSITIONS):
@@ -345,7 +345,7 @@ RULES = (
         r"(?<![\d.:/-])((?:19|20)\d\d)([-/.])(\d{1,2})(?:\2(\d{1,2}))?(?!\d|[-/.]\d)",
         _iso,
     ),
-    Rule("/", r"(?<![\d/.])(\d{1,2})/(\d{1,2})(?:/((?:19|20)\d\d))?(?![\d/]|\.\d)", _slashed),
+    Rule("/", r"(?<![\d/.])(\d{1,2})/(\d{1,2})(?:/((?:19|20)\d\d))?(?![\d/]|\.\d)", _slash_date),
     Rule(
         " ".join(_SEASONS),
         rf"\b{_THIRD}?(?:(?P<side>last|this past|this coming|this|next) |(?P<the>the ))?"

@@ -251,7 +251,7 @@ def _number_day(found: re.Match[str], asker: Asker) -> Span | None:
     return s.monthly(asker, lambda year, month: s.date(year, month, number(found[1])))
 
 
-def _slashed(found: re.Match[str], asker: Asker) -> Span | None:
+def _slash_date(found: re.Match[str], asker: Asker) -> Span | None:
     """3/5 is the fifth of March in Japanese, if the sentence treats it as a day."""
     rest = text_after(found, 4)
     if not re.search("[ぁ-ん]", found.string) or re.match(
@@ -296,7 +296,7 @@ RULES = (
     Rule("週末 土日", "(次の|今度の|この前の)?(?:週末|土日)", _weekend),
     Rule("月末 月初", "月末|月初め?", _of_some_month),
     Rule("日に 日の", f"({JA_NUMBER})日(?=[にの])", _number_day),
-    Rule("/", r"(?<![0-9/.])([0-9]{1,2})/([0-9]{1,2})(?=[にのはか~(]|まで|頃|ごろ)", _slashed),
+    Rule("/", r"(?<![0-9/.])([0-9]{1,2})/([0-9]{1,2})(?=[にのはか~(]|まで|頃|ごろ)", _slash_date),
     Rule(
         "r h s", r"(?<![a-z0-9])([rhs])([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{1,2})(?![0-9./-])", _era_date
     ),

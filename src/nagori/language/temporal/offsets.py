@@ -88,7 +88,7 @@ def _same_day(found: re.Match[str], asker: Asker) -> Span:
 def _ja_up_to_now(found: re.Match[str], asker: Asker) -> Span | None:
     """ここ三日, 過去1年."""
     unit = _JA_UNITS.get(found["u"], "month")
-    return _lasting(asker, unit, -6 if found["n"] == "数" else -number(found["n"]), few=found["n"] == "数")
+    return _duration(asker, unit, -6 if found["n"] == "数" else -number(found["n"]), few=found["n"] == "数")
 
 
 # ── English ──────────────────────────────────────────────────────────────────────────────────────────
@@ -162,7 +162,7 @@ def _en_up_to_now(found: re.Match[str], asker: Asker) -> Span | None:
     return (
         None
         if text_after(found, 4) == " of "
-        else _lasting(asker, unit, sign * (6 if few else count), few=few)
+        else _duration(asker, unit, sign * (6 if few else count), few=few)
     )
 
 
@@ -194,8 +194,8 @@ def _half_of(asker: Asker, unit: str, sign: int) -> Span:
     return s.away(asker, smaller, sign * count, slack)
 
 
-def _lasting(asker: Asker, unit: str, count: int, *, few: bool) -> Span | None:
-    span = s.lasting(asker, unit, count)
+def _duration(asker: Asker, unit: str, count: int, *, few: bool) -> Span | None:
+    span = s.count_units(asker, unit, count)
     return Span(span.since, span.until, certain=not few) if count else None
 
 

@@ -14,26 +14,26 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from nagori.core.events import Event
-from nagori.core.llm import Question
+from nagori.core.llm import CompletionRequest
 from nagori.core.model import Filter, Memory, Scope
-from nagori.core.storage import Space
-from nagori.core.values import Value, fresh
-from nagori.errors import ModelError, Unusable
+from nagori.core.storage import Owner
+from nagori.core.values import Value, default_factory
+from nagori.errors import ModelError, UnusableAnswer
 from nagori.language.passages import about_tokens
-from nagori.ledger import look
+from nagori.ledger import read_memories
 from nagori.locks import lease
-from nagori.runtime import Parts, Progress, no_progress
-from nagori.services.llm.batches import Later, Returned
+from nagori.runtime import Progress, Runtime, no_progress
+from nagori.services.llm.batches import BatchAnswer, BatchJobs
 from nagori.services.llm.client import TIMED_OUT, ask, ask_tokens, cost_of, price_for, question_of
-from nagori.services.llm.findings import LONGEST, SCHEMA, events, longest, placed, told
-from nagori.services.llm.health import Patience
+from nagori.services.llm.findings import LONGEST, SCHEMA, events, longest, match_items, passages_of
+from nagori.services.llm.health import ModelHealth
 from nagori.services.upgrade import adopt_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-STAGE = "judge"
+STAGE = "appraise"
 LOOKED_AT = 500  # memories taken from the queue at a time
 MOST_WAITING = 10_000  # counted
 READ = 5000  # tokens of one question
@@ -43,35 +43,35 @@ ILL = 5  # answers in a row that cannot be used: it is the model, not the turns
 ATTEMPTS = 3
 
 
-class Judged(Value, frozen=False):
+class AppraisalReport(Value, frozen=False):
     """What came of a round."""
 
     judged: int = 0
-    by_rules: list[str] = fresh(list)  # given up: the rules' judgement stands
+    by_rules: list[str] = default_factory(list)  # given up: the rules' judgement stands
     questions: int = 0
     waiting: int = 0
     trouble: str = ""
 
 
-def judge(
-    parts: Parts,
-    space: Space,
+def appraise_with_llm(
+    runtime: Runtime,
+    owner: Owner,
     since: datetime | None = None,
     progress: Progress = no_progress,
     stop: Callable[[], bool] = lambda: False,
-) -> Judged:
+) -> AppraisalReport:
     """Let the model judge what waits, until nothing does, the model does not answer, or `stop` says so."""
-    round, llm = Judged(), parts.llm
-    if llm is None or not parts.config.llm.judge:
+    round, llm = AppraisalReport(), runtime.llm
+    if llm is None or not runtime.config.llm.appraise:
         return round
-    since = since or _since(parts)
-    adopt_notes(parts, space)
-    with lease(parts, space, "judge"):
-        work = _Round(parts, space, llm.model, round)
-        if Later.wanted(parts):
+    since = since or _since(runtime)
+    adopt_notes(runtime, owner)
+    with lease(runtime, owner, "appraise"):
+        work = _AppraisalRound(runtime, owner, llm.model, round)
+        if BatchJobs.is_wanted(runtime):
             work.by_post(since)
-        size = work.patience.size(parts.config.llm.batch)
-        while not Later.wanted(parts) and (batches := _batches(work.waiting(since), size)):
+        size = work.patience.size(runtime.config.llm.memories_per_request)
+        while not BatchJobs.is_wanted(runtime) and (batches := _batches(work.find_waiting(since), size)):
             before: Sequence[Memory] = ()
             for batch in batches:
                 work.try_batch(batch, _context(before, batch))
@@ -82,10 +82,10 @@ def judge(
             if round.trouble or stop():
                 break
         if round.judged and not round.trouble:
-            work.patience.in_time(parts.config.llm.batch)
-        round.waiting = len(_unappraised(parts, space, since, MOST_WAITING))
+            work.patience.in_time(runtime.config.llm.memories_per_request)
+        round.waiting = len(_find_unappraised(runtime, owner, since, MOST_WAITING))
         if round.questions or round.trouble:  # whoever was not asked is not known to be well
-            work.patience.note(round.trouble, parts.clock.now())
+            work.patience.note(round.trouble, runtime.clock.now())
         work.patience.save()
     return round
 
@@ -100,11 +100,11 @@ class Estimate(Value):
     usd: float
 
 
-def estimate(parts: Parts, space: Space, since: datetime | None = None) -> Estimate:
-    """What `judge` would cost at most, if everything that waits were judged now."""
-    waiting = _unappraised(parts, space, since or _since(parts), MOST_WAITING)
-    batches = _batches(waiting, Patience.of(parts, space).size(parts.config.llm.batch))
-    price = price_for(parts.config.llm)
+def estimate(runtime: Runtime, owner: Owner, since: datetime | None = None) -> Estimate:
+    """What `appraise_with_llm` would cost at most, if everything that waits were judged now."""
+    waiting = _find_unappraised(runtime, owner, since or _since(runtime), MOST_WAITING)
+    batches = _batches(waiting, ModelHealth.of(runtime, owner).size(runtime.config.llm.memories_per_request))
+    price = price_for(runtime.config.llm)
     task = ask_tokens(STAGE, SCHEMA)
     shown = [*waiting, *(memory for pair in pairwise(batches) for memory in _context(*pair))]
     read = sum(about_tokens(memory.text.whole[:LONGEST]) + PASSAGE_TOKENS for memory in shown)
@@ -113,15 +113,15 @@ def estimate(parts: Parts, space: Space, since: datetime | None = None) -> Estim
     return Estimate(len(waiting), len(batches), read, written, cost_of(price, read, written))
 
 
-def _unappraised(parts: Parts, space: Space, since: datetime, limit: int) -> list[Memory]:
+def _find_unappraised(runtime: Runtime, owner: Owner, since: datetime, limit: int) -> list[Memory]:
     """What only rules have looked at, oldest first."""
-    owner = Scope(tenant=space[0], user=space[1])
+    scope = Scope(tenant=owner[0], user=owner[1])
     wanted = Filter(since=since, unappraised=True)
-    return parts.store.find(owner, wanted, limit=limit, oldest_first=True)
+    return runtime.store.find(scope, wanted, limit=limit, oldest_first=True)
 
 
-def _since(parts: Parts) -> datetime:
-    return parts.clock.now() - timedelta(days=parts.config.llm.judge_days)
+def _since(runtime: Runtime) -> datetime:
+    return runtime.clock.now() - timedelta(days=runtime.config.llm.appraise_days)
 
 
 def _batches(memories: Sequence[Memory], most: int) -> list[list[Memory]]:
@@ -147,31 +147,31 @@ def _context(before: Sequence[Memory], batch: Sequence[Memory]) -> Sequence[Memo
     return before[-CONTEXT:] if same else ()
 
 
-class _Round:
+class _AppraisalRound:
     """One round's work: what was set aside, how often the model failed in a row."""
 
-    def __init__(self, parts: Parts, space: Space, model: str, round: Judged) -> None:
-        self._parts, self._space, self._model, self._round = parts, space, model, round
-        self.patience = Patience.of(parts, space)
+    def __init__(self, runtime: Runtime, owner: Owner, model: str, round: AppraisalReport) -> None:
+        self._runtime, self._owner, self._model, self._round = runtime, owner, model, round
+        self.patience = ModelHealth.of(runtime, owner)
         self._aside: set[str] = set()
         self._in_a_row = 0
 
-    def waiting(self, since: datetime) -> list[Memory]:
-        found = _unappraised(self._parts, self._space, since, LOOKED_AT + len(self._aside))
+    def find_waiting(self, since: datetime) -> list[Memory]:
+        found = _find_unappraised(self._runtime, self._owner, since, LOOKED_AT + len(self._aside))
         return [memory for memory in found if memory.id not in self._aside]
 
     def by_post(self, since: datetime) -> None:
         """Take in what has come back, and hand over what waits, all at once."""
-        later = Later(self._parts, self._space, STAGE)
+        later = BatchJobs(self._runtime, self._owner, STAGE)
         try:
             for back in later.collect(SCHEMA):
                 self._take_back(back)
-            later.taken_in()
+            later.finish()
             self._round.trouble = later.trouble
             away = later.on_their_way()
             batches = _batches(
-                [memory for memory in self.waiting(since) if memory.id not in away],
-                self._parts.config.llm.batch,
+                [memory for memory in self.find_waiting(since) if memory.id not in away],
+                self._runtime.config.llm.memories_per_request,
             )
             if batches:
                 sent = later.submit([(batch, 0, self._question(batch)) for batch in batches])
@@ -179,17 +179,17 @@ class _Round:
         except ModelError as trouble:
             self._round.trouble = str(trouble)
 
-    def _take_back(self, back: Returned) -> None:
+    def _take_back(self, back: BatchAnswer) -> None:
         if back.fault:
-            for memory in back.asked:
-                self._failed(memory, back.fault)
+            for memory in back.subjects:
+                self._note_failure(memory, back.fault)
             return
         texts = [memory.text.whole if memory else "" for memory in back.shown]
-        findings = placed(back.answer["items"], texts, range(len(texts)))
+        findings = match_items(back.answer["items"], texts, range(len(texts)))
         self._write(back.shown, findings)
         for place, left in enumerate(back.shown):
             if left and place not in findings:
-                self._failed(left, f"{self._model}: left out")
+                self._note_failure(left, f"{self._model}: left out")
 
     def try_batch(self, batch: Sequence[Memory], context: Sequence[Memory] = ()) -> None:
         """Ask about a batch; in halves if the answer cannot be used, until the model seems ill."""
@@ -197,7 +197,7 @@ class _Round:
             return
         try:
             findings = self._ask(batch, context)
-        except Unusable as fault:
+        except UnusableAnswer as fault:
             self._unusable(batch, fault)
             return
         except ModelError as trouble:
@@ -210,12 +210,14 @@ class _Round:
         self._write([*context, *batch], findings)
         left = [memory for place, memory in enumerate(batch, len(context)) if place not in findings]
         if len(left) == len(batch):
-            self._unusable(batch, Unusable("{model}: {why}", model=self._model, why="nothing was judged"))
+            self._unusable(
+                batch, UnusableAnswer("{model}: {why}", model=self._model, why="nothing was judged")
+            )
         else:
             for memory in left:
                 self.try_batch([memory])
 
-    def _unusable(self, batch: Sequence[Memory], fault: Unusable) -> None:
+    def _unusable(self, batch: Sequence[Memory], fault: UnusableAnswer) -> None:
         self._in_a_row += 1
         if self._in_a_row >= ILL:
             self._round.trouble = str(fault)
@@ -224,9 +226,9 @@ class _Round:
             self.try_batch(batch[:middle])
             self.try_batch(batch[middle:])
             return
-        self._failed(batch[0], str(fault))
+        self._note_failure(batch[0], str(fault))
 
-    def _failed(self, memory: Memory, why: str) -> None:
+    def _note_failure(self, memory: Memory, why: str) -> None:
         self._aside.add(memory.id)
         self.patience.fail(STAGE, [memory.id])
         if self.patience.count(STAGE, memory.id) >= ATTEMPTS:
@@ -234,43 +236,45 @@ class _Round:
 
     def _give_up(self, memory: Memory, why: str) -> None:
         event = Event(
-            "judged", self._parts.clock.now(), {"by": "rules", "reason": why}, memory.id, by="model"
+            "appraised", self._runtime.clock.now(), {"by": "rules", "reason": why}, memory.id, by="model"
         )
-        self._parts.ledger.write(self._space, lambda: [event])
+        self._runtime.ledger.write(self._owner, lambda: [event])
         self.patience.done(STAGE, [memory.id])
         self._round.by_rules.append(memory.id)
 
     def _ask(self, batch: Sequence[Memory], context: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
         """Findings by place."""
         self._round.questions += 1
-        shown = told(batch, context)
+        shown = passages_of(batch, context)
         asked = range(len(context), len(shown))
-        answer = ask(self._parts, STAGE, shown, SCHEMA, longest(batch), asked)
-        return placed(answer["items"], [str(each["text"]) for each in shown], asked)
+        answer = ask(self._runtime, STAGE, shown, SCHEMA, longest(batch), asked)
+        return match_items(answer["items"], [str(each["text"]) for each in shown], asked)
 
-    def _question(self, batch: Sequence[Memory]) -> Question:
+    def _question(self, batch: Sequence[Memory]) -> CompletionRequest:
         places = range(len(batch))
-        return question_of(self._parts, STAGE, told(batch, ()), SCHEMA, longest(batch), places)
+        return question_of(self._runtime, STAGE, passages_of(batch, ()), SCHEMA, longest(batch), places)
 
     def _write(self, shown: Sequence[Memory | None], findings: Mapping[int, Mapping[str, Any]]) -> None:
         """All findings in one write; who changed meanwhile is judged another time."""
-        parts, space = self._parts, self._space
+        runtime, owner = self._runtime, self._owner
         ids = [memory.id for place in findings if (memory := shown[place])]
 
         def decide() -> list[Event]:
-            known = look(parts.store, space, [memory.id for memory in shown if memory])
-            same = [_unchanged(memory, known) for memory in shown]
+            known = read_memories(runtime.store, owner, [memory.id for memory in shown if memory])
+            same = [_if_unchanged(memory, known) for memory in shown]
             taken: set[str] = set()
             return [
-                event for each in findings.items() for event in events(parts, same, *each, self._model, taken)
+                event
+                for each in findings.items()
+                for event in events(runtime, same, *each, self._model, taken)
             ]
 
-        written = parts.ledger.write(space, decide).events
-        self._round.judged += sum(event.type == "judged" for event in written)
+        written = runtime.ledger.write(owner, decide).events
+        self._round.judged += sum(event.type == "appraised" for event in written)
         self._aside.update(set(ids) - {event.memory for event in written})
         self.patience.done(STAGE, ids)
 
 
-def _unchanged(memory: Memory | None, known: Mapping[str, Memory]) -> Memory | None:
+def _if_unchanged(memory: Memory | None, known: Mapping[str, Memory]) -> Memory | None:
     now = known.get(memory.id) if memory else None
     return now if now and memory and now.version == memory.version else None

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from nagori.core.llm import Question, Reply
+from nagori.core.llm import CompletionRequest, Reply
 from nagori.core.model import Memory
-from nagori.core.storage import Space
-from nagori.core.values import Value, fresh
+from nagori.core.storage import Owner
+from nagori.core.values import Value, default_factory
 from nagori.errors import ModelError
-from nagori.ledger import look
-from nagori.protocols import Deferring
-from nagori.runtime import Parts
+from nagori.ledger import read_memories
+from nagori.protocols import BatchLLM
+from nagori.runtime import Runtime
 from nagori.services.llm.client import answer_of, cost_of, dearest, now, price_for, tokens_of
-from nagori.spend import Asked
+from nagori.spend import SpendEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ SHARE = 0.5  # of the usual price
 GIVEN_UP = timedelta(hours=36)  # providers promise a day
 
 
-class Sent(Value):
+class PendingBatch(Value):
     """A batch on its way. `questions`: by name, the memories that were shown, each with its version, and how
     many of them only for context."""
 
     batch: str
     at: datetime
     hold: str
-    questions: dict[str, tuple[int, tuple[str, ...]]] = fresh(dict)
+    questions: dict[str, tuple[int, tuple[str, ...]]] = default_factory(dict)
 
 
-class Returned(Value):
+class BatchAnswer(Value):
     """One question's answer, or why there is none. Who changed meanwhile, or is gone, is None."""
 
     shown: list[Memory | None]
@@ -48,25 +48,25 @@ class Returned(Value):
     fault: str = ""
 
     @property
-    def asked(self) -> list[Memory]:
+    def subjects(self) -> list[Memory]:
         """Whom the answer is about."""
         return [memory for memory in self.shown[self.context :] if memory]
 
 
-class Later:
+class BatchJobs:
     """The batches of one stage in one space. Whoever uses it holds the lease of its work."""
 
-    def __init__(self, parts: Parts, space: Space, stage: str) -> None:
-        self._parts, self._space, self._stage = parts, space, stage
+    def __init__(self, runtime: Runtime, owner: Owner, stage: str) -> None:
+        self._runtime, self._owner, self._stage = runtime, owner, stage
         self._key = f"batches:{stage}"
-        self._sent = _read(parts.store.state(space, self._key))
+        self._sent = _read(runtime.store.state(owner, self._key))
         self._done: dict[str, dict[str, Reply | ModelError]] = {}
         self.trouble = ""  # with one of the batches
 
     @classmethod
-    def wanted(cls, parts: Parts) -> bool:
+    def is_wanted(cls, runtime: Runtime) -> bool:
         """Whether questions shall go this way, and can."""
-        return parts.config.llm.later and isinstance(parts.llm, Deferring)
+        return runtime.config.llm.use_batch_api and isinstance(runtime.llm, BatchLLM)
 
     def on_their_way(self) -> set[str]:
         """Memories that somebody is already thinking about."""
@@ -75,20 +75,24 @@ class Later:
         )
         return {mark.partition("@")[0] for mark in marks}
 
-    def submit(self, asked: Sequence[tuple[Sequence[Memory], int, Question]]) -> int:
+    def submit(self, asked: Sequence[tuple[Sequence[Memory], int, CompletionRequest]]) -> int:
         """Hand questions over, as many as the day's limit allows: each with the memories it shows, and how
         many of them only for context. How many went; ModelError when not even the first could."""
-        llm, parts = self._parts.llm, self._parts
-        assert isinstance(llm, Deferring)
-        cap, going, most = parts.config.llm.daily_cap_usd, list[tuple[Sequence[Memory], int, Question]](), 0.0
-        room = parts.spend.left(now(parts), self._stage, cap)
+        llm, runtime = self._runtime.llm, self._runtime
+        assert isinstance(llm, BatchLLM)
+        cap, going, most = (
+            runtime.config.llm.daily_cap_usd,
+            list[tuple[Sequence[Memory], int, CompletionRequest]](),
+            0.0,
+        )
+        room = runtime.spend.left(now(runtime), self._stage, cap)
         for each in asked:
-            cost = SHARE * dearest(parts, self._stage, each[2])[1]
+            cost = SHARE * dearest(runtime, self._stage, each[2])[1]
             if going and most + cost > room:
                 break
             going.append(each)
             most += cost
-        hold = parts.spend.hold(now(parts), self._stage, self._model, most, cap)
+        hold = runtime.spend.hold(now(runtime), self._stage, self._model, most, cap)
         try:
             batch = llm.submit({f"q{place}": question for place, (_, _, question) in enumerate(going)})
         except ModelError as trouble:
@@ -98,13 +102,13 @@ class Later:
             f"q{place}": (context, tuple(f"{memory.id}@{memory.version}" for memory in shown))
             for place, (shown, context, _) in enumerate(going)
         }
-        self._save([*self._sent, Sent(batch, parts.clock.now(), hold, about)])
+        self._save([*self._sent, PendingBatch(batch, runtime.clock.now(), hold, about)])
         return len(going)
 
-    def collect(self, schema: Mapping[str, Any]) -> list[Returned]:
+    def collect(self, schema: Mapping[str, Any]) -> list[BatchAnswer]:
         """What has come back since, question by question; what took too long comes back with its fault. One
         batch in trouble does not hold up the others. Until `taken_in` it can be collected again."""
-        back: list[Returned] = []
+        back: list[BatchAnswer] = []
         for sent in self._sent:
             try:
                 answers = self._answers(sent)
@@ -115,13 +119,13 @@ class Later:
                 continue
             self._done[sent.batch] = answers
             for name, (context, marks) in sent.questions.items():
-                back.append(_returned(self._looked_up(marks), context, answers.get(name), schema))
+                back.append(_to_answer(self._look_up(marks), context, answers.get(name), schema))
         return back
 
-    def taken_in(self) -> None:
+    def finish(self) -> None:
         """What was collected is in the journal: it is settled, noted, and may go at the provider."""
-        llm = self._parts.llm
-        assert isinstance(llm, Deferring)
+        llm = self._runtime.llm
+        assert isinstance(llm, BatchLLM)
         for sent in self._sent:
             if answers := self._done.get(sent.batch):
                 self._book(sent, answers)
@@ -130,18 +134,18 @@ class Later:
             llm.discard(batch)
         self._done = {}
 
-    def _looked_up(self, marks: Sequence[str]) -> list[Memory | None]:
+    def _look_up(self, marks: Sequence[str]) -> list[Memory | None]:
         ids = [mark.partition("@")[0] for mark in marks]
-        known = look(self._parts.store, self._space, ids)
+        known = read_memories(self._runtime.store, self._owner, ids)
         return [
             known[id] if id in known and mark == f"{id}@{known[id].version}" else None
             for id, mark in zip(ids, marks, strict=True)
         ]
 
-    def _answers(self, sent: Sent) -> dict[str, Reply | ModelError] | None:
-        llm = self._parts.llm
-        assert isinstance(llm, Deferring)
-        late = self._parts.clock.now() - sent.at > GIVEN_UP
+    def _answers(self, sent: PendingBatch) -> dict[str, Reply | ModelError] | None:
+        llm = self._runtime.llm
+        assert isinstance(llm, BatchLLM)
+        late = self._runtime.clock.now() - sent.at > GIVEN_UP
         try:
             answers = llm.collect(sent.batch)
         except ModelError:
@@ -152,49 +156,51 @@ class Later:
             return {} if late else None  # the hold stands: it may yet be billed
         return answers
 
-    def _book(self, sent: Sent, answers: Mapping[str, Reply | ModelError]) -> None:
-        price = price_for(self._parts.config.llm)
+    def _book(self, sent: PendingBatch, answers: Mapping[str, Reply | ModelError]) -> None:
+        price = price_for(self._runtime.config.llm)
         counts = [tokens_of(reply, 0) for reply in answers.values() if isinstance(reply, Reply)]
         read, written = sum(count[0] for count in counts), sum(count[1] for count in counts)
         self._settle(sent.hold, SHARE * cost_of(price, read, written), read, written)
 
     @property
     def _model(self) -> str:
-        assert self._parts.llm is not None
-        return self._parts.llm.model
+        assert self._runtime.llm is not None
+        return self._runtime.llm.model
 
     def _settle(
         self, hold: str, usd: float, read: int = 0, written: int = 0, fault: str | None = None
     ) -> None:
-        at = now(self._parts)
-        self._parts.spend.settle(at, hold, Asked(at, self._stage, self._model, usd, read, written, fault))
+        at = now(self._runtime)
+        self._runtime.spend.settle(
+            at, hold, SpendEntry(at, self._stage, self._model, usd, read, written, fault)
+        )
 
-    def _save(self, sent: list[Sent]) -> None:
+    def _save(self, sent: list[PendingBatch]) -> None:
         self._sent = sent
         value = [[s.batch, s.at.isoformat(), s.hold, _plain(s.questions)] for s in sent]
-        at = self._parts.clock.now()
-        self._parts.ledger.set_state(self._space, self._key, value or None, at, by="model")
+        at = self._runtime.clock.now()
+        self._runtime.ledger.set_state(self._owner, self._key, value or None, at, by="model")
 
 
-def _returned(
+def _to_answer(
     shown: list[Memory | None], context: int, reply: Reply | ModelError | None, schema: Mapping[str, Any]
-) -> Returned:
+) -> BatchAnswer:
     if not isinstance(reply, Reply):
-        return Returned(shown, context, None, str(reply or "no answer came back"))
+        return BatchAnswer(shown, context, None, str(reply or "no answer came back"))
     try:
-        return Returned(shown, context, answer_of(reply, schema))
+        return BatchAnswer(shown, context, answer_of(reply, schema))
     except ModelError as fault:
-        return Returned(shown, context, None, str(fault))
+        return BatchAnswer(shown, context, None, str(fault))
 
 
 def _plain(questions: Mapping[str, tuple[int, tuple[str, ...]]]) -> dict[str, list[object]]:
     return {name: [context, list(marks)] for name, (context, marks) in questions.items()}
 
 
-def _read(value: Any) -> list[Sent]:
+def _read(value: Any) -> list[PendingBatch]:
     try:
         return [
-            Sent(
+            PendingBatch(
                 str(batch),
                 datetime.fromisoformat(at),
                 str(hold),

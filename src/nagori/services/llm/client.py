@@ -16,15 +16,15 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 from nagori.config.sections import Llm
-from nagori.core.llm import Prompt, Question, Reply
+from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.pricing import Price, Tokens, price_of, prices
-from nagori.errors import ModelError, Unusable
+from nagori.errors import ModelError, UnusableAnswer
 from nagori.language.faithfulness import exactly, fits
 from nagori.language.passages import about_tokens
 from nagori.language.redaction import clean
 from nagori.language.tokenizer import is_japanese
-from nagori.runtime import Parts
-from nagori.spend import Asked
+from nagori.runtime import Runtime
+from nagori.spend import SpendEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,21 +38,25 @@ ABOUT_THE_QUESTION = (400, 413, 422)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def ask(parts: Parts, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()) -> Any:
+def ask(
+    runtime: Runtime, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()
+) -> Any:
     """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`; `places` are
     the items it should have. `most` is the longest answer in tokens."""
-    question = question_of(parts, stage, data, schema, most, places)
-    return answer_of(_paid(parts, stage, question), schema)
+    question = question_of(runtime, stage, data, schema, most, places)
+    return answer_of(_ask_within_cap(runtime, stage, question), schema)
 
 
 def question_of(
-    parts: Parts, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()
-) -> Question:
+    runtime: Runtime, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()
+) -> CompletionRequest:
     """The question that a stage asks about `data`. No character of the data can close its frame."""
     told = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     count = len(data) if isinstance(data, list) else 1
     shape = exactly(schema, places) if places else schema
-    return Question(Prompt(task(stage, told), told), shape, min(most, count * parts.config.llm.max_tokens))
+    return CompletionRequest(
+        Prompt(task(stage, told), told), shape, min(most, count * runtime.config.llm.max_tokens)
+    )
 
 
 def answer_of(reply: Reply, schema: Schema) -> Any:
@@ -60,7 +64,7 @@ def answer_of(reply: Reply, schema: Schema) -> Any:
     value = _read(reply)
     fault = fits(value, schema)
     if fault:
-        raise Unusable("{model}: {why}", model=reply.model, why=fault)
+        raise UnusableAnswer("{model}: {why}", model=reply.model, why=fault)
     return value
 
 
@@ -83,7 +87,7 @@ def ask_tokens(stage: str, schema: Schema | None) -> int:
 def price_for(config: Llm) -> Price:
     """What the configured model costs. One that nobody knows is free on this machine, and elsewhere as dear
     as the dearest we know: a limit that guesses low is none."""
-    known = price_of(config.model) or _assumed(config)
+    known = price_of(config.model) or _assumed_price(config)
     given = (config.price_in, config.price_out)
     if max(given) < 0:
         return known
@@ -93,7 +97,7 @@ def price_for(config: Llm) -> Price:
     return Price(config.model, "llm", into, out, known.tokens)
 
 
-def _assumed(config: Llm) -> Price:
+def _assumed_price(config: Llm) -> Price:
     try:
         host = urlsplit(config.base_url).hostname
     except ValueError:
@@ -103,28 +107,32 @@ def _assumed(config: Llm) -> Price:
     return max((price for price in prices() if price.does == "llm"), key=lambda price: price.output)
 
 
-def dearest(parts: Parts, stage: str, question: Question) -> tuple[int, float]:
+def dearest(runtime: Runtime, stage: str, question: CompletionRequest) -> tuple[int, float]:
     """About how many tokens a question has, and the most it can cost."""
-    price = price_for(parts.config.llm)
+    price = price_for(runtime.config.llm)
     read = round((about_tokens(question.prompt.data) + ask_tokens(stage, question.schema)) * price.tokens)
     return read, cost_of(price, read, question.max_tokens)
 
 
-def _paid(parts: Parts, stage: str, question: Question) -> Reply:
-    llm, price = parts.llm, price_for(parts.config.llm)
+def _ask_within_cap(runtime: Runtime, stage: str, question: CompletionRequest) -> Reply:
+    llm, price = runtime.llm, price_for(runtime.config.llm)
     assert llm is not None
-    asked, most = dearest(parts, stage, question)
-    hold = parts.spend.hold(now(parts), stage, llm.model, most, parts.config.llm.daily_cap_usd)
+    asked, most = dearest(runtime, stage, question)
+    hold = runtime.spend.hold(now(runtime), stage, llm.model, most, runtime.config.llm.daily_cap_usd)
     try:
         reply = llm.complete(question.prompt, question.schema, question.max_tokens)
     except ModelError as trouble:
-        _settle(parts, hold, _failed(parts, stage, trouble, price, asked, most))
-        parts.tell("model.failed", stage=stage, reason=str(trouble))
+        _settle(runtime, hold, _book_failure(runtime, stage, trouble, price, asked, most))
+        runtime.observe("model.failed", stage=stage, reason=str(trouble))
         if trouble.values.get("status") in ABOUT_THE_QUESTION:
-            raise Unusable("{model}: {why}", model=llm.model, why=str(trouble)) from None
+            raise UnusableAnswer("{model}: {why}", model=llm.model, why=str(trouble)) from None
         raise
     read, written = tokens_of(reply, asked)
-    _settle(parts, hold, Asked(now(parts), stage, llm.model, cost_of(price, read, written), read, written))
+    _settle(
+        runtime,
+        hold,
+        SpendEntry(now(runtime), stage, llm.model, cost_of(price, read, written), read, written),
+    )
     return reply
 
 
@@ -133,26 +141,28 @@ def tokens_of(reply: Reply, asked: int) -> tuple[int, int]:
     return reply.input_tokens or asked, reply.output_tokens or about_tokens(reply.text)
 
 
-def _settle(parts: Parts, hold: str, asked: Asked) -> None:
-    parts.spend.settle(asked.at, hold, asked)
+def _settle(runtime: Runtime, hold: str, asked: SpendEntry) -> None:
+    runtime.spend.settle(asked.at, hold, asked)
 
 
-def now(parts: Parts) -> datetime:
+def now(runtime: Runtime) -> datetime:
     """In UTC: a daily limit is one limit only if all processes agree on the day."""
-    return parts.clock.now()
+    return runtime.clock.now()
 
 
-def _failed(parts: Parts, stage: str, trouble: ModelError, price: Price, asked: int, most: float) -> Asked:
+def _book_failure(
+    runtime: Runtime, stage: str, trouble: ModelError, price: Price, asked: int, most: float
+) -> SpendEntry:
     """What a question without a usable answer is booked with: as much as the server says, nothing if it was
     turned away, and else all that it may have cost. The count is never too low."""
     read = written = 0
-    if isinstance(trouble, Unusable) and trouble.output_tokens:
+    if isinstance(trouble, UnusableAnswer) and trouble.output_tokens:
         read, written = trouble.input_tokens or asked, trouble.output_tokens
         spent = cost_of(price, read, written)
     else:
         spent = 0.0 if trouble.turned_away else most
-    model = parts.config.llm.model
-    return Asked(now(parts), stage, model, spent, read, written, fault=trouble.template)
+    model = runtime.config.llm.model
+    return SpendEntry(now(runtime), stage, model, spent, read, written, fault=trouble.template)
 
 
 def cost_of(price: Price, read: float, written: float) -> float:
@@ -166,7 +176,7 @@ def _read(reply: Reply) -> Any:
     try:
         return _fit(json.loads(text))
     except (ValueError, RecursionError):
-        raise Unusable("{model}: {why}", model=reply.model, why="not JSON") from None
+        raise UnusableAnswer("{model}: {why}", model=reply.model, why="not JSON") from None
 
 
 def _fit(value: Any) -> Any:

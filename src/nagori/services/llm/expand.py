@@ -1,10 +1,10 @@
-"""Other words for a question, from a language model: only where `llm.expand` wants it, never for a prompt."""
+"""Other words for a question, from a language model: only where `llm.expand_queries` wants it, never for a prompt."""
 
 from __future__ import annotations
 
 from nagori.errors import ModelError
 from nagori.language.tokenizer import query_tokens
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 from nagori.services.llm.client import ask
 
 _WORD = {"type": "string", "maxLength": 40}
@@ -16,12 +16,12 @@ SCHEMA = {
 }
 
 
-def other_words(parts: Parts, text: str) -> list[str]:
+def other_words(runtime: Runtime, text: str) -> list[str]:
     """Words that an answer may have and the question has not; none when the model does not answer."""
-    if parts.llm is None or not parts.config.llm.expand:
+    if runtime.llm is None or not runtime.config.llm.expand_queries:
         return []
     try:
-        said = ask(parts, "expand", {"question": text}, SCHEMA, 200)["words"]
+        said = ask(runtime, "expand", {"question": text}, SCHEMA, 200)["words"]
     except ModelError:  # told and counted; the question's own words are enough
         return []
     known = set(query_tokens(text))

@@ -11,9 +11,9 @@ from nagori.core.serialize import emotion_record
 from nagori.core.values import replace
 from nagori.language.faithfulness import belongs
 from nagori.language.tokenizer import tokens
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 from nagori.services.formation import LASTING
-from nagori.services.linking import linking, superseding
+from nagori.services.linking import link_event, supersede_events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,9 +49,11 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def told(batch: Sequence[Memory], context: Sequence[Memory]) -> list[dict[str, object]]:
+def passages_of(batch: Sequence[Memory], context: Sequence[Memory]) -> list[dict[str, object]]:
     """The passages of a question; those for context are not to be judged."""
-    return [_shown(place, memory, place >= len(context)) for place, memory in enumerate((*context, *batch))]
+    return [
+        _passage_of(place, memory, place >= len(context)) for place, memory in enumerate((*context, *batch))
+    ]
 
 
 def longest(batch: Sequence[Memory]) -> int:
@@ -59,7 +61,7 @@ def longest(batch: Sequence[Memory]) -> int:
     return FRAME_TOKENS + ITEM_TOKENS * len(batch)
 
 
-def placed(
+def match_items(
     items: Sequence[Mapping[str, Any]], texts: Sequence[str], asked: Sequence[int]
 ) -> dict[int, Mapping[str, Any]]:
     """Items by their place among `texts`. What was not asked for is passed over, and so is what is about
@@ -72,14 +74,14 @@ def placed(
     }
 
 
-def _shown(place: int, memory: Memory, judge: bool) -> dict[str, object]:
+def _passage_of(place: int, memory: Memory, judge: bool) -> dict[str, object]:
     who = memory.source.speaker or str(memory.trust)
     said = {"i": place, "who": who, "text": memory.text.whole[:LONGEST]}
     return {**said, "judge": True} if judge else said
 
 
 def events(
-    parts: Parts,
+    runtime: Runtime,
     shown: Sequence[Memory | None],
     place: int,
     found: Mapping[str, Any],
@@ -88,29 +90,29 @@ def events(
 ) -> Iterator[Event]:
     """What a finding about the passage at `place` comes to. `taken` are those that another finding has taken
     back already."""
-    memory, now = shown[place], parts.clock.now()
-    if memory is None or memory.judged_by:
+    memory, now = shown[place], runtime.clock.now()
+    if memory is None or memory.appraised_by:
         return
-    yield Event("judged", now, {**_judgement(parts, memory, found), "by": model}, memory.id, by="model")
+    yield Event("appraised", now, {**_judgement(runtime, memory, found), "by": model}, memory.id, by="model")
     old = _earlier(shown, place, found["corrects"])
     if old and old.id not in taken and _can_correct(memory, old):
         taken.add(old.id)
-        yield from superseding(memory, old, now, by="model")
+        yield from supersede_events(memory, old, now, by="model")
         return
     told = _earlier(shown, place, found["continues"])
     # The turn before is its neighbour in the session anyway.
     if told and (memory.source.turn or 0) - (told.source.turn or 0) > 1:
-        yield linking(memory, told, RelationType.CONTINUES, now, by="model")
+        yield link_event(memory, told, RelationType.CONTINUES, now, by="model")
 
 
-def _judgement(parts: Parts, memory: Memory, found: Mapping[str, Any]) -> dict[str, Any]:
+def _judgement(runtime: Runtime, memory: Memory, found: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a finding, in our own terms. Nothing it says can protect, hide or weaken beyond them."""
     kind, category = Kind(found["kind"]), Category(found["category"])
     strength = max(float(found["intensity"]), IMPORTANCE * found["importance"])
     if kind is Kind.FACT:
         strength = max(strength, LASTING)
     emotion = Emotion(strength, Valence(found["valence"]), float(found["arousal"]), tuple(found["tags"]))
-    coefficient = coefficient_for(category, strength, kind, parts.config.retention)
+    coefficient = coefficient_for(category, strength, kind, runtime.config.retention)
     if memory.recalls:  # what recalls have earned stays
         coefficient = max(coefficient, memory.coefficient)
     said = memory.searchable.casefold()

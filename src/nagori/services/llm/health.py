@@ -7,37 +7,37 @@ from datetime import datetime
 from functools import cached_property
 
 from nagori.core.events import Event
-from nagori.core.storage import Space
-from nagori.core.values import Value, fresh
+from nagori.core.storage import Owner
+from nagori.core.values import Value, default_factory
 from nagori.errors import StoreError
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 
 KEY = "model_health"
 MOST = 50_000  # memories remembered as waiting
 
 
-class Patience(Value, frozen=False):
+class ModelHealth(Value, frozen=False):
     """`failed` counts by stage and memory; `trouble` is the last one, in words."""
 
-    parts: Parts
-    space: Space
-    failed: dict[str, int] = fresh(dict)
+    runtime: Runtime
+    owner: Owner
+    failed: dict[str, int] = default_factory(dict)
     trouble: str = ""
     since: str = ""
     most: int = 0  # memories in one question that a slow model answered in time; 0: no trouble with that
 
     @classmethod
-    def of(cls, parts: Parts, space: Space) -> Patience:
+    def of(cls, runtime: Runtime, owner: Owner) -> ModelHealth:
         try:
-            known = parts.store.state(space, KEY)
+            known = runtime.store.state(owner, KEY)
             failed = {str(name): int(count) for name, count in known["failed"].items()}
             said = (failed, str(known["trouble"]), str(known["since"]), int(known.get("most", 0)))
-            return cls(parts, space, *said)
+            return cls(runtime, owner, *said)
         except (StoreError, ValueError, KeyError, TypeError, AttributeError):
-            return cls(parts, space)
+            return cls(runtime, owner)
 
     @cached_property
-    def _touched(self) -> set[str]:
+    def _touched_ids(self) -> set[str]:
         return set()
 
     _noted = False
@@ -48,12 +48,12 @@ class Patience(Value, frozen=False):
     def fail(self, stage: str, ids: Iterable[str]) -> None:
         for id in ids:
             self.failed[f"{stage}:{id}"] = self.count(stage, id) + 1
-            self._touched.add(f"{stage}:{id}")
+            self._touched_ids.add(f"{stage}:{id}")
 
     def done(self, stage: str, ids: Iterable[str]) -> None:
         for id in ids:
             self.failed.pop(f"{stage}:{id}", None)
-            self._touched.add(f"{stage}:{id}")
+            self._touched_ids.add(f"{stage}:{id}")
 
     def note(self, trouble: str, now: datetime) -> None:
         """A trouble with the model itself; empty: it answers again."""
@@ -75,12 +75,12 @@ class Patience(Value, frozen=False):
 
     def save(self) -> None:
         """Write it down. Judging and the night may do so at once: each changes only what it has touched."""
-        self.parts.ledger.write(self.space, self._decide)
+        self.runtime.ledger.write(self.owner, self._decide)
 
     def _decide(self) -> list[Event]:
-        now = Patience.of(self.parts, self.space)
-        failed = {name: count for name, count in now.failed.items() if name not in self._touched}
-        failed |= {name: self.failed[name] for name in sorted(self._touched) if name in self.failed}
+        now = ModelHealth.of(self.runtime, self.owner)
+        failed = {name: count for name, count in now.failed.items() if name not in self._touched_ids}
+        failed |= {name: self.failed[name] for name in sorted(self._touched_ids) if name in self.failed}
         last = self if self._noted else now
         while len(failed) > MOST:
             del failed[next(iter(failed))]
@@ -88,7 +88,7 @@ class Patience(Value, frozen=False):
         value = {"failed": failed, "trouble": last.trouble, "since": last.since, "most": self.most}
         if not any(value.values()):
             value = None
-        if value == self.parts.store.state(self.space, KEY):
+        if value == self.runtime.store.state(self.owner, KEY):
             return []
-        at = self.parts.clock.now()
+        at = self.runtime.clock.now()
         return [Event("state_changed", at, {"key": KEY, "value": value}, by="model")]

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nagori.core.llm import Question
+from nagori.core.llm import CompletionRequest
 from nagori.core.model import Level, Memory, Text
-from nagori.core.storage import Space
-from nagori.core.values import Value, fresh
-from nagori.errors import ModelError, Unusable
+from nagori.core.storage import Owner
+from nagori.core.values import Value, default_factory
+from nagori.errors import ModelError, UnusableAnswer
 from nagori.language.faithfulness import belongs, strays
 from nagori.language.passages import about_tokens
 from nagori.language.tokenizer import is_japanese, tokens
-from nagori.runtime import Parts
-from nagori.services.llm.batches import Later
+from nagori.runtime import Runtime
+from nagori.services.llm.batches import BatchJobs
 from nagori.services.llm.client import ask, question_of
-from nagori.services.llm.health import Patience
+from nagori.services.llm.health import ModelHealth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,24 +45,26 @@ _HALVES = {
 }
 
 
-class Shortened(Value, frozen=False):
+class CompressionResult(Value, frozen=False):
     """`texts` by memory; `waiting`: why there is none yet; `rules`: waited so long that the rules do it."""
 
-    texts: dict[str, Text] = fresh(dict)
-    waiting: dict[str, str] = fresh(dict)
-    rules: set[str] = fresh(set)
+    texts: dict[str, Text] = default_factory(dict)
+    waiting: dict[str, str] = default_factory(dict)
+    rules: set[str] = default_factory(set)
 
 
-class Shortener:
+class Compressor:
     """The model's words for one night. Once it is ill it is not asked again before the next."""
 
-    def __init__(self, parts: Parts, space: Space) -> None:
-        self._parts = parts
-        self.patience = Patience.of(parts, space)
+    def __init__(self, runtime: Runtime, owner: Owner) -> None:
+        self._runtime = runtime
+        self.patience = ModelHealth.of(runtime, owner)
         self.trouble = ""
         self._in_a_row = 0
         self._asked = False
-        self._later = {s: Later(parts, space, s) for s in STAGES.values()} if Later.wanted(parts) else {}
+        self._later = (
+            {s: BatchJobs(runtime, owner, s) for s in STAGES.values()} if BatchJobs.is_wanted(runtime) else {}
+        )
         self._to_post: dict[str, list[Memory]] = {stage: [] for stage in self._later}
         self._posted: dict[tuple[str, str], Mapping[str, Any] | None] = {}
         self._fetch_post()
@@ -72,9 +74,9 @@ class Shortener:
         """Whether answers come another day."""
         return bool(self._later)
 
-    def shorten(self, wanted: Sequence[tuple[Memory, Level]]) -> Shortened:
+    def shorten(self, wanted: Sequence[tuple[Memory, Level]]) -> CompressionResult:
         """Words for these memories at these levels. Only those whom a model can help are asked about."""
-        done = Shortened()
+        done = CompressionResult()
         for level, stage in STAGES.items():
             memories = [
                 memory
@@ -88,7 +90,8 @@ class Shortener:
                 self._try(stage, batch, done)
         for id in list(done.waiting):
             if any(
-                self.patience.count(stage, id) > self._parts.config.llm.patience for stage in STAGES.values()
+                self.patience.count(stage, id) > self._runtime.config.llm.fallback_after_cycles
+                for stage in STAGES.values()
             ):
                 del done.waiting[id]
                 done.rules.add(id)
@@ -97,7 +100,7 @@ class Shortener:
     def save(self) -> None:
         """The night is over: what came by post is taken in, and what has to go by post goes now."""
         for later in self._later.values():
-            later.taken_in()
+            later.finish()
         for stage, memories in self._to_post.items():
             asked = [(batch, 0, self._question(stage, batch)) for batch in _batches(memories)]
             if asked and not self.trouble:
@@ -109,16 +112,16 @@ class Shortener:
             if self.trouble:
                 self.patience.fail(stage, [memory.id for memory in memories])
         if self._asked or self.trouble:  # whoever was not asked is not known to be well
-            self.patience.note(self.trouble, self._parts.clock.now())
+            self.patience.note(self.trouble, self._runtime.clock.now())
         self.patience.save()
 
-    def _try(self, stage: str, batch: Sequence[Memory], done: Shortened) -> None:
+    def _try(self, stage: str, batch: Sequence[Memory], done: CompressionResult) -> None:
         if self.trouble:
             self._leave(stage, batch, self.trouble, done)
             return
         try:
             answer = self._ask(stage, batch)
-        except Unusable as fault:
+        except UnusableAnswer as fault:
             self._in_a_row += 1
             if self._in_a_row >= ILL:
                 self.trouble = str(fault)
@@ -140,12 +143,14 @@ class Shortener:
     def _ask(self, stage: str, batch: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
         self._asked = True
         places = range(len(batch))
-        answer = ask(self._parts, stage, _told(batch), _schema(stage), _longest(batch), places)
-        return _placed(answer["items"], batch)
+        answer = ask(self._runtime, stage, _texts_of_batch(batch), _schema(stage), _longest(batch), places)
+        return _match_items(answer["items"], batch)
 
-    def _question(self, stage: str, batch: Sequence[Memory]) -> Question:
+    def _question(self, stage: str, batch: Sequence[Memory]) -> CompletionRequest:
         places = range(len(batch))
-        return question_of(self._parts, stage, _told(batch), _schema(stage), _longest(batch), places)
+        return question_of(
+            self._runtime, stage, _texts_of_batch(batch), _schema(stage), _longest(batch), places
+        )
 
     # --- by post: what is asked tonight is answered before another night
 
@@ -153,7 +158,7 @@ class Shortener:
         try:
             for stage, later in self._later.items():
                 for back in later.collect(_schema(stage)):
-                    items = _placed(back.answer["items"], back.shown) if not back.fault else {}
+                    items = _match_items(back.answer["items"], back.shown) if not back.fault else {}
                     for place, memory in enumerate(back.shown):
                         if memory:
                             self._posted[stage, memory.id] = items.get(place)
@@ -161,7 +166,7 @@ class Shortener:
         except ModelError as trouble:
             self.trouble = str(trouble)
 
-    def _by_post(self, stage: str, memories: Sequence[Memory], done: Shortened) -> None:
+    def _by_post(self, stage: str, memories: Sequence[Memory], done: CompressionResult) -> None:
         away = self._later[stage].on_their_way()
         for memory in memories:
             if (stage, memory.id) in self._posted:
@@ -173,23 +178,25 @@ class Shortener:
                 if memory.id not in away:
                     self._to_post[stage].append(memory)
 
-    def _take(self, stage: str, memory: Memory, item: Mapping[str, Any] | None, done: Shortened) -> None:
+    def _take(
+        self, stage: str, memory: Memory, item: Mapping[str, Any] | None, done: CompressionResult
+    ) -> None:
         fault, text = "left out", None
         if item is not None:
             make = _summary if stage == "summary" else _trace
             fault, text = make(item, _fullest(memory))
         if text is None:
-            self._leave(stage, [memory], f"{self._parts.config.llm.model}: {fault}", done)
+            self._leave(stage, [memory], f"{self._runtime.config.llm.model}: {fault}", done)
         else:
             done.texts[memory.id] = text
             self.patience.done(stage, [memory.id])
 
-    def _leave(self, stage: str, batch: Sequence[Memory], why: str, done: Shortened) -> None:
+    def _leave(self, stage: str, batch: Sequence[Memory], why: str, done: CompressionResult) -> None:
         self.patience.fail(stage, [memory.id for memory in batch])
         done.waiting |= {memory.id: why for memory in batch}
 
 
-def _told(batch: Sequence[Memory]) -> list[dict[str, object]]:
+def _texts_of_batch(batch: Sequence[Memory]) -> list[dict[str, object]]:
     texts = [_fullest(memory) for memory in batch]
     return [
         {"i": place, "trigger": text.trigger[:LONGEST], "content": text.content[:LONGEST]}
@@ -238,7 +245,7 @@ def _schema(stage: str) -> dict[str, Any]:
     return {**top, "additionalProperties": False}
 
 
-def _placed(
+def _match_items(
     items: Sequence[Mapping[str, Any]], batch: Sequence[Memory | None]
 ) -> dict[int, Mapping[str, Any]]:
     """Items by the number of their text; what is about another one is passed over."""
@@ -267,13 +274,13 @@ def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
 
 def _trace(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
     """Only keywords that stand in the source are taken."""
-    trigger, content = (_standing(item[half], source.whole) for half in ("trigger", "content"))
+    trigger, content = (_occurring_words(item[half], source.whole) for half in ("trigger", "content"))
     if not content:
         return "no keyword stands in the text", None
     return "", Text(" ".join(trigger) if source.trigger else "", " ".join(content))
 
 
-def _standing(words: Sequence[str], text: str) -> list[str]:
+def _occurring_words(words: Sequence[str], text: str) -> list[str]:
     known = text.casefold()
     plain = (" ".join(word.split()) for word in words)
     return list(dict.fromkeys(word for word in plain if word and word.casefold() in known))
@@ -292,18 +299,18 @@ SCHEMA = {
 }
 
 
-def retold(parts: Parts, stage: str, texts: Sequence[str], tokens: int) -> str:
+def resummarise(runtime: Runtime, stage: str, texts: Sequence[str], tokens: int) -> str:
     """These texts in a model's words, within `tokens`; empty when it strays from them, or where there is
     nothing to shorten. ModelError when it does not answer."""
-    shown = _shown(texts)
+    shown = _clip_texts(texts)
     if sum(map(about_tokens, shown)) <= tokens:
         return ""
-    told = ask(parts, stage, {"texts": shown, "tokens": tokens}, SCHEMA, 100 + 2 * tokens)["summary"]
+    told = ask(runtime, stage, {"texts": shown, "tokens": tokens}, SCHEMA, 100 + 2 * tokens)["summary"]
     plain = " ".join(told.split())
     return "" if about_tokens(plain) > tokens or strays(plain, "\n".join(shown)) else plain
 
 
-def _shown(texts: Sequence[str]) -> list[str]:
+def _clip_texts(texts: Sequence[str]) -> list[str]:
     """What a model is shown: of too much, the end, where things were settled."""
     shown: list[str] = []
     room = RETOLD_READ

@@ -69,8 +69,8 @@ class Conversation:
         *,
         filter: Filter = ALIVE,
         tokens: int | None = None,
-        floor: float | None = None,
+        min_confidence: float | None = None,
         mark: bool = True,
     ) -> list[Recollection]:
         """What left the window, and everything else that is remembered, by what it is about."""
-        return self._recall(query, k, filter=filter, tokens=tokens, floor=floor, mark=mark)
+        return self._recall(query, k, filter=filter, tokens=tokens, min_confidence=min_confidence, mark=mark)

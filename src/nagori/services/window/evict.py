@@ -19,10 +19,10 @@ from nagori.core.values import fields_of
 from nagori.core.window.messages import Message
 from nagori.errors import StoreError
 from nagori.language.redaction import clean, without_memories
-from nagori.runtime import Parts, no_model
+from nagori.runtime import Runtime, no_model
 from nagori.services.ingest import WINDOW, ingest
 from nagori.services.record import turn_event
-from nagori.services.remember import scrubbed
+from nagori.services.remember import redact_text
 from nagori.services.vectors import catch_up_on_vectors
 
 QUICK = ("local", "none")  # nobody who waits for a view waits for a network
@@ -31,37 +31,37 @@ LONGEST_NAME = 256
 LONGEST = 200_000  # characters of one message: nobody says more, programs do
 
 
-def leave(parts: Parts, scope: Scope, session: str, leaving: Mapping[int, Message]) -> list[Memory]:
+def leave(runtime: Runtime, scope: Scope, session: str, leaving: Mapping[int, Message]) -> list[Memory]:
     """Record the messages at these places of a session, and form memories of them."""
-    events = [_event(parts, scope, session, at, message) for at, message in sorted(leaving.items())]
+    events = [_event(runtime, scope, session, at, message) for at, message in sorted(leaving.items())]
     said = [event for event in events if event is not None]
-    quick = parts.config.embedding.provider in QUICK
+    quick = runtime.config.embedding.provider in QUICK
     try:
-        formed = ingest(parts if quick and len(said) <= AT_ONCE else _by_words(parts), scope, said)
+        formed = ingest(runtime if quick and len(said) <= AT_ONCE else _by_words(runtime), scope, said)
         if quick and said:
-            catch_up_on_vectors(parts, scope, AT_ONCE - len(said))
+            catch_up_on_vectors(runtime, scope, AT_ONCE - len(said))
     except StoreError as trouble:  # what was recorded is formed by the worker, when the store is well
-        parts.tell("store.behind", space=scope.space, reason=str(trouble))
+        runtime.observe("store.behind", owner=scope.owner, reason=str(trouble))
         return []
     return formed
 
 
-def _by_words(parts: Parts) -> Parts:
+def _by_words(runtime: Runtime) -> Runtime:
     """The same parts without a model that makes vectors."""
-    known = dict(zip(fields_of(parts), parts, strict=True))
-    return Parts(**known | {"open_embedder": lambda: None, "open_model": no_model})
+    known = dict(zip(fields_of(runtime), runtime, strict=True))
+    return Runtime(**known | {"open_embedder": lambda: None, "open_model": no_model})
 
 
-def _event(parts: Parts, scope: Scope, session: str, at: int, message: Message) -> Event | None:
-    text = scrubbed(parts, without_memories(message.text[:LONGEST]))
+def _event(runtime: Runtime, scope: Scope, session: str, at: int, message: Message) -> Event | None:
+    text = redact_text(runtime, without_memories(message.text[:LONGEST]))
     role = clean(message.role)
     name = sha256("\x1f".join((session, str(at), role, text)).encode()).hexdigest()[:20]
     return turn_event(
         scope,
-        parts.config.privacy,
+        runtime.config.privacy,
         text=text,
         role=role,
-        at=message.at or parts.clock.now(),
+        at=message.at or runtime.clock.now(),
         session=session,
         by=WINDOW,
         host=WINDOW,

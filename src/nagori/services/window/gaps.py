@@ -16,7 +16,7 @@ from nagori.core.window.plan import Gap, Plan, Prices
 from nagori.errors import ModelError
 from nagori.language.digest import gist
 from nagori.language.tokenizer import is_japanese
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 from nagori.services.window.formats import Count, Format
 from nagori.services.window.formats.content import OVERHEAD, cut_text
 
@@ -32,13 +32,13 @@ def prices(count: Count, larger: float = 1.0) -> Prices:
     return Prices(ceil((longest + OVERHEAD + SPARE) * larger))
 
 
-def gap_summary(parts: Parts, texts: Sequence[Message], tokens: int, count: Count, model: bool) -> str:
+def gap_summary(runtime: Runtime, texts: Sequence[Message], tokens: int, count: Count, model: bool) -> str:
     """What messages that are left out were about, in at most so many tokens. `model`: a language model may
     be asked; whoever asks one raises ModelError when it fails, and then rules do it."""
-    if model and parts.llm is not None:
-        from nagori.services.llm.summarize import retold
+    if model and runtime.llm is not None:
+        from nagori.services.llm.summarize import resummarise
 
-        told = retold(parts, "gap", [message.text for message in texts], tokens)
+        told = resummarise(runtime, "gap", [message.text for message in texts], tokens)
         if told:
             return told
     return gist(texts, tokens, count)
@@ -49,14 +49,14 @@ class Words:
 
     def __init__(
         self,
-        parts: Parts,
+        runtime: Runtime,
         read: Sequence[Message],
         count: Count,
         known: Mapping[str, str],
         model: bool,
         larger: float,
     ) -> None:
-        self._parts, self._read, self._count, self._known = parts, read, count, known
+        self._runtime, self._read, self._count, self._known = runtime, read, count, known
         self._model, self._larger = model, larger
         self.used: dict[str, str] = {}
 
@@ -82,9 +82,9 @@ class Words:
 
     def _summary(self, left_out: Sequence[Message], room: int) -> str:
         try:
-            words = gap_summary(self._parts, left_out, room, self._count, self._model)
+            words = gap_summary(self._runtime, left_out, room, self._count, self._model)
         except ModelError as trouble:
-            self._parts.tell("window.no_summary", reason=str(trouble))
+            self._runtime.observe("window.no_summary", reason=str(trouble))
             self._model = False  # whoever waits for a conversation waits for a failing model once
             words = gist(left_out, room, self._count)
         return cut_text(words, room, self._count)

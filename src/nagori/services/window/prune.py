@@ -14,13 +14,13 @@ from zlib import crc32
 
 from nagori.core.arguments import check_bool
 from nagori.core.model import Memory, Scope
-from nagori.core.values import Value, fresh, replace
+from nagori.core.values import Value, default_factory, replace
 from nagori.core.window import Window
 from nagori.core.window.messages import SYSTEM, Message
 from nagori.core.window.plan import NOTHING, Band, Plan, band_of, plan_window
 from nagori.errors import InvalidInput, JournalError
 from nagori.language.tokenizer import query_tokens
-from nagori.runtime import Parts
+from nagori.runtime import Runtime
 from nagori.services.window.evict import leave
 from nagori.services.window.formats import Count, Format, format_of
 from nagori.services.window.gaps import Words, prices, view
@@ -94,11 +94,11 @@ class Pruned(Value):
     newly: int  # messages that left the window this time
     remembered: int  # memories made of them
     session: str
-    originals: list[Any] = fresh(list)
-    marks: list[int] = fresh(list)  # what the originals were like when they were read
-    read: list[Message] = fresh(list)
+    originals: list[Any] = default_factory(list)
+    marks: list[int] = default_factory(list)  # what the originals were like when they were read
+    read: list[Message] = default_factory(list)
     earlier: Plan = NOTHING  # the plan that this one went on from
-    words: dict[str, str] = fresh(dict)  # of gaps, by what is in them
+    words: dict[str, str] = default_factory(dict)  # of gaps, by what is in them
     unkept: frozenset[int] = frozenset()  # left out but not yet written down: the journal could not be
 
     @property
@@ -129,30 +129,30 @@ class Pruned(Value):
 
 
 def prune(
-    parts: Parts, scope: Scope, messages: Sequence[Any], asked: Pruning, before: Pruned | None = None
+    runtime: Runtime, scope: Scope, messages: Sequence[Any], asked: Pruning, before: Pruned | None = None
 ) -> Pruned:
     """The conversation within its budget. What leaves it is remembered before it is left out."""
     if not isinstance(before, Pruned | None):
         raise InvalidInput("before", "{type} is not what prune gave", type=type(before).__name__)
-    work = _Work(parts, scope, listed(messages), asked, before)
+    work = _Work(runtime, scope, listed(messages), asked, before)
     done = work.done()
-    _tell(parts, done, work.rules)
+    _tell(runtime, done, work.rules)
     return done
 
 
-def keep_rest(parts: Parts, scope: Scope, done: Pruned) -> list[Memory]:
+def keep_rest(runtime: Runtime, scope: Scope, done: Pruned) -> list[Memory]:
     """Remember what is still in the window, too: the conversation has ended."""
     rest = {at: read for at, read in enumerate(done.read) if at not in done.plan.dropped}
-    return leave(parts, scope, done.session, {at: read for at, read in rest.items() if read.role != SYSTEM})
+    return leave(runtime, scope, done.session, {at: read for at, read in rest.items() if read.role != SYSTEM})
 
 
 class _Work:
     """One conversation while it is pruned."""
 
     def __init__(
-        self, parts: Parts, scope: Scope, originals: list[Any], asked: Pruning, before: Pruned | None
+        self, runtime: Runtime, scope: Scope, originals: list[Any], asked: Pruning, before: Pruned | None
     ) -> None:
-        self.parts, self.scope, self.originals, self.asked = parts, scope, originals, asked
+        self.runtime, self.scope, self.originals, self.asked = runtime, scope, originals, asked
         self.rules = _rules(asked)
         self.form = format_of(originals, asked.format)
         self.told = dict(before.words) if before else {}
@@ -188,7 +188,7 @@ class _Work:
         self._keep(plan)
         band = band_of(plan.arrived, self.rules)
         model = band is Band.CROWDED
-        words = Words(self.parts, self.read, self.asked.count, self.told, model, larger)
+        words = Words(self.runtime, self.read, self.asked.count, self.told, model, larger)
         sent = view(self.form, self.originals, self.read, plan, words, self.asked.count, larger)
         return Pruned(
             messages=list(sent),
@@ -214,11 +214,11 @@ class _Work:
         if not messages or not self.asked.remember:
             return
         try:
-            self.kept += len(leave(self.parts, self.scope, self.session, messages))
+            self.kept += len(leave(self.runtime, self.scope, self.session, messages))
             self.unkept = frozenset()
         except JournalError as trouble:
             self.unkept = frozenset(messages)
-            self.parts.tell("window.not_kept", reason=str(trouble), messages=len(messages))
+            self.runtime.observe("window.not_kept", reason=str(trouble), messages=len(messages))
 
 
 def _mark(original: Any) -> int:
@@ -285,10 +285,10 @@ def _session(read: Sequence[Message]) -> str:
     return f"window-{sha256(first.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
-def _tell(parts: Parts, done: Pruned, rules: Window) -> None:
+def _tell(runtime: Runtime, done: Pruned, rules: Window) -> None:
     """Figures only, never words [C6]."""
     fields = {"tokens": done.plan.arrived, "budget": rules.budget, "band": done.band.name.lower()}
     if done.pruned:
-        parts.tell("window.pruned", **fields, left=done.plan.tokens, messages=done.newly)
+        runtime.observe("window.pruned", **fields, left=done.plan.tokens, messages=done.newly)
     elif done.band is not Band.ROOMY:
-        parts.tell("window.filling", **fields)
+        runtime.observe("window.filling", **fields)

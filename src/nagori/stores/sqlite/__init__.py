@@ -24,14 +24,23 @@ from pathlib import Path
 import apsw
 
 from nagori.core.events import RecordedTurn
-from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope, TurnFilter, check_vector, micros
-from nagori.core.relevance import Evidence, Query
-from nagori.core.storage import NOTHING_APPLIED, Applied, Batch, Counts, LogEntry, Models, Space, Vector
+from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope, TurnFilter, check_vector, to_micros
+from nagori.core.relevance import Candidates, Query
+from nagori.core.storage import (
+    NOTHING_APPLIED,
+    AppliedPosition,
+    Batch,
+    Counts,
+    LogEntry,
+    Owner,
+    Vector,
+    VectorModels,
+)
 from nagori.core.values import Value
 from nagori.errors import Conflict, SchemaTooNew, StoreDamaged, StoreError
 from nagori.paths import open_private, private_dir
 from nagori.stores import sql as sql
-from nagori.stores.sql import ADVICE, SELECT, Selection, ask, find_model, find_space
+from nagori.stores.sql import ADVICE, SELECT, Selection, ask, find_model, find_owner
 from nagori.stores.sqlite import search as search
 from nagori.stores.sqlite import writes as writing
 from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate
@@ -41,7 +50,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from nagori.core.cycle import CycleRows, LifeRow, Rules
+    from nagori.core.cycle import CycleRows, CycleRules, LifeRow
     from nagori.core.levels import Tiers
     from nagori.core.model import Level
     from nagori.core.storage import Measures
@@ -85,42 +94,42 @@ class SqliteStore:
 
     # --- writing --------------------------------------------------------------------------------
 
-    def applied(self, space: Space) -> Applied:
+    def applied(self, owner: Owner) -> AppliedPosition:
         with self.reading() as db:
-            rows = ask(db, "SELECT seq, mark, journal FROM space WHERE tenant = ? AND user = ?", space)
+            rows = ask(db, "SELECT seq, mark, journal FROM owner WHERE tenant = ? AND user = ?", owner)
             sql.APPLIED_ROW.check(rows)
-        return Applied(*rows[0]) if rows else NOTHING_APPLIED
+        return AppliedPosition(*rows[0]) if rows else NOTHING_APPLIED
 
-    def commit(self, space: Space, batch: Batch) -> None:
+    def commit(self, owner: Owner, batch: Batch) -> None:
         with self.writing() as db:
-            number, seq, first = writing.open_space(db, space)
+            number, seq, first = writing.open_owner(db, owner)
             if seq != batch.before:
                 raise Conflict(f"expected to stand at event {batch.before}, but the store is at {seq}")
-            known = _known(db, number, frozenset([memory.id for memory in batch.memories]))
+            known = _read_known(db, number, frozenset([memory.id for memory in batch.memories]))
             writing.apply(db, number, first, known, batch)
 
     @contextmanager
-    def rebuilding(self, space: Space) -> Iterator[None]:
+    def rebuilding(self, owner: Owner) -> Iterator[None]:
         # What the caller does inside fails in its own words.
         with self._pool.operation("BEGIN IMMEDIATE", write=True, translate=False) as db:
             with store_errors(self.path):
-                number, *_ = writing.open_space(db, space)
-                writing.empty_space(db, number)
+                number, *_ = writing.open_owner(db, owner)
+                writing.empty_owner(db, number)
             yield
             with store_errors(self.path):
-                writing.refill_space(db, number)
+                writing.refill_owner(db, number)
 
-    def lease(self, space: Space, work: str, holder: str, now: float, until: float) -> str | None:
+    def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         with self.writing() as db:
-            return writing.take_lease(db, space, work, holder, now, until)
+            return writing.take_lease(db, owner, work, holder, now, until)
 
     # --- reading --------------------------------------------------------------------------------
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
         with self.reading() as db:
-            number = find_space(db, scope.space)
+            number = find_owner(db, scope.owner)
             if scope.project is None and scope.agent is None and scope.role is None:
-                known = _known(db, number, frozenset(ids))
+                known = _read_known(db, number, frozenset(ids))
                 return [known[id][1] for id in ids if id in known]
             seen, values = Selection(number, scope).seen()
             rows = f"{SELECT} WHERE {seen} AND {sql.SQLITE.among.format('m.id')}"
@@ -141,14 +150,14 @@ class SqliteStore:
             where, values = self.selection(db, scope, filter).meant()
             if older_than is not None:
                 where += f" AND (m.created, m.id) {beyond} (?, ?)"
-                values = (*values, micros(older_than.created), older_than.id)
+                values = (*values, to_micros(older_than.created), older_than.id)
             # Few of many by an index of their own: SQLite would rather walk all memories in order.
             few = filter.session or filter.protected or filter.prefix
             by = "+m.created" if few else "m.created"
             rows = f"{SELECT} WHERE {where} ORDER BY {by} {order}, m.id {order} LIMIT ?"
             return [memory for _, memory in sql.load(db, rows, (*values, limit))]
 
-    def candidates(self, scope: Scope, query: Query) -> Evidence:
+    def candidates(self, scope: Scope, query: Query) -> Candidates:
         with self.reading() as db:
             model = find_model(db, query.model) if query.model else None
             if query.vector is not None:
@@ -158,77 +167,77 @@ class SqliteStore:
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         with self.reading() as db:
             rows = """
-                SELECT source, target, type FROM relation WHERE space = ?1
+                SELECT source, target, type FROM relation WHERE owner = ?1
                     AND (source IN (SELECT value FROM json_each(?2))
                          OR target IN (SELECT value FROM json_each(?2)))
                 ORDER BY source, target, type"""
-            values = (find_space(db, scope.space), json.dumps(list(ids)))
+            values = (find_owner(db, scope.owner), json.dumps(list(ids)))
             relations = sql.relations_of(ask(db, rows, values))
             every = sorted({end for relation in relations for end in (relation.source, relation.target)})
             ends = {memory.id for memory in self.get(scope, every)}
         return [relation for relation in relations if {relation.source, relation.target} <= ends]
 
-    def history(self, space: Space, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
+    def history(self, owner: Owner, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
         which = "" if id is None else " AND memory = ?"
-        newest = f"SELECT DISTINCT seq FROM log WHERE space = ?{which} ORDER BY seq DESC LIMIT ?"
-        rows = f"{sql.SELECT_LOG} WHERE space = ? AND seq IN ({newest}) ORDER BY seq, memory"
+        newest = f"SELECT DISTINCT seq FROM log WHERE owner = ?{which} ORDER BY seq DESC LIMIT ?"
+        rows = f"{sql.SELECT_LOG} WHERE owner = ? AND seq IN ({newest}) ORDER BY seq, memory"
         with self.reading() as db:
-            number = find_space(db, space)
+            number = find_owner(db, owner)
             mine = (number,) if id is None else (number, id)
             entries = sql.log_entries(ask(db, rows, (number, *mine, _limit(limit))))
         return entries[::-1] if id is None else entries
 
-    def turns(self, space: Space, filter: TurnFilter) -> list[RecordedTurn]:
+    def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:
         with self.reading() as db:
-            where, values = sql.which_turns(find_space(db, space), filter)
+            where, values = sql.which_turns(find_owner(db, owner), filter)
             order = "ASC" if filter.last is None else "DESC"
             rows = f"{sql.SELECT_TURN} WHERE {where} ORDER BY seq {order} LIMIT ?"
             limit = filter.first if filter.last is None else filter.last
             turns = sql.turns_of(ask(db, rows, (*values, _limit(limit))))
             return turns if filter.last is None else turns[::-1]
 
-    def origins(self, space: Space, ids: Sequence[str]) -> list[tuple[str, int]]:
+    def origins(self, owner: Owner, ids: Sequence[str]) -> list[tuple[str, int]]:
         rows = """
-            SELECT memory, turn FROM origin WHERE space = ?1 AND memory IN (
-                SELECT memory FROM origin WHERE space = ?1 AND turn IN (
-                    SELECT turn FROM origin WHERE space = ?1
+            SELECT memory, turn FROM origin WHERE owner = ?1 AND memory IN (
+                SELECT memory FROM origin WHERE owner = ?1 AND turn IN (
+                    SELECT turn FROM origin WHERE owner = ?1
                         AND memory IN (SELECT value FROM json_each(?2))))
             ORDER BY memory, turn"""
         with self.reading() as db:
-            return ask(db, rows, (find_space(db, space), json.dumps(list(ids))))
+            return ask(db, rows, (find_owner(db, owner), json.dumps(list(ids))))
 
-    def state(self, space: Space, key: str) -> Any:
-        rows = """SELECT value FROM space JOIN state ON space.id = state.space
+    def state(self, owner: Owner, key: str) -> Any:
+        rows = """SELECT value FROM owner JOIN state ON owner.id = state.owner
                   WHERE tenant = ? AND user = ? AND key = ?"""
         with self.reading() as db:
-            values = ask(db, rows, (*space, key))
-        with sql.decoding():
+            values = ask(db, rows, (*owner, key))
+        with sql.translate_decode_errors():
             return json.loads(values[0][0]) if values else None
 
-    def known_spaces(self) -> list[Space]:
+    def known_owners(self) -> list[Owner]:
         with self.reading() as db:
-            rows = ask(db, "SELECT tenant, user FROM space WHERE seq > 0 ORDER BY tenant, user")
+            rows = ask(db, "SELECT tenant, user FROM owner WHERE seq > 0 ORDER BY tenant, user")
             sql.SPACE_ROW.check(rows)
         return rows
 
-    def spaces_due(self, key: str, before: str) -> list[Space]:
-        rows = """SELECT tenant, user FROM state JOIN space ON space.id = state.space
+    def owners_due(self, key: str, before: str) -> list[Owner]:
+        rows = """SELECT tenant, user FROM state JOIN owner ON owner.id = state.owner
                   WHERE key = ? AND plain IS NOT NULL AND plain < ? ORDER BY tenant, user"""
         with self.reading() as db:
             return ask(db, rows, (key, before))
 
     # --- looking at a whole space ---------------------------------------------------------------
 
-    def cycle_rows(self, space: Space, rules: Rules, now: datetime) -> CycleRows:
+    def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
         from nagori.core.cycle import CycleRows
         from nagori.stores.sqlite import lifecycle as cycle  # of the night: a recall need not load it
 
         def weakest(level: Level, n: int) -> list[LifeRow]:
             with self.reading() as db:
-                return cycle.weakest(db, find_space(db, space), level, n, rules, now)
+                return cycle.weakest(db, find_owner(db, owner), level, n, rules, now)
 
         with self.reading() as db:
-            number = find_space(db, space)
+            number = find_owner(db, owner)
             return CycleRows(cycle.census(db, number), cycle.due(db, number, rules, now), weakest)
 
     def count(self, scope: Scope, model: str | None = None) -> Counts:
@@ -236,13 +245,13 @@ class SqliteStore:
 
         with self.reading() as db:
             missing = sql.without_vector(find_model(db, model)) if model else "0"
-            return cycle.count(db, Selection(find_space(db, scope.space), scope), missing)
+            return cycle.count(db, Selection(find_owner(db, scope.owner), scope), missing)
 
     def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
         from nagori.stores.sqlite import lifecycle as cycle
 
         with self.reading() as db:
-            return cycle.measure(db, Selection(find_space(db, scope.space), scope), now, tiers)
+            return cycle.measure(db, Selection(find_owner(db, scope.owner), scope), now, tiers)
 
     # --- upkeep ---------------------------------------------------------------------------------
 
@@ -351,7 +360,7 @@ class SqliteStore:
     def selection(self, db: Connection, scope: Scope, filter: Filter) -> Selection:
         model = filter.unembedded
         missing = "" if model is None else sql.without_vector(find_model(db, model))
-        return Selection(find_space(db, scope.space), scope, filter, missing)
+        return Selection(find_owner(db, scope.owner), scope, filter, missing)
 
 
 class SqliteVectors:
@@ -360,14 +369,14 @@ class SqliteVectors:
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
 
-    def put(self, space: Space, vectors: Mapping[str, Vector]) -> int:
+    def put(self, owner: Owner, vectors: Mapping[str, Vector]) -> int:
         with self._store.writing() as db:
-            number = find_space(db, space)
+            number = find_owner(db, owner)
             return writing.put_vectors(db, number, vectors) if number else 0
 
-    def get(self, space: Space, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
+    def get(self, owner: Owner, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         with self._store.reading() as db:
-            number, known = find_space(db, space), find_model(db, model)
+            number, known = find_owner(db, owner), find_model(db, model)
             if known is None or number is None:
                 return {}
             one = f"SELECT digest, v FROM {known.vectors} WHERE digest = ? AND key BETWEEN ? AND ? LIMIT 1"
@@ -391,32 +400,32 @@ class SqliteVectors:
             selection = self._store.selection(db, scope, filter)
             return search.nearest(db, selection, vectors, known, k, least)
 
-    def active(self, space: Space) -> str | None:
+    def active(self, owner: Owner) -> str | None:
         with self._store.reading() as db:
-            rows = ask(db, "SELECT model FROM space WHERE tenant = ? AND user = ?", space)
+            rows = ask(db, "SELECT model FROM owner WHERE tenant = ? AND user = ?", owner)
         return rows[0][0] if rows else None
 
-    def models(self, space: Space) -> Models:
+    def models(self, owner: Owner) -> VectorModels:
         with self._store.reading() as db:
-            rows = ask(db, "SELECT id, model FROM space WHERE tenant = ? AND user = ?", space)
+            rows = ask(db, "SELECT id, model FROM owner WHERE tenant = ? AND user = ?", owner)
             if not rows:
-                return Models()
+                return VectorModels()
             [(number, active)] = rows
             one = "SELECT count(*) FROM {} WHERE key BETWEEN ? AND ?"
             counts = {
                 model.name: ask(db, one.format(model.vectors), sql.keys(number))[0][0]
                 for model in sql.all_models(db)
             }
-        return Models(active, {name: count for name, count in counts.items() if count})
+        return VectorModels(active, {name: count for name, count in counts.items() if count})
 
-    def activate(self, space: Space, model: str) -> bool:
+    def activate(self, owner: Owner, model: str) -> bool:
         with self._store.writing() as db:
-            number, *_ = writing.open_space(db, space)
+            number, *_ = writing.open_owner(db, owner)
             return writing.activate_model(db, number, model)
 
-    def drop(self, space: Space, model: str, limit: int) -> int:
+    def drop(self, owner: Owner, model: str, limit: int) -> int:
         with self._store.writing() as db:
-            number, known = find_space(db, space), find_model(db, model)
+            number, known = find_owner(db, owner), find_model(db, model)
             return writing.drop_vectors(db, number, known, limit) if number and known else 0
 
 
@@ -427,7 +436,7 @@ def _limit(limit: int | None) -> int:
 # --- what a writer read last ----------------------------------------------------------------------
 
 
-class _Seen(Value):
+class _ReadCache(Value):
     """Memories that were read, and when."""
 
     stamp: tuple[int | None, int, int]
@@ -435,14 +444,16 @@ class _Seen(Value):
     known: dict[str, tuple[int, Memory]]
 
 
-def _known(db: Connection, number: int | None, wanted: frozenset[str]) -> Mapping[str, tuple[int, Memory]]:
+def _read_known(
+    db: Connection, number: int | None, wanted: frozenset[str]
+) -> Mapping[str, tuple[int, Memory]]:
     """Keys and memories, at least of those wanted. A writer asks for the same ones when he computes, when he
     decides and when he writes: they are read again only if somebody wrote in between."""
     stamp = (number, db.pragma("data_version"), db.total_changes())  # others' commits, and our own
     seen = db.seen
     if seen is None or seen.stamp != stamp or not wanted <= seen.ids:
         known = {memory.id: (key, memory) for key, memory in sql.load_by_id(db, number, wanted)}
-        db.seen = seen = _Seen(stamp, wanted, known)
+        db.seen = seen = _ReadCache(stamp, wanted, known)
     return seen.known
 
 
@@ -452,7 +463,7 @@ def _known(db: Connection, number: int | None, wanted: frozenset[str]) -> Mappin
 class Connection(apsw.Connection):
     """One connection, and what is true of it alone: nothing that was learned outlives its file."""
 
-    seen: _Seen | None = None
+    seen: _ReadCache | None = None
     file: tuple[int, int] | None = None
     pid = 0
     writable = True
@@ -610,7 +621,7 @@ def open_connection(path: Path, *, write: bool) -> Connection:
     it is wanted to `write`."""
     with store_errors(path):
         try:
-            return _prepared(path, connect)
+            return _prepare(path, connect)
         except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError, OSError) as trouble:
             if write or not path.exists():
                 raise
@@ -621,15 +632,15 @@ def _read_only(path: Path, trouble: Exception) -> Connection:
     """Beside the others if they have left their side files, otherwise as a file that nobody changes: only if
     nothing waits in a write-ahead log, which would not be seen then."""
     try:
-        return _prepared(path, lambda path: _connect_to_read(path, "mode=ro"))
+        return _prepare(path, lambda path: _connect_to_read(path, "mode=ro"))
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError):
         log = path.with_name(path.name + "-wal")
         if log.exists() and log.stat().st_size:
             raise trouble from None
-        return _prepared(path, lambda path: _connect_to_read(path, "mode=ro&immutable=1"))
+        return _prepare(path, lambda path: _connect_to_read(path, "mode=ro&immutable=1"))
 
 
-def _prepared(path: Path, connect: Callable[[Path], Connection]) -> Connection:
+def _prepare(path: Path, connect: Callable[[Path], Connection]) -> Connection:
     """A connection of which is known to which file it is; `connect` may be called again, because a file can
     be made or exchanged while it is opened."""
     while True:

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 
 import apsw
 
-from nagori.core.values import batched
+from nagori.core.values import split_batches
 from nagori.stores.sql import Model, Selection, ask, keys
 from nagori.stores.sqlite.search import meant_by_bits
 
@@ -58,11 +58,11 @@ def nearest_keys(
         return [[] for _ in vectors]
     asked = _units(vectors, model.dimension)
     directions = _directions(_units(sample, model.dimension), asked, least)
-    short, best = _shortened(asked, directions).T.copy(), _Best(len(vectors), k, least)
+    short, best = _reduce_dimensions(asked, directions).T.copy(), _Best(len(vectors), k, least)
     for block_keys, block in _blocks(db, selection, model, max(256, CELLS // len(vectors))):
-        rows, columns = _promising(_shortened(block, directions) @ short, best.floors)
+        rows, columns = _select_promising(_reduce_dimensions(block, directions) @ short, best.floors)
         if len(rows) * DENSE > len(block_keys) * len(vectors):
-            rows, columns = _promising(block @ asked.T, best.floors)
+            rows, columns = _select_promising(block @ asked.T, best.floors)
         best.add(block_keys, rows, columns, _cosines(block, asked, rows, columns))
     return best.ranking()
 
@@ -75,7 +75,7 @@ def _blocks(
     sql = f"""
         SELECT b.key, v.v FROM {model.bits} b CROSS JOIN {model.vectors} v ON v.key = b.key
         WHERE {where} ORDER BY b.key"""
-    for rows in batched(db.execute(sql, values), size):
+    for rows in split_batches(db.execute(sql, values), size):
         yield [key for key, _ in rows], _units([data for _, data in rows], model.dimension)
 
 
@@ -94,7 +94,7 @@ def _directions(sample: Any, asked: Any, least: float) -> Any:
     choices = [columns[:, -max(1, len(columns) // share) :] for share in SHARES]
 
     def cost(directions: Any) -> float:
-        bounds = _shortened(sample, directions) @ _shortened(asked, directions).T
+        bounds = _reduce_dimensions(sample, directions) @ _reduce_dimensions(asked, directions).T
         return float(directions.shape[1] + PAIR * (bounds >= least).mean())
 
     return numpy.ascontiguousarray(min(choices, key=cost), "<f4")
@@ -109,7 +109,7 @@ def _sample(db: apsw.Connection, number: int | None, model: Model) -> list[bytes
     return [v for (v,) in ask(db, sql, (json.dumps(list(spots)),))]
 
 
-def _shortened(rows: Any, directions: Any) -> Any:
+def _reduce_dimensions(rows: Any, directions: Any) -> Any:
     """Unit vectors along the directions, and the length of what is left of each."""
     import numpy
 
@@ -118,7 +118,7 @@ def _shortened(rows: Any, directions: Any) -> Any:
     return numpy.column_stack((along, rest))
 
 
-def _promising(bounds: Any, floors: Any) -> tuple[Any, Any]:
+def _select_promising(bounds: Any, floors: Any) -> tuple[Any, Any]:
     """Rows and columns of what may reach the floor of its column."""
     import numpy
 

@@ -13,10 +13,10 @@ from datetime import datetime
 
 import apsw
 
-from nagori.core.cycle import DAY, Census, LifeRow, Rules
+from nagori.core.cycle import DAY, Census, CycleRules, LifeRow
 from nagori.core.decay import DAYS_A_WEEK, FULL_SCALE
 from nagori.core.levels import Tier, Tiers
-from nagori.core.model import Level, micros
+from nagori.core.model import Level, to_micros
 from nagori.core.storage import Counts, Measures
 from nagori.stores.sql import LIFE_TYPES, Selection, ask, keys
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _FULL = "EXISTS (SELECT 1 FROM text t WHERE t.key = m.key AND t.level = 1)"
 _ROW = (
     "m.id, m.version, m.level, m.created, m.anchor, m.intensity, m.coefficient, m.recalls, m.protected,"
-    " m.recalled_at, m.strengthened_at, m.archived_at, m.keep_until, m.revival_at"
+    " m.recalled_at, m.reinforced_at, m.archived_at, m.keep_until, m.revival_at"
 )
 _ALIVE = "m.key BETWEEN :first AND :last AND m.forgotten_at IS NULL"
 # What `decay.memory_days` says: the archive stands still, and nothing is younger than new.
@@ -55,7 +55,7 @@ def _span(number: int | None) -> dict[str, Any]:
     return dict(zip(("first", "last"), keys(number), strict=True))
 
 
-def due(db: apsw.Connection, number: int | None, rules: Rules, now: datetime) -> list[LifeRow]:
+def due(db: apsw.Connection, number: int | None, rules: CycleRules, now: datetime) -> list[LifeRow]:
     """Every row for which a cycle may have something to do by itself."""
     strength, values = _strength(rules, now)
     levels, archive = rules.levels, rules.archive
@@ -73,7 +73,7 @@ def due(db: apsw.Connection, number: int | None, rules: Rules, now: datetime) ->
         SELECT {_ROW}, m.level < 4 OR {_FULL} FROM memory m WHERE {_ALIVE} AND (
             (m.level < 4 AND NOT m.protected AND {strength} <= {limit})
             OR (m.recalled_at IS NOT NULL
-                AND (m.strengthened_at IS NULL OR m.recalled_at > m.strengthened_at) AND m.level < 4)
+                AND (m.reinforced_at IS NULL OR m.recalled_at > m.reinforced_at) AND m.level < 4)
             OR (m.level = 4 AND m.revival_at <= :now)
             OR (m.level = 4 AND NOT m.protected AND m.revival_at IS NULL
                 AND (m.archived_at < :over OR (m.archived_at < :grace AND {_FULL}))))"""
@@ -81,7 +81,7 @@ def due(db: apsw.Connection, number: int | None, rules: Rules, now: datetime) ->
 
 
 def weakest(
-    db: apsw.Connection, number: int | None, level: Level, n: int, rules: Rules, now: datetime
+    db: apsw.Connection, number: int | None, level: Level, n: int, rules: CycleRules, now: datetime
 ) -> list[LifeRow]:
     """The n weakest of a level that are not protected."""
     strength, values = _strength(rules, now)
@@ -96,14 +96,14 @@ def _life_rows(rows: Sequence[Any]) -> list[LifeRow]:
     return [LifeRow(*row) for row in rows]
 
 
-def _strength(rules: Rules, now: datetime) -> tuple[str, dict[str, Any]]:
+def _strength(rules: CycleRules, now: datetime) -> tuple[str, dict[str, Any]]:
     """`core.decay.Curve.at` as SQL."""
-    values: dict[str, Any] = {"now": micros(now), "top": FULL_SCALE}
+    values: dict[str, Any] = {"now": to_micros(now), "top": FULL_SCALE}
     if rules.retention.law == "emotional":
         start, rate, values["period"] = "m.intensity", "min(m.coefficient, 1.0)", float(DAY)
     else:
         weekly = rules.weekly
-        values |= {"birth": weekly.birth, "boost": weekly.boost, "rate": min(weekly.decay, 1.0)}
+        values |= {"birth": weekly.initial_score, "boost": weekly.boost, "rate": min(weekly.decay, 1.0)}
         values["period"] = DAY * DAYS_A_WEEK
         added = ":birth + :boost * m.recalls"
         multiplied = ":birth * (1.0 + :boost * m.recalls)"
@@ -137,7 +137,7 @@ def measure(db: apsw.Connection, selection: Selection, now: datetime, tiers: Tie
     """Kinds, tiers and characters, in a few scans."""
     where, values = selection.seen()
     alive = f"{where} AND m.forgotten_at IS NULL"
-    edges = (micros(now), tiers.hot_days * DAY, tiers.warm_days * DAY)
+    edges = (to_micros(now), tiers.hot_days * DAY, tiers.warm_days * DAY)
     sums = f"""
         SELECT total({_SHOWN}), total(length(f.trigger) + length(f.content))
         FROM memory m JOIN text f ON f.key = m.key AND f.level = 1 WHERE m.level > 1 AND {alive}"""

@@ -10,7 +10,13 @@ import apsw
 from nagori.errors import SchemaTooNew, StoreError
 
 APPLICATION_ID = 0x6E616772  # "nagr"
-STEPS = ("0001_memories.sql", "0002_judged.sql", "0003_model_in_use.sql", "0004_turns.sql")
+STEPS = (
+    "0001_memories.sql",
+    "0002_judged.sql",
+    "0003_model_in_use.sql",
+    "0004_turns.sql",
+    "0005_names.sql",
+)
 
 
 def migrate(connection: apsw.Connection, steps: tuple[str, ...] = STEPS) -> int:
@@ -26,8 +32,8 @@ def migrate(connection: apsw.Connection, steps: tuple[str, ...] = STEPS) -> int:
 
 
 def _version(connection: apsw.Connection) -> int:
-    owner = connection.pragma("application_id")
-    if owner not in (0, APPLICATION_ID):
+    application = connection.pragma("application_id")
+    if application not in (0, APPLICATION_ID):
         raise StoreError("this SQLite file belongs to another program; nothing was touched")
     return int(connection.pragma("user_version"))
 

@@ -18,8 +18,8 @@ from nagori.stores.sqlite import writes as writing
 OLD_MODELS = """SELECT id, name, dimension, center FROM old.model
                 WHERE typeof(id) = 'integer' AND typeof(name) = 'text' AND typeof(dimension) = 'integer'
                   AND dimension BETWEEN 1 AND 65536 AND typeof(center) IN ('blob', 'null') ORDER BY id"""
-BOTH = """SELECT s.id, o.id, o.model FROM main.space s
-          JOIN old.space o ON o.tenant = s.tenant AND o.user = s.user WHERE typeof(o.id) = 'integer'"""
+BOTH = """SELECT s.id, o.id, o.model FROM main.owner s
+          JOIN old.owner o ON o.tenant = s.tenant AND o.user = s.user WHERE typeof(o.id) = 'integer'"""
 OLD_LEASES = """SELECT * FROM old.lease
                 WHERE typeof(tenant) = 'text' AND typeof(user) = 'text' AND typeof(work) = 'text'
                   AND typeof(holder) = 'text' AND typeof(until) = 'real'"""
@@ -44,21 +44,21 @@ def take_over(db: apsw.Connection, old: Path) -> None:
 
 
 def _take_vectors(db: apsw.Connection) -> None:
-    spaces = ask(db, BOTH)
+    owners = ask(db, BOTH)
     for former in [Model(*row) for row in ask(db, OLD_MODELS)]:
         model = writing.model_named(db, former.name, former.dimension)
-        for number, old_number, _ in spaces:
+        for number, old_number, _ in owners:
             sql = f"""INSERT OR IGNORE INTO main.{model.vectors} (key, digest, v)
                       SELECT m.key, m.digest, o.v FROM main.memory m
                       JOIN old.{former.vectors} o ON o.digest = m.digest
-                      WHERE m.space = ? AND o.key BETWEEN ? AND ?
+                      WHERE m.owner = ? AND o.key BETWEEN ? AND ?
                         AND typeof(o.v) = 'blob' AND length(o.v) = ?"""
             db.execute(sql, (number, *keys(old_number), 4 * former.dimension))
         writing.count_vectors(db, model)
     known = {name for (name,) in ask(db, "SELECT name FROM main.model")}
-    for number, _, active in spaces:
+    for number, _, active in owners:
         if active in known:
-            db.execute("UPDATE main.space SET model = ? WHERE id = ?", (active, number))
+            db.execute("UPDATE main.owner SET model = ? WHERE id = ?", (active, number))
 
 
 def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:

@@ -17,7 +17,7 @@ from math import log
 import apsw
 
 from nagori.core.model import Hit
-from nagori.core.relevance import Evidence, Query, Sketch
+from nagori.core.relevance import CandidateInfo, Candidates, Query
 from nagori.stores.sql import (
     SKETCH,
     SKETCH_TYPES,
@@ -104,7 +104,7 @@ def meant_by_bits(selection: Selection) -> Condition:
     forgotten = "" if selection.filter.forgotten else "NOT b.forgotten"
     narrow, more = selection.narrowed()
     if narrow:
-        narrow = f"b.key IN (SELECT m.key FROM memory m WHERE m.space = ? AND {narrow})"
+        narrow = f"b.key IN (SELECT m.key FROM memory m WHERE m.owner = ? AND {narrow})"
         more = (selection.number, *more)
     parts = filter_out_empty("b.key BETWEEN ? AND ?", visible, archived, forgotten, narrow)
     return " AND ".join(parts), (*keys(selection.number), *values, *more)
@@ -122,7 +122,7 @@ def _measure(db: apsw.Connection, shortlist: Sequence[int], vector: bytes, model
 # --- everything about a question ------------------------------------------------------------------
 
 
-def candidates(db: apsw.Connection, selection: Selection, query: Query, model: Model | None) -> Evidence:
+def candidates(db: apsw.Connection, selection: Selection, query: Query, model: Model | None) -> Candidates:
     """Everything for `core.relevance`, in a handful of questions to the database."""
     number, words = selection.number, query.words
     last, total, mean = _size(db, number)
@@ -132,21 +132,21 @@ def candidates(db: apsw.Connection, selection: Selection, query: Query, model: M
     if query.vector is not None and model is not None:
         near = dict(nearest_keys(db, selection, query.vector, model, query.nearest))
         usual = _usual(db, number, query.vector, model, last)
-    sketches = _sketches(db, selection, _most_telling(places, total) | near.keys())
-    return Evidence(
+    infos = _sketches(db, selection, _most_telling(places, total) | near.keys())
+    return Candidates(
         total=total,
         asked=len({word for word in words if word}) - common,
         mean_tokens=mean,
-        places={word: seen for word, where in places.items() if (seen := _by_id(where, sketches))},
-        cosines={sketches[key].id: cosine for key, cosine in near.items() if key in sketches},
+        places={word: seen for word, where in places.items() if (seen := _by_id(where, infos))},
+        cosines={infos[key].id: cosine for key, cosine in near.items() if key in infos},
         usual=usual,
-        sketches={sketch.id: sketch for sketch in sketches.values()},
+        infos={sketch.id: sketch for sketch in infos.values()},
     )
 
 
 def _size(db: apsw.Connection, number: int | None) -> tuple[int, int, float]:
     """The number of the last memory, how many there are, and their mean length in tokens."""
-    rows = ask(db, "SELECT next - 1, next - 1 - erased, tokens FROM space WHERE id = ?", (number,))
+    rows = ask(db, "SELECT next - 1, next - 1 - erased, tokens FROM owner WHERE id = ?", (number,))
     last, total, tokens = rows[0] if rows else (0, 0, 0)
     return last, total, tokens / total if total else 1.0
 
@@ -204,13 +204,13 @@ def _usual(
     return (mean, max(square - mean * mean, 1e-12) ** 0.5)
 
 
-def _sketches(db: apsw.Connection, selection: Selection, spots: Iterable[int]) -> dict[int, Sketch]:
+def _sketches(db: apsw.Connection, selection: Selection, spots: Iterable[int]) -> dict[int, CandidateInfo]:
     where, values = selection.meant()
     sql = f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value WHERE {where}"
     rows = ask(db, sql, (json.dumps(list(spots)), *values))
     SKETCH_TYPES.check(rows)
-    return {key: Sketch(*rest) for key, *rest in rows}
+    return {key: CandidateInfo(*rest) for key, *rest in rows}
 
 
-def _by_id(where: Mapping[int, int], sketches: Mapping[int, Sketch]) -> dict[str, int]:
-    return {sketches[key].id: times for key, times in where.items() if key in sketches}
+def _by_id(where: Mapping[int, int], infos: Mapping[int, CandidateInfo]) -> dict[str, int]:
+    return {infos[key].id: times for key, times in where.items() if key in infos}

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from nagori.core.events import RecordedTurn
-from nagori.core.model import Memory, Relation, check_vector, micros
-from nagori.core.storage import Applied, Batch, LogEntry, Space, Vector
+from nagori.core.model import Memory, Relation, check_vector, to_micros
+from nagori.core.storage import AppliedPosition, Batch, LogEntry, Owner, Vector
 from nagori.core.values import replace
 from nagori.language.tokenizer import index_words
 from nagori.stores.sql import (
@@ -58,10 +58,10 @@ COPIED_FIELDS = frozenset(("level", "forgotten_at", "project", "agent", "role", 
 # --- a space --------------------------------------------------------------------------------------
 
 
-def open_space(db: apsw.Connection, space: Space) -> tuple[int, int, int]:
+def open_owner(db: apsw.Connection, owner: Owner) -> tuple[int, int, int]:
     """Its number, the event it stands at and the number of its next memory; a new one is made."""
-    db.execute("INSERT OR IGNORE INTO space (tenant, user) VALUES (?, ?)", space)
-    [row] = ask(db, "SELECT id, seq, next FROM space WHERE tenant = ? AND user = ?", space)
+    db.execute("INSERT OR IGNORE INTO owner (tenant, user) VALUES (?, ?)", owner)
+    [row] = ask(db, "SELECT id, seq, next FROM owner WHERE tenant = ? AND user = ?", owner)
     return row[0], row[1], row[2]
 
 
@@ -86,17 +86,17 @@ def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Bat
     erased, lost = _erase(db, number, batch.erased) if batch.erased else (0, 0)
     if batch.redacted_turns:
         seqs = json.dumps(list(batch.redacted_turns))
-        db.execute(f"DELETE FROM turn WHERE space = ? AND seq {AMONG}", (number, seqs))
-    _move_space(db, number, batch.after, (len(newborn), tokens - lost, erased))
+        db.execute(f"DELETE FROM turn WHERE owner = ? AND seq {AMONG}", (number, seqs))
+    _move_owner(db, number, batch.after, (len(newborn), tokens - lost, erased))
 
 
-def _move_space(db: apsw.Connection, number: int, at: Applied, gained: tuple[int, int, int]) -> None:
-    sql = """UPDATE space SET seq = ?, mark = ?, journal = ?, next = next + ?, tokens = tokens + ?,
+def _move_owner(db: apsw.Connection, number: int, at: AppliedPosition, gained: tuple[int, int, int]) -> None:
+    sql = """UPDATE owner SET seq = ?, mark = ?, journal = ?, next = next + ?, tokens = tokens + ?,
              erased = erased + ? WHERE id = ?"""
     db.execute(sql, (at.seq, at.mark, at.journal, *gained, number))
 
 
-def empty_space(db: apsw.Connection, number: int) -> None:
+def empty_owner(db: apsw.Connection, number: int) -> None:
     """Take every row of a space out of every table; its vectors are put aside by the text they are of."""
     _forget_all_words(db, number)
     span = keys(number)
@@ -106,12 +106,12 @@ def empty_space(db: apsw.Connection, number: int) -> None:
             db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
     db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", span)
     for table in ("memory", "relation", "log", "turn", "origin", "state"):
-        db.execute(f"DELETE FROM {table} WHERE space = ?", (number,))
-    sql = "UPDATE space SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
+        db.execute(f"DELETE FROM {table} WHERE owner = ?", (number,))
+    sql = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
     db.execute(sql, (number,))
 
 
-def refill_space(db: apsw.Connection, number: int) -> None:
+def refill_owner(db: apsw.Connection, number: int) -> None:
     """Give texts that came back the vectors that were put aside."""
     aside = ask(db, "SELECT name FROM temp.sqlite_schema WHERE name LIKE 'aside%' AND type = 'table'")
     for model in all_models(db):
@@ -215,11 +215,11 @@ def _replace_words(db: apsw.Connection, words: Sequence[tuple[int, str, str]]) -
 
 
 def _forget_all_words(db: apsw.Connection, number: int) -> None:
-    others = ask(db, "SELECT 1 FROM memory WHERE space <> ? LIMIT 1", (number,))
+    others = ask(db, "SELECT 1 FROM memory WHERE owner <> ? LIMIT 1", (number,))
     if not others:
         db.execute("INSERT INTO words (words) VALUES ('delete-all')")
         return
-    for key, old in load(db, f"{SELECT} WHERE m.space = ?", (number,)):
+    for key, old in load(db, f"{SELECT} WHERE m.owner = ?", (number,)):
         db.execute(FORGET_WORDS, (key, " ".join(index_words(old))))
 
 
@@ -239,7 +239,7 @@ def _erase(db: apsw.Connection, number: int, ids: Sequence[str]) -> tuple[int, i
     for table in ("text", "memory"):
         db.execute(f"DELETE FROM {table} WHERE key {AMONG}", (spots,))
     for column in ("source", "target"):
-        db.execute(f"DELETE FROM relation WHERE space = ? AND {column} {AMONG}", (number, names))
+        db.execute(f"DELETE FROM relation WHERE owner = ? AND {column} {AMONG}", (number, names))
     return len(gone), lost
 
 
@@ -252,13 +252,13 @@ def _put_links(db: apsw.Connection, number: int, links: Mapping[Relation, bool])
         if stands:
             db.execute("INSERT OR IGNORE INTO relation VALUES (?, ?, ?, ?)", row)
         else:
-            db.execute("DELETE FROM relation WHERE space = ? AND source = ? AND target = ? AND type = ?", row)
+            db.execute("DELETE FROM relation WHERE owner = ? AND source = ? AND target = ? AND type = ?", row)
 
 
 def _put_log(db: apsw.Connection, number: int, log: Sequence[LogEntry]) -> None:
     db.executemany(
-        "INSERT OR IGNORE INTO log (space, seq, at, type, memory) VALUES (?, ?, ?, ?, ?)",
-        [(number, entry.seq, micros(entry.at), entry.type, id) for entry in log for id in entry.memories],
+        "INSERT OR IGNORE INTO log (owner, seq, at, type, memory) VALUES (?, ?, ?, ?, ?)",
+        [(number, entry.seq, to_micros(entry.at), entry.type, id) for entry in log for id in entry.memories],
     )
 
 
@@ -269,30 +269,30 @@ def _put_turns(
     processed: Sequence[tuple[int, int]],
 ) -> None:
     db.executemany(INSERT_TURN, [turn_values(number, turn) for turn in turns])
-    sql = "UPDATE turn SET processed = 1 WHERE space = ? AND seq BETWEEN ? AND ? AND NOT processed"
+    sql = "UPDATE turn SET processed = 1 WHERE owner = ? AND seq BETWEEN ? AND ? AND NOT processed"
     db.executemany(sql, [(number, first, last) for first, last in processed])
 
 
 def _put_origins(db: apsw.Connection, number: int, origins: Sequence[tuple[str, int]]) -> None:
-    sql = "INSERT OR IGNORE INTO origin (space, memory, turn) VALUES (?, ?, ?)"
+    sql = "INSERT OR IGNORE INTO origin (owner, memory, turn) VALUES (?, ?, ?)"
     db.executemany(sql, [(number, memory, turn) for memory, turn in origins])
 
 
 def _put_state(db: apsw.Connection, number: int, state: Mapping[str, object]) -> None:
     for key, value in state.items():
         if value is None:
-            db.execute("DELETE FROM state WHERE space = ? AND key = ?", (number, key))
+            db.execute("DELETE FROM state WHERE owner = ? AND key = ?", (number, key))
         else:
             plain = value if isinstance(value, str) else None
             row = (number, key, json.dumps(value, ensure_ascii=False), plain)
-            db.execute("INSERT OR REPLACE INTO state (space, key, value, plain) VALUES (?, ?, ?, ?)", row)
+            db.execute("INSERT OR REPLACE INTO state (owner, key, value, plain) VALUES (?, ?, ?, ?)", row)
 
 
 def take_lease(
-    db: apsw.Connection, space: Space, work: str, holder: str, now: float, until: float
+    db: apsw.Connection, owner: Owner, work: str, holder: str, now: float, until: float
 ) -> str | None:
     """None if it is the holder's now; otherwise who has it."""
-    which = (*space, work)
+    which = (*owner, work)
     sql = "SELECT holder FROM lease WHERE tenant = ? AND user = ? AND work = ? AND holder <> ? AND until > ?"
     for (other,) in ask(db, sql, (*which, holder, now)):
         return str(other)
@@ -313,7 +313,7 @@ def put_vectors(db: apsw.Connection, number: int, vectors: Mapping[str, Vector])
         mine = {id: vector for id, vector in vectors.items() if vector.model == name}
         count += _put_vectors_of(db, number, _model_for(db, name, mine), mine)
         if count:  # the first vectors of a space decide what it is searched with
-            db.execute("UPDATE space SET model = ? WHERE id = ? AND model IS NULL", (name, number))
+            db.execute("UPDATE owner SET model = ? WHERE id = ? AND model IS NULL", (name, number))
     return count
 
 
@@ -355,7 +355,7 @@ def _new_model(db: apsw.Connection, name: str, dimension: int) -> Model:
 def _put_vectors_of(db: apsw.Connection, number: int, model: Model, vectors: Mapping[str, Vector]) -> int:
     sql = f"""
         SELECT m.key, m.id, m.digest, v.key IS NULL FROM memory m LEFT JOIN {model.vectors} v ON v.key = m.key
-        WHERE m.space = ? AND m.id {AMONG}"""
+        WHERE m.owner = ? AND m.id {AMONG}"""
     rows = ask(db, sql, (number, json.dumps(list(vectors))))
     fitting = [(key, id, new) for key, id, digest, new in rows if digest == vectors[id].digest]
     db.executemany(
@@ -421,27 +421,27 @@ def _set_vectors_aside(db: apsw.Connection, model: Model, number: int) -> None:
 def _bring_vectors_back(db: apsw.Connection, model: Model, number: int) -> None:
     db.execute(
         f"INSERT OR IGNORE INTO {model.vectors} (key, digest, v) SELECT m.key, m.digest, k.v "
-        f"FROM memory m JOIN temp.aside_{model.id:d} k ON k.digest = m.digest WHERE m.space = ?",
+        f"FROM memory m JOIN temp.aside_{model.id:d} k ON k.digest = m.digest WHERE m.owner = ?",
         (number,),
     )
     db.execute(f"DROP TABLE temp.aside_{model.id:d}")
     db.execute(f"UPDATE model SET vectors = (SELECT count(*) FROM {model.vectors}) WHERE id = ?", (model.id,))
     if model.center is not None:
-        _put_bits(db, model, "m.space = ?", (number,))
+        _put_bits(db, model, "m.owner = ?", (number,))
 
 
 def activate_model(db: apsw.Connection, number: int, name: str) -> bool:
     """Search with a model from now on, if every memory has its vector."""
     where = without_vector(find_model(db, name))
-    if ask(db, f"SELECT 1 FROM memory m WHERE m.space = ? AND {where} LIMIT 1", (number,)):
+    if ask(db, f"SELECT 1 FROM memory m WHERE m.owner = ? AND {where} LIMIT 1", (number,)):
         return False
-    db.execute("UPDATE space SET model = ? WHERE id = ?", (name, number))
+    db.execute("UPDATE owner SET model = ? WHERE id = ?", (name, number))
     return True
 
 
 def drop_vectors(db: apsw.Connection, number: int, model: Model, limit: int) -> int:
     """Take away at most `limit` vectors of a model, unless the space is searched with it."""
-    [(active,)] = ask(db, "SELECT model FROM space WHERE id = ?", (number,))
+    [(active,)] = ask(db, "SELECT model FROM owner WHERE id = ?", (number,))
     if active == model.name:
         return 0
     some = f"SELECT key FROM {model.vectors} WHERE key BETWEEN ? AND ? ORDER BY key LIMIT ?"

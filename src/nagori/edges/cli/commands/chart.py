@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from nagori.app import Nagori
-from nagori.core.forecast import FORGOTTEN, PLACES
+from nagori.core.forecast import FORGOTTEN, GROUPS
 from nagori.core.model import Level
-from nagori.edges.charts import DAY, Axes, Series, lived
-from nagori.edges.charts.levels import Words, levels_svg, levels_text, rows_json
+from nagori.edges.charts import DAY, ChartAxes, Series, life_series
+from nagori.edges.charts.levels import ChartLabels, levels_svg, levels_text, rows_json
 from nagori.edges.charts.svg import svg_chart
 from nagori.edges.charts.terminal import terminal_chart
-from nagori.edges.cli.context import Json, Session, print_json, written
+from nagori.edges.cli.context import CommandSession, Json, open_output, print_json
 from nagori.errors import InvalidInput
 
 MOST = 8  # curves that can still be told apart
@@ -37,7 +37,7 @@ def chart(
     as_json: Json = False,
 ) -> None:
     """Draw how memories faded since they were born, where recalls lifted them, and what is to come."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     if levels and ids:
         raise InvalidInput("ids", "--levels counts all memories; leave the ids out")
     draw = _levels if levels else _curves
@@ -45,13 +45,13 @@ def chart(
 
 
 def _levels(
-    session: Session, ids: list[str], days: int, past: int | None, svg: Path | None, as_json: bool
+    session: CommandSession, ids: list[str], days: int, past: int | None, svg: Path | None, as_json: bool
 ) -> None:
     with session.memory() as memory:
         told = memory.populations(past, days)
-    names = {place: session.voice(f"level{n}") for n, place in enumerate(PLACES, 1) if place != FORGOTTEN}
+    names = {place: session.voice(f"level{n}") for n, place in enumerate(GROUPS, 1) if place != FORGOTTEN}
     names[FORGOTTEN] = session.voice("chart_forgotten")
-    words = Words(names, session.voice("chart_today"), session.voice("chart_forecast"))
+    words = ChartLabels(names, session.voice("chart_today"), session.voice("chart_forecast"))
     if svg is not None:
         _write(session, svg, levels_svg(told, session.voice("chart_levels"), words), as_json)
     if as_json:
@@ -64,18 +64,18 @@ def _levels(
 
 
 def _curves(
-    session: Session, ids: list[str], days: int, past: int | None, svg: Path | None, as_json: bool
+    session: CommandSession, ids: list[str], days: int, past: int | None, svg: Path | None, as_json: bool
 ) -> None:
     with session.memory() as memory:
         chosen = [memory.show(id) for id in ids[:MOST]] if ids else list(memory.list(limit=USUALLY))
         if not chosen and not as_json:
             session.say("empty")
             return
-        now = memory.parts.clock.now()
+        now = memory.runtime.clock.now()
         start = min((each.created for each in chosen), default=now)
         whole = max((now - start) / DAY, 0.0) + max(days, 1)
         series = [_series(memory, each.id, start, whole) for each in chosen]
-    axes = Axes(
+    axes = ChartAxes(
         days=whole,
         levels=session.config.levels,
         names={level: session.voice(f"level{int(level)}") for level in Level},
@@ -91,8 +91,8 @@ def _curves(
             session.out.print(line)
 
 
-def _write(session: Session, path: Path, picture: str, silently: bool) -> None:
-    with written(path) as write:
+def _write(session: CommandSession, path: Path, picture: str, silently: bool) -> None:
+    with open_output(path) as write:
         write(picture)
     if not silently:
         session.say("chart_written", path=path)
@@ -100,7 +100,7 @@ def _write(session: Session, path: Path, picture: str, silently: bool) -> None:
 
 def _series(memory: Nagori, id: str, start: datetime, days: float) -> Series:
     history = memory.why(id).history
-    return lived(id, history, memory.parts.config, start, days, max(days / 400, 0.05))
+    return life_series(id, history, memory.runtime.config, start, days, max(days / 400, 0.05))
 
 
 def _json(one: Series) -> dict[str, object]:

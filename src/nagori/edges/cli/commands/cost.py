@@ -10,12 +10,12 @@ from nagori.config import Config
 from nagori.core.pricing import DAYS, Bill, Price, Usage, bill, price_of, prices
 from nagori.core.values import Value, replace
 from nagori.edges.cli import render
-from nagori.edges.cli.context import Json, Session, print_json
+from nagori.edges.cli.context import CommandSession, Json, print_json
 
 FREE = ("none", "local", "fastembed", "sentence-transformers")
 
 
-class Configured(Value):
+class ConfiguredCost(Value):
     """What the settings ask for: the models that cost something, and those whose price nobody told us."""
 
     bills: list[Bill]
@@ -34,14 +34,14 @@ def cost(
     as_json: Json = False,
 ) -> None:
     """What language models cost you, or would: by month, year and stage."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         own = memory.usage()
     usage = own or Usage()
     if per_day is not None:
         usage = replace(usage, per_day=per_day)
     shares = session.config.compression
-    mine = _configured(session.config, usage)
+    mine = _configured_cost(session.config, usage)
     others = [bill(price, usage, shares) for price in prices()]
     if as_json:
         print_json(_json(usage, own is not None, mine, others))
@@ -70,12 +70,12 @@ def paid_models(config: Config) -> tuple[list[Price], list[str]]:
     return found, unknown
 
 
-def _configured(config: Config, usage: Usage) -> Configured:
+def _configured_cost(config: Config, usage: Usage) -> ConfiguredCost:
     found, unknown = paid_models(config)
-    return Configured([bill(price, usage, config.compression) for price in found], unknown)
+    return ConfiguredCost([bill(price, usage, config.compression) for price in found], unknown)
 
 
-def _say_configured(session: Session, mine: Configured) -> None:
+def _say_configured(session: CommandSession, mine: ConfiguredCost) -> None:
     for name in mine.unknown:
         session.say("cost_unknown", model=name)
     if not mine.bills:
@@ -95,7 +95,7 @@ def _say_configured(session: Session, mine: Configured) -> None:
         session.say("cost_capped", day=render.dollars(day), cap=render.dollars(cap))
 
 
-def _json(usage: Usage, own: bool, mine: Configured, others: list[Bill]) -> dict[str, object]:
+def _json(usage: Usage, own: bool, mine: ConfiguredCost, others: list[Bill]) -> dict[str, object]:
     return {
         "usage": {**vars(usage), "own": own},
         "configured": {"models": [render.bill_json(each) for each in mine.bills], "unknown": mine.unknown},

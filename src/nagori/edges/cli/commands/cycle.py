@@ -8,14 +8,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from nagori.core.cycle import Plan
+from nagori.core.cycle import CyclePlan
 from nagori.core.model import Memory
 from nagori.core.pricing import Price, Tokens
 from nagori.core.serialize import to_record
 from nagori.edges.cli.commands.cost import paid_models
-from nagori.edges.cli.context import Id, Json, Session, print_json, progress
+from nagori.edges.cli.context import CommandSession, Id, Json, print_json, progress
 from nagori.edges.cli.render import dollars, one_line, size
-from nagori.services.cycle import Night
+from nagori.services.cycle import CycleReport
 from nagori.services.preview import Preview
 
 
@@ -28,7 +28,7 @@ def cycle(
     as_json: Json = False,
 ) -> None:
     """Let one night pass: strengthen, fade, archive, revive."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory, progress(session) as bar:
         plan = memory.plan()
         if dry_run:
@@ -61,7 +61,7 @@ def unarchive(context: typer.Context, id: Id, as_json: Json = False) -> None:
 
 
 def _move(context: typer.Context, verb: str, id: str, as_json: bool) -> None:
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         moved: Memory = getattr(memory, verb)(id)
     if as_json:
@@ -70,7 +70,7 @@ def _move(context: typer.Context, verb: str, id: str, as_json: bool) -> None:
         session.say(f"{verb}d", id=moved.id)
 
 
-def _show(session: Session, told: Preview, as_json: bool) -> None:
+def _show(session: CommandSession, told: Preview, as_json: bool) -> None:
     if as_json:
         print_json(_preview_json(session, told))
     elif not told.plan.steps:
@@ -82,13 +82,13 @@ def _show(session: Session, told: Preview, as_json: bool) -> None:
         session.say("cycle_shown")
 
 
-def _show_examples(session: Session, told: Preview) -> None:
+def _show_examples(session: CommandSession, told: Preview) -> None:
     for kind in told.kinds:
         session.out.print()
         for step, memory in kind.examples:
             because = session.voice(f"because_{step.reason}", score=f"{step.score:.1f}")
             act = session.voice(f"act_{step.act}")
-            if step.act == "fade" and step.level:
+            if step.act == "compress" and step.level:
                 act += f" → {session.voice(f'level{int(step.level)}')}"
             session.out.print(f"{act} {step.id}: {because}", markup=False, highlight=False)
             session.out.print(Text(f"  {one_line(memory)}", style="dim", no_wrap=True, overflow="ellipsis"))
@@ -96,7 +96,7 @@ def _show_examples(session: Session, told: Preview) -> None:
             session.say("preview_more", n=kind.n - len(kind.examples))
 
 
-def _show_worth(session: Session, told: Preview) -> None:
+def _show_worth(session: CommandSession, told: Preview) -> None:
     """What it saves, and what it costs."""
     session.out.print()
     if told.shortened:
@@ -110,18 +110,18 @@ def _show_worth(session: Session, told: Preview) -> None:
         session.say("cost_unknown", model=model)
     if prices:
         models = ", ".join(price.model for price in prices)
-        session.say("preview_costs", models=models, usd=dollars(_spent(prices, told.written)))
+        session.say("preview_costs", models=models, usd=dollars(_compression_cost(prices, told.written)))
     elif not unknown:
         session.say("preview_free")
 
 
-def _spent(prices: list[Price], written: Tokens) -> float:
+def _compression_cost(prices: list[Price], written: Tokens) -> float:
     """A language model reads the long words and writes the short ones; a model of vectors reads the short."""
     vectors = Tokens(written.output, 0.0)
     return sum(price.of(written if price.does == "llm" else vectors) for price in prices)
 
 
-def _table(session: Session, plan: Plan) -> Table:
+def _table(session: CommandSession, plan: CyclePlan) -> Table:
     table = Table(box=None)
     for title in ("act", "reason", "n"):
         table.add_column(session.voice(f"column_{title}"), justify="right" if title == "n" else "left")
@@ -132,7 +132,7 @@ def _table(session: Session, plan: Plan) -> Table:
     return table
 
 
-def _preview_json(session: Session, told: Preview) -> dict[str, object]:
+def _preview_json(session: CommandSession, told: Preview) -> dict[str, object]:
     plan = told.plan
     prices, unknown = paid_models(session.config)
     return {
@@ -159,7 +159,7 @@ def _preview_json(session: Session, told: Preview) -> dict[str, object]:
             "unknown": unknown,
             "tokens_read": round(told.written.input),
             "tokens_written": round(told.written.output),
-            "usd": round(_spent(prices, told.written), 6),
+            "usd": round(_compression_cost(prices, told.written), 6),
         },
         "steps": [
             {"id": s.id, "act": s.act, "reason": s.reason, "score": round(s.score, 3), "level": s.level}
@@ -168,11 +168,11 @@ def _preview_json(session: Session, told: Preview) -> dict[str, object]:
     }
 
 
-def _counts_json(plan: Plan) -> list[dict[str, object]]:
+def _counts_json(plan: CyclePlan) -> list[dict[str, object]]:
     return [{"act": act, "reason": reason, "n": n} for (act, reason), n in sorted(plan.counts().items())]
 
 
-def _night_json(night: Night) -> dict[str, object]:
+def _night_json(night: CycleReport) -> dict[str, object]:
     sizes = {"bytes_before": night.bytes_before, "bytes_after": night.bytes_after}
     counts = _counts_json(night.plan)
     model = {"by_model": night.by_model, "waiting": night.waiting}

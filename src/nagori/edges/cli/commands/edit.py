@@ -9,10 +9,10 @@ import typer
 
 from nagori.core.model import Category, Kind, Memory, Privacy
 from nagori.core.serialize import to_record
-from nagori.edges.cli.context import Id, Json, Session, making_room, print_json, spoken
+from nagori.edges.cli.context import CommandSession, Id, Json, making_room, print_json, read_words
 
 
-class Thumb(StrEnum):
+class Feedback(StrEnum):
     UP = "up"
     DOWN = "down"
 
@@ -30,30 +30,32 @@ def edit(
     as_json: Json = False,
 ) -> None:
     """Correct a memory."""
-    session = Session.of(context)
-    content = spoken(text) if text else None
+    session = CommandSession.of(context)
+    content = read_words(text) if text else None
     with session.memory() as memory:
         changed = memory.edit(
             id, content=content, trigger=trigger, kind=kind, category=category, privacy=privacy
         )
-    _told(session, changed, as_json, "edited")
+    _report_change(session, changed, as_json, "edited")
 
 
-def thumb(
+def feedback(
     context: typer.Context,
-    judgement: Annotated[Thumb, typer.Argument(help="up: it was useful; down: it was not.")],
+    judgement: Annotated[Feedback, typer.Argument(help="up: it was useful; down: it was not.")],
     id: Id,
     as_json: Json = False,
 ) -> None:
     """Say whether a memory was useful: it grows stronger or weaker, once a day at most."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         before = memory.show(id)
-        after = memory.feedback(before.id, good=judgement is Thumb.UP)
+        after = memory.feedback(before.id, good=judgement is Feedback.UP)
     moved, now = after.version != before.version, after.emotion.intensity
-    at_end = now == (100 if judgement is Thumb.UP else 0)
+    at_end = now == (100 if judgement is Feedback.UP else 0)
     sentence = f"thumb_{judgement}" if moved else "thumb_end" if at_end else "thumb_today"
-    _told(session, after, as_json, sentence, before=f"{before.emotion.intensity:.0f}", now=f"{now:.0f}")
+    _report_change(
+        session, after, as_json, sentence, before=f"{before.emotion.intensity:.0f}", now=f"{now:.0f}"
+    )
 
 
 def protect(
@@ -63,38 +65,40 @@ def protect(
     as_json: Json = False,
 ) -> None:
     """Never let a memory fade."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         kept = making_room(session, memory, lambda: memory.protect(id, release or ()))
         n = memory.status().counts.protected
     limit = session.config.protection.max_protected_memories
-    _told(session, kept, as_json, "protected", n=n, limit=limit)
+    _report_change(session, kept, as_json, "protected", n=n, limit=limit)
 
 
 def unprotect(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Let a protected memory fade again."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
-        _told(session, memory.unprotect(id), as_json, "unprotected")
+        _report_change(session, memory.unprotect(id), as_json, "unprotected")
 
 
 def forget(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Hide a memory from every recall; undo brings it back."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
-        _told(session, memory.forget(id), as_json, "forgotten")
+        _report_change(session, memory.forget(id), as_json, "forgotten")
 
 
 def undo(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Take back the last change of a memory."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         back, what = memory.undo(id)
     said = "undone_birth" if what in ("formed", "imported") else "undone"
-    _told(session, back, as_json, said, what=session.voice.event(what))
+    _report_change(session, back, as_json, said, what=session.voice.event(what))
 
 
-def _told(session: Session, memory: Memory, as_json: bool, sentence: str, **values: object) -> None:
+def _report_change(
+    session: CommandSession, memory: Memory, as_json: bool, sentence: str, **values: object
+) -> None:
     if as_json:
         print_json({"memory": to_record(memory)})
     else:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nagori.edges.cli.context import Json, Session, print_json
+from nagori.edges.cli.context import CommandSession, Json, print_json
 
 
 def hook(
@@ -22,12 +22,12 @@ def hook(
     hooks.main([word for name, value in options.items() if value for word in (name, value)])
 
 
-def work(context: typer.Context, as_json: Json = False) -> None:
+def process(context: typer.Context, as_json: Json = False) -> None:
     """Make memories now of what hosts said, instead of in the background."""
     from nagori.edges.worker import spawn
     from nagori.edges.worker.run import work as work_now
 
-    session = Session.of(context)
+    session = CommandSession.of(context)
     if spawn.is_working(session.folder):
         session.say("worker_busy")
         return

@@ -10,15 +10,15 @@ import typer
 from nagori.app import Nagori
 from nagori.core.values import Value
 from nagori.edges.cli import render
-from nagori.edges.cli.context import Json, Session, moment, print_json, progress
+from nagori.edges.cli.context import CommandSession, Json, moment, print_json, progress
 from nagori.errors import InvalidInput
-from nagori.spend import Day
+from nagori.spend import SpendDay
 
 
-def judge(
+def appraise(
     context: typer.Context,
     since: Annotated[
-        str | None, typer.Option(help="Also what was said since then; default: llm.judge_days.")
+        str | None, typer.Option(help="Also what was said since then; default: llm.appraise_days.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be asked, and what it would cost.")
@@ -26,16 +26,16 @@ def judge(
     as_json: Json = False,
 ) -> None:
     """Let the configured model judge what only rules have judged so far."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
-        if memory.parts.llm is None:
+        if memory.runtime.llm is None:
             raise InvalidInput("llm.provider", "no model is configured; the rules do its work")
         then = moment(since, "since")
         if dry_run:
-            _tell(session, memory.judge_estimate(then), "judge_estimate", as_json)
+            _tell(session, memory.estimate_appraisal(then), "judge_estimate", as_json)
             return
         with progress(session) as bar:
-            done = memory.judge(then, bar)
+            done = memory.appraise(then, bar)
     _tell(session, done, "judge_done", as_json)
     if done.by_rules and not as_json:
         session.say("judge_by_rules", n=len(done.by_rules))
@@ -51,10 +51,10 @@ def spend(
     as_json: Json = False,
 ) -> None:
     """What models were asked and what it cost, day by day."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
-        told = memory.parts.spend.days(_today(memory), days)
-        cap = memory.parts.config.llm.daily_cap_usd
+        told = memory.runtime.spend.days(_today(memory), days)
+        cap = memory.runtime.config.llm.daily_cap_usd
     if as_json:
         print_json({"cap_usd": cap, "days": [_day_json(day) for day in told]})
     elif not told:
@@ -65,17 +65,17 @@ def spend(
 
 
 def _today(memory: Nagori) -> date:
-    clock = memory.parts.clock
+    clock = memory.runtime.clock
     return clock.now().date()
 
 
-def _tell(session: Session, told: Value, name: str, as_json: bool) -> None:
+def _tell(session: CommandSession, told: Value, name: str, as_json: bool) -> None:
     if as_json:
         print_json(vars(told))
     else:
         session.say(name, **vars(told))
 
 
-def _day_json(day: Day) -> dict[str, object]:
+def _day_json(day: SpendDay) -> dict[str, object]:
     sums = [{"stage": stage, "model": model, **vars(each)} for (stage, model), each in day.sums.items()]
     return {"day": day.day.isoformat(), "usd": day.usd, "questions": day.questions, "stages": sums}

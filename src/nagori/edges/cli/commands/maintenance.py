@@ -14,16 +14,16 @@ from nagori.core.values import fields_of
 from nagori.edges.cli import render
 from nagori.edges.cli.commands import setup
 from nagori.edges.cli.commands.schedule import nights
-from nagori.edges.cli.context import Json, Session, print_json, progress
+from nagori.edges.cli.context import CommandSession, Json, print_json, progress
 from nagori.edges.hosts import launcher
 from nagori.errors import InvalidInput
 from nagori.services.maintenance import Proof
-from nagori.services.vectors import Change
+from nagori.services.vectors import ReembedPlan
 
 
 def verify(context: typer.Context, as_json: Json = False) -> None:
     """Prove that journal and store are sound and agree."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory, progress(session) as bar:
         proof = memory.verify(bar)
     faults = _faults(proof)
@@ -56,7 +56,7 @@ def rebuild(
     as_json: Json = False,
 ) -> None:
     """Make the store anew from the journal."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory, progress(session) as bar:
         told = memory.rebuild(bar, accept_damage=accept_damage)
         vectors = memory.embed_missing(bar)
@@ -74,7 +74,7 @@ def reembed(
     as_json: Json = False,
 ) -> None:
     """Change over to the configured embedding model, while recall goes on with the old one."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         change = memory.plan_reembed()
         if not as_json:
@@ -94,7 +94,7 @@ def reembed(
         session.say("reembedded", model=done.model, made=f"{done.made:,}", removed=f"{done.removed:,}")
 
 
-def _tell_change(session: Session, change: Change) -> None:
+def _tell_change(session: CommandSession, change: ReembedPlan) -> None:
     cost = render.dollars(change.usd) if change.usd is not None else "$?"
     values = {"old": ", ".join(change.old) or session.voice("none"), "new": change.new}
     figures = {"left": f"{change.left:,}", "memories": f"{change.memories:,}", "tokens": f"{change.tokens:,}"}
@@ -107,7 +107,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Save everything in one checked file, while others go on writing."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory, progress(session) as bar:
         saved = memory.backup(path, bar)
     if as_json:
@@ -124,7 +124,7 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Put a backup in place; what was there is kept aside."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     folder = session.folder
     if not path.is_file():
         raise InvalidInput("path", "{path} is not a file", path=path)
@@ -145,7 +145,7 @@ def restore(
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:
     """Look at everything that could be wrong, and say what to do."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         findings = [*memory.doctor(), *setup.findings(session)]
         findings += nights(session, memory, called=any(each.name == "hooks" for each in findings))
@@ -164,7 +164,7 @@ def config(
     as_json: Json = False,
 ) -> None:
     """Every setting, its value, and where the value came from."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     if show_schema:
         print_json(schema())
     elif as_json:

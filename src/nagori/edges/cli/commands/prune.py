@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from nagori.core.window import PRESETS, STRATEGIES
-from nagori.edges.cli.context import Json, Session, json_text, print_json, written
+from nagori.edges.cli.context import CommandSession, Json, json_text, open_output, print_json
 from nagori.errors import InvalidInput
 
 Preset = StrEnum("Preset", [(name, name) for name in PRESETS])  # type: ignore[misc]
@@ -37,7 +37,7 @@ def prune(
     as_json: Json = False,
 ) -> None:
     """Leave out of a conversation what does not fit, and remember it."""
-    here = Session.of(context)
+    here = CommandSession.of(context)
     given = {"budget": budget, "preset": preset, "strategy": strategy, "model": model}
     asked: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     asked |= {"format": format, "beside": beside, "session": session, "remember": remember}
@@ -45,7 +45,7 @@ def prune(
     with here.memory() as memory:
         done = memory.prune(messages, **asked)
     if output or not as_json:
-        with written(output) as write:
+        with open_output(output) as write:
             for message in done.messages:
                 write(json_text(message) + "\n")
     if as_json:

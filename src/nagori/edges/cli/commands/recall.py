@@ -12,7 +12,7 @@ from nagori.core import decay
 from nagori.core.model import Filter, Kind, Level, Memory
 from nagori.core.serialize import to_record
 from nagori.edges.cli import render
-from nagori.edges.cli.context import AHEAD, Id, Json, Session, moment, print_json
+from nagori.edges.cli.context import AHEAD, CommandSession, Id, Json, moment, print_json
 from nagori.errors import InvalidInput
 
 
@@ -25,13 +25,15 @@ def recall(
     since: Annotated[str | None, typer.Option(help="Not older than (ISO 8601).")] = None,
     until: Annotated[str | None, typer.Option(help="Older than (ISO 8601).")] = None,
     tokens: Annotated[int | None, typer.Option(min=0, help="At most about so many tokens in all.")] = None,
-    floor: Annotated[float | None, typer.Option(min=0, max=1, help="Least certainty, 0 to 1.")] = None,
+    min_confidence: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Least certainty, 0 to 1.")
+    ] = None,
     ranking: Annotated[str | None, typer.Option(help="fused, priority or score.")] = None,
     look: Annotated[bool, typer.Option("--look", help="Only look: do not strengthen what is found.")] = False,
     as_json: Json = False,
 ) -> None:
     """Recall what answers a question, best first."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     filter = Filter(
         kinds=frozenset(kind) if kind else None,
         levels=frozenset(map(Level, level)) if level else None,
@@ -39,9 +41,14 @@ def recall(
         until=moment(until, "until"),
     )
     with session.memory() as memory:
-        how: dict[str, Any] = {"ranking": ranking, "tokens": tokens, "floor": floor, "mark": not look}
+        how: dict[str, Any] = {
+            "ranking": ranking,
+            "tokens": tokens,
+            "min_confidence": min_confidence,
+            "mark": not look,
+        }
         found = memory.recall(" ".join(query), k, filter=filter, **how)
-        zone = memory.parts.clock.zone
+        zone = memory.runtime.clock.zone
     if as_json:
         print_json({"results": [render.recollection_json(r) for r in found]})
     elif not found:
@@ -53,10 +60,10 @@ def recall(
 
 def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Show one memory, whole."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         found = memory.show(id)
-        zone = memory.parts.clock.zone
+        zone = memory.runtime.clock.zone
         strength = _strength(memory, found)
     if as_json:
         print_json({"memory": to_record(found)})
@@ -76,7 +83,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List memories, newest first."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     filter = Filter(
         kinds=frozenset(kind) if kind else None,
         levels=frozenset(map(Level, level)) if level else None,
@@ -86,9 +93,9 @@ def list_(
     )
     with session.memory() as memory:
         then = moment(as_of, "as-of")
-        _refuse_future(then, memory.parts.clock.now())
+        _refuse_future(then, memory.runtime.clock.now())
         found = memory.as_of(then, filter)[:limit] if then else memory.list(filter, limit=limit)
-        zone = memory.parts.clock.zone
+        zone = memory.runtime.clock.zone
         lines = [(m, _strength(memory, m, then), None) for m in found]
     if as_json:
         print_json({"memories": [to_record(m) for m in found]})
@@ -115,10 +122,10 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Explain a memory: its strength, its history, when it will fade."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         told = memory.why(id, query)
-        zone = memory.parts.clock.zone
+        zone = memory.runtime.clock.zone
     if as_json:
         print_json(render.explanation_json(told))
     else:
@@ -134,13 +141,13 @@ def status(
     as_json: Json = False,
 ) -> None:
     """How many memories there are, how large, how well."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     with session.memory() as memory:
         if prometheus:
             print(_metrics(memory), end="")
             return
         told = memory.status()
-        zone = memory.parts.clock.zone
+        zone = memory.runtime.clock.zone
     if as_json:
         print_json(render.status_json(told))
     elif line:
@@ -150,8 +157,8 @@ def status(
 
 
 def _strength(memory: Nagori, one: Memory, then: datetime | None = None) -> float:
-    config = memory.parts.config
-    return decay.retention(one, then or memory.parts.clock.now(), config.retention, config.weekly)
+    config = memory.runtime.config
+    return decay.retention(one, then or memory.runtime.clock.now(), config.retention, config.weekly)
 
 
 def _metrics(memory: Nagori) -> str:
@@ -159,5 +166,5 @@ def _metrics(memory: Nagori) -> str:
     from nagori.services.ingest import count_pending
 
     scope = memory.scope
-    turns = count_pending(memory.parts, scope.space)
+    turns = count_pending(memory.runtime, scope.owner)
     return prometheus.text(prometheus.families(memory.status(), memory.measure(), turns), scope)

@@ -9,9 +9,9 @@ import typer
 
 from nagori.core.model import Category, Emotion, Kind, Privacy, Source, Valence
 from nagori.core.serialize import to_record
-from nagori.edges.cli.context import AHEAD, Json, Session, making_room, moment, print_json, spoken
+from nagori.edges.cli.context import AHEAD, CommandSession, Json, making_room, moment, print_json, read_words
 from nagori.errors import InvalidInput
-from nagori.services.remember import TOLD
+from nagori.services.remember import REMEMBERED_INTENSITY
 
 
 def remember(
@@ -20,7 +20,7 @@ def remember(
     trigger: Annotated[str, typer.Option(help="What set it off.")] = "",
     kind: Annotated[Kind, typer.Option(help="What it is.")] = Kind.FACT,
     category: Annotated[Category | None, typer.Option(help="How fast it fades.")] = None,
-    intensity: Annotated[float, typer.Option(help="How much it moved you, 0-100.")] = TOLD,
+    intensity: Annotated[float, typer.Option(help="How much it moved you, 0-100.")] = REMEMBERED_INTENSITY,
     valence: Annotated[Valence, typer.Option(help="How it felt.")] = Valence.NEUTRAL,
     arousal: Annotated[float, typer.Option(help="How exciting it was, 0-100.")] = 30.0,
     tag: Annotated[list[str] | None, typer.Option(help="Emotion; may be given again.")] = None,
@@ -32,8 +32,8 @@ def remember(
     as_json: Json = False,
 ) -> None:
     """Remember something."""
-    session_ = Session.of(context)
-    content = spoken(text)
+    session_ = CommandSession.of(context)
+    content = read_words(text)
     draft: dict[str, Any] = {
         "trigger": trigger,
         "kind": kind,
@@ -45,7 +45,7 @@ def remember(
         "created": moment(when),
     }
     with session_.memory() as memory:
-        _refuse_future(draft["created"], memory.parts.clock.now())
+        _refuse_future(draft["created"], memory.runtime.clock.now())
         kept = making_room(session_, memory, lambda: memory.remember(content, **draft))
     if as_json:
         print_json({"memory": to_record(kept)})

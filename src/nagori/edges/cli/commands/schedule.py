@@ -16,11 +16,11 @@ from nagori.app import Nagori
 from nagori.core.model import Scope
 from nagori.edges import scheduling
 from nagori.edges.cli.commands.setup import DryRun, Yes, say_left
-from nagori.edges.cli.context import Json, Session, print_json
-from nagori.edges.scheduling import Change, Scheduler
+from nagori.edges.cli.context import CommandSession, Json, print_json
+from nagori.edges.scheduling import ScheduleChange, Scheduler
 from nagori.edges.scheduling.formats import Job, hour_in, next_run
 from nagori.errors import InvalidInput
-from nagori.services.doctor import Finding, found
+from nagori.services.doctor import Finding, make_finding
 
 LATE = 48.0  # hours after which a scheduled night is missed
 SCHEDULED = "{kinds} runs the cycle every night; "
@@ -36,7 +36,7 @@ class Act(StrEnum):
     SHOW = "show"
 
 
-class Kind(StrEnum):
+class SchedulerKind(StrEnum):
     SYSTEMD = "systemd"
     CRON = "cron"
     LAUNCHD = "launchd"
@@ -46,13 +46,15 @@ class Kind(StrEnum):
 def schedule(
     context: typer.Context,
     act: Annotated[Act, typer.Argument(help="Begin it, end it, or only look.")],
-    kind: Annotated[Kind | None, typer.Option(help="Which scheduler; default: this machine's own.")] = None,
+    kind: Annotated[
+        SchedulerKind | None, typer.Option(help="Which scheduler; default: this machine's own.")
+    ] = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Let this machine's scheduler run the cycle every night, at compression.schedule_hour."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     job = Job((sys.executable, "-m", "nagori", *_options(context, session), "cycle"), _hour(session))
     every = [make(job, session.folder, os.environ) for make in scheduling.KINDS.values()]
     named = [scheduler for scheduler in every if kind is None or scheduler.kind == kind]
@@ -77,11 +79,11 @@ def _is_written(scheduler: Scheduler, asked_for: bool) -> bool:
         return False
 
 
-def _hour(session: Session) -> int:
+def _hour(session: CommandSession) -> int:
     return session.config.compression.schedule_hour
 
 
-def _options(context: typer.Context, session: Session) -> Iterator[str]:
+def _options(context: typer.Context, session: CommandSession) -> Iterator[str]:
     """A scheduler knows nothing of this shell: what was said on its command line, or in its environment,
     about whose memories are where has to be said again."""
     if session.data_dir or any(os.environ.get(name) for name in ("NAGORI_DATA_DIR", "XDG_DATA_HOME")):
@@ -99,7 +101,7 @@ def _options(context: typer.Context, session: Session) -> Iterator[str]:
 # ── the three acts ───────────────────────────────────────────────────────────────────────────────
 
 
-def _install(session: Session, chosen: Scheduler, yes: bool, dry_run: bool, as_json: bool) -> None:
+def _install(session: CommandSession, chosen: Scheduler, yes: bool, dry_run: bool, as_json: bool) -> None:
     changes = chosen.addition()
     when = next_run(_hour(session), datetime.now().astimezone())
     if not changes and chosen.in_force():
@@ -108,7 +110,7 @@ def _install(session: Session, chosen: Scheduler, yes: bool, dry_run: bool, as_j
         else:
             session.say("scheduled_already", kind=chosen.kind, when=f"{when:%Y-%m-%d %H:%M}")
         return
-    if not _agreed(session, [chosen.kind], changes, yes, dry_run, as_json):
+    if not _confirm_changes(session, [chosen.kind], changes, yes, dry_run, as_json):
         return
     left = scheduling.install(chosen, changes)
     if as_json:
@@ -119,7 +121,9 @@ def _install(session: Session, chosen: Scheduler, yes: bool, dry_run: bool, as_j
     say_left(session, left)
 
 
-def _remove(session: Session, present: list[Scheduler], yes: bool, dry_run: bool, as_json: bool) -> None:
+def _remove(
+    session: CommandSession, present: list[Scheduler], yes: bool, dry_run: bool, as_json: bool
+) -> None:
     planned = [(scheduler, scheduler.removal()) for scheduler in present]
     kinds, changes = [s.kind for s in present], [change for _, each in planned for change in each]
     if not planned:
@@ -128,7 +132,7 @@ def _remove(session: Session, present: list[Scheduler], yes: bool, dry_run: bool
         else:
             session.say("not_scheduled")
         return
-    if not _agreed(session, kinds, changes, yes, dry_run, as_json):
+    if not _confirm_changes(session, kinds, changes, yes, dry_run, as_json):
         return
     left = [command for scheduler, each in planned for command in scheduling.remove(scheduler, each)]
     if as_json:
@@ -138,9 +142,9 @@ def _remove(session: Session, present: list[Scheduler], yes: bool, dry_run: bool
     say_left(session, left)
 
 
-def _show(session: Session, present: list[Scheduler], as_json: bool) -> None:
+def _show(session: CommandSession, present: list[Scheduler], as_json: bool) -> None:
     now = datetime.now().astimezone()
-    told = [_told(scheduler, now) for scheduler in present]
+    told = [_scheduler_state(scheduler, now) for scheduler in present]
     if as_json:
         print_json({"schedules": told})
         return
@@ -150,7 +154,7 @@ def _show(session: Session, present: list[Scheduler], as_json: bool) -> None:
         _say_told(session, scheduler, each)
 
 
-def _say_told(session: Session, scheduler: Scheduler, each: dict[str, Any]) -> None:
+def _say_told(session: CommandSession, scheduler: Scheduler, each: dict[str, Any]) -> None:
     when, last = (str(each[name] or "?").replace("T", " ")[:16] for name in ("next", "last"))
     session.say("scheduled_at" if each["runs"] else "scheduled_idle", kind=scheduler.kind, when=when)
     if each["last"]:
@@ -163,7 +167,7 @@ def _say_told(session: Session, scheduler: Scheduler, each: dict[str, Any]) -> N
         session.say("scheduled_old")
 
 
-def _told(scheduler: Scheduler, now: datetime) -> dict[str, Any]:
+def _scheduler_state(scheduler: Scheduler, now: datetime) -> dict[str, Any]:
     """What the scheduler says; what is written down where it cannot be asked, or does not say."""
     report, hour = scheduler.ask(), hour_in(scheduler.kind, scheduler.written())
     coming = report.next if report and report.next else next_run(hour, now) if hour is not None else None
@@ -181,17 +185,17 @@ def _told(scheduler: Scheduler, now: datetime) -> dict[str, Any]:
 # ── for the doctor ───────────────────────────────────────────────────────────────────────────────
 
 
-def nights(session: Session, memory: Nagori, called: bool) -> list[Finding]:
+def nights(session: CommandSession, memory: Nagori, called: bool) -> list[Finding]:
     """Whether nights happen: by a scheduler, by the worker of whoever calls us, or by nobody."""
     from nagori.services.cycle import hours_since
 
-    hours = hours_since(memory.parts, memory.scope.space)
-    present = written(session)
+    hours = hours_since(memory.runtime, memory.scope.owner)
+    present = installed_schedulers(session)
     kinds = ", ".join(scheduler.kind for scheduler in present)
     late = hours is not None and hours > LATE
     if present and not any(scheduler.in_force() for scheduler in present):
         template = "{kinds} was told to run the cycle, but is not switched on"
-        return [found("nights", "warn", template, "nagori schedule show", kinds=kinds)]
+        return [make_finding("nights", "warn", template, "nagori schedule show", kinds=kinds)]
     if present:
         template, state, advice = SCHEDULED, "warn" if late else "ok", "nagori schedule show" if late else ""
     elif called:
@@ -200,10 +204,12 @@ def nights(session: Session, memory: Nagori, called: bool) -> list[Finding]:
         template, state, advice = BY_NOBODY, "warn", "nagori schedule install"
     template += NEVER if hours is None else LAST
     values = {"hours": hours} if hours is not None else {}
-    return [found("nights", state, template, advice, **values, **({"kinds": kinds} if present else {}))]
+    return [
+        make_finding("nights", state, template, advice, **values, **({"kinds": kinds} if present else {}))
+    ]
 
 
-def written(session: Session) -> list[Scheduler]:
+def installed_schedulers(session: CommandSession) -> list[Scheduler]:
     """The schedulers in which something of ours is written down, whatever it says."""
     job = Job((sys.executable, "-m", "nagori", "cycle"), _hour(session))
     every = (make(job, session.folder, os.environ) for make in scheduling.KINDS.values())
@@ -213,8 +219,13 @@ def written(session: Session) -> list[Scheduler]:
 # ── showing and asking ───────────────────────────────────────────────────────────────────────────
 
 
-def _agreed(
-    session: Session, kinds: list[str], changes: list[Change], yes: bool, dry_run: bool, as_json: bool
+def _confirm_changes(
+    session: CommandSession,
+    kinds: list[str],
+    changes: list[ScheduleChange],
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> bool:
     """Show what would be written and ask; where nobody can answer, the answer is no."""
     if not as_json:
@@ -236,7 +247,7 @@ def _agreed(
 
 def _print_result(
     kinds: list[str],
-    changes: Sequence[Change],
+    changes: Sequence[ScheduleChange],
     *,
     changed: bool,
     left: Sequence[Sequence[str]] = (),

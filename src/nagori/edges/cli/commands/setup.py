@@ -15,19 +15,19 @@ import typer
 from nagori.app import Nagori
 from nagori.config import Config
 from nagori.edges import scheduling
-from nagori.edges.cli.context import Json, Session, print_json
+from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.edges.hosts import HOSTS, launcher, settings_file
-from nagori.edges.hosts.settings_file import Change
+from nagori.edges.hosts.settings_file import FileChange
 from nagori.edges.hosts.spec import Host
 from nagori.edges.locale import Voice
 from nagori.errors import InvalidInput
-from nagori.services.doctor import Finding, found
+from nagori.services.doctor import Finding, make_finding
 
 Names = Annotated[
     list[str] | None,
     typer.Option("--host", help=f"{', '.join(HOSTS)}; may be given again. Default: all here."),
 ]
-Planned = tuple[scheduling.Scheduler, list[scheduling.Change]]
+Planned = tuple[scheduling.Scheduler, list[scheduling.ScheduleChange]]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be changed.")]
 
@@ -43,8 +43,8 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Let Claude Code and others remember by themselves: write it into their settings."""
-    session = Session.of(context)
-    chosen = _chosen(host, project)
+    session = CommandSession.of(context)
+    chosen = _choose_hosts(host, project)
     launch = launcher.texts(session.folder, session.voice("launcher_lost"), _environment(session))
     changes = [_addition(session, each, project) for each in chosen]
     needed = [change for change in changes if change.needed]
@@ -52,10 +52,10 @@ def init(
     if not needed and not outdated:
         _say_nothing_to_do(session, chosen, as_json)
         return
-    if not _agreed(session, needed, yes, dry_run, as_json):
+    if not _confirm_changes(session, needed, yes, dry_run, as_json):
         return
     launcher.write(session.folder, launch)  # first, so that no host ever calls what is not there
-    copies = [_done(session, change, "hooked", as_json) for change in needed]
+    copies = [_apply_change(session, change, "hooked", as_json) for change in needed]
     known = launcher.users(session.folder) | {change.path: change.host.name for change in changes}
     launcher.note_users(session.folder, known)
     if as_json:
@@ -72,15 +72,15 @@ def uninstall(
     as_json: Json = False,
 ) -> None:
     """Take out of other programs' settings what init wrote there, and the nightly schedule; memories stay."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     users = _users(session)
-    names = {each.name for each in _named(host or [*HOSTS])}
+    names = {each.name for each in _hosts_by_name(host or [*HOSTS])}
     changes = [settings_file.removal(HOSTS[name], path) for path, name in users.items() if name in names]
     needed = [change for change in changes if change.needed]
     planned = [] if host else _schedules(session)
-    if (needed or planned) and not _agreed(session, needed, yes, dry_run, as_json, planned):
+    if (needed or planned) and not _confirm_changes(session, needed, yes, dry_run, as_json, planned):
         return
-    copies = [_done(session, change, "unhooked", as_json) for change in needed]
+    copies = [_apply_change(session, change, "unhooked", as_json) for change in needed]
     left = [command for scheduler, each in planned for command in scheduling.remove(scheduler, each)]
     if not dry_run:
         _forget_users(session, {change.path for change in changes})
@@ -95,16 +95,20 @@ def uninstall(
     _say_where(session, "stay", path=session.folder)
 
 
-def _schedules(session: Session) -> list[Planned]:
+def _schedules(session: CommandSession) -> list[Planned]:
     """The nightly cycle of these memories, wherever it is written down. Somebody who keeps others in another
     folder keeps their nights."""
-    from nagori.edges.cli.commands.schedule import written
+    from nagori.edges.cli.commands.schedule import installed_schedulers
 
-    ours = [scheduler for scheduler in written(session) if _is_for(session, "".join(scheduler.written()))]
+    ours = [
+        scheduler
+        for scheduler in installed_schedulers(session)
+        if _is_for(session, "".join(scheduler.written()))
+    ]
     return [(scheduler, scheduler.removal()) for scheduler in ours]
 
 
-def _is_for(session: Session, text: str) -> bool:
+def _is_for(session: CommandSession, text: str) -> bool:
     if "--data-dir" in text:
         return str(session.folder) in text
     return session.folder == Nagori.folder(None, Config())
@@ -113,7 +117,7 @@ def _is_for(session: Session, text: str) -> bool:
 # ── which files ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _named(names: list[str]) -> list[Host]:
+def _hosts_by_name(names: list[str]) -> list[Host]:
     for name in names:
         if name not in HOSTS:
             choices = ", ".join(HOSTS)
@@ -121,15 +125,15 @@ def _named(names: list[str]) -> list[Host]:
     return [HOSTS[name] for name in dict.fromkeys(names)]
 
 
-def _chosen(names: list[str] | None, project: bool) -> list[Host]:
+def _choose_hosts(names: list[str] | None, project: bool) -> list[Host]:
     """The programs that were named, or else those that are here."""
     if names:
-        return _named(names)
+        return _hosts_by_name(names)
     here = (host for host in HOSTS.values() if host.present(os.environ))
     return [host for host in here if host.project_settings or not project]
 
 
-def _addition(session: Session, host: Host, project: bool) -> Change:
+def _addition(session: CommandSession, host: Host, project: bool) -> FileChange:
     command = launcher.hook_command(host.name, session.folder)
     return settings_file.addition(host, _file(host, project), command, session.config.hooks.before_tool)
 
@@ -146,13 +150,13 @@ def _file(host: Host, project: bool) -> Path:
     return Path.cwd() / host.project_settings
 
 
-def _users(session: Session) -> dict[Path, str]:
+def _users(session: CommandSession) -> dict[Path, str]:
     """Every file that may call us: those we know of, and the usual places."""
     usual = {host.file(os.environ): host.name for host in HOSTS.values()}
     return usual | launcher.users(session.folder)
 
 
-def _forget_users(session: Session, left: set[Path]) -> None:
+def _forget_users(session: CommandSession, left: set[Path]) -> None:
     """The launcher goes with the last program that called it."""
     others = {path: name for path, name in _users(session).items() if path not in left}
     staying = {path: name for path, name in others.items() if _calls_us(path, name)}
@@ -170,12 +174,12 @@ def _calls_us(path: Path, name: str) -> bool:
         return True
 
 
-def _environment(session: Session) -> dict[str, str]:
+def _environment(session: CommandSession) -> dict[str, str]:
     """A folder named on the command line has to be named again whenever a host calls."""
     return {"NAGORI_DATA_DIR": str(session.folder)} if session.data_dir else {}
 
 
-def findings(session: Session) -> list[Finding]:
+def findings(session: CommandSession) -> list[Finding]:
     """What the doctor has to say: who calls us, and whether the call arrives."""
     calling = [
         HOSTS[name].title for path, name in _users(session).items() if name in HOSTS and _calls_us(path, name)
@@ -184,55 +188,55 @@ def findings(session: Session) -> list[Finding]:
         return []
     if any(launcher.is_current(session.folder, wanted) for wanted in _in_any_language(session)):
         return [
-            found("hooks", "ok", "{hosts}", hosts=", ".join(calling)),
-            _rehearsed(session),
-            *_fired(session),
+            make_finding("hooks", "ok", "{hosts}", hosts=", ".join(calling)),
+            _check_rehearsal(session),
+            *_check_recent_calls(session),
         ]
     template = "{hosts}: the launcher is missing or calls another environment"
-    return [found("hooks", "warn", template, "nagori init", hosts=", ".join(calling))]
+    return [make_finding("hooks", "warn", template, "nagori init", hosts=", ".join(calling))]
 
 
-def _in_any_language(session: Session) -> Iterator[dict[str, str]]:
+def _in_any_language(session: CommandSession) -> Iterator[dict[str, str]]:
     """The launcher as it would be written: who looks at it may speak another language than who wrote it."""
     for tongue in ("en", "ja"):
         yield launcher.texts(session.folder, Voice(tongue)("launcher_lost"), _environment(session))
 
 
-def _rehearsed(session: Session) -> Finding:
+def _check_rehearsal(session: CommandSession) -> Finding:
     """Whether a fact told to the installed hook in one session comes back in the next."""
     from nagori.edges.hooks.selftest import rehearse
 
     fault = rehearse(launcher.hook_command("claude-code", session.folder))
     if fault:
-        return found("rehearsal", "fail", "{fault}", "nagori init; nagori verify", fault=fault)
-    return found("rehearsal", "ok", "a fact told in one session came back in the next")
+        return make_finding("rehearsal", "fail", "{fault}", "nagori init; nagori verify", fault=fault)
+    return make_finding("rehearsal", "ok", "a fact told in one session came back in the next")
 
 
-def _fired(session: Session) -> list[Finding]:
+def _check_recent_calls(session: CommandSession) -> list[Finding]:
     """What hosts called last, what went wrong then, and what the worker could not do."""
-    from nagori.edges.hooks.selftest import fired
+    from nagori.edges.hooks.selftest import recent_calls
     from nagori.edges.worker.run import LOG
 
-    last = list(fired(session.folder))
+    last = list(recent_calls(session.folder))
     calls = [(f"{f.moment} ({f.host}) {f.at:%Y-%m-%d %H:%M}", f.failure) for f in last]
     well = [call for call, failure in calls if not failure][:3]
-    told = [found("last call", "ok", "{calls}", calls=", ".join(well))] if well else []
+    told = [make_finding("last call", "ok", "{calls}", calls=", ".join(well))] if well else []
     told += [
-        found("last call", "warn", "{calls}: {failure}", calls=call, failure=failure)
+        make_finding("last call", "warn", "{calls}: {failure}", calls=call, failure=failure)
         for call, failure in calls
         if failure
     ]
     log = session.folder / LOG
     if log.exists():
         trouble = log.read_text(encoding="utf-8", errors="replace").strip()
-        told.append(found("worker", "warn", "{trouble}", "nagori work", trouble=trouble))
+        told.append(make_finding("worker", "warn", "{trouble}", "nagori process", trouble=trouble))
     return told
 
 
 # ── showing, asking, doing ───────────────────────────────────────────────────────────────────────
 
 
-def _say_nothing_to_do(session: Session, chosen: list[Host], as_json: bool) -> None:
+def _say_nothing_to_do(session: CommandSession, chosen: list[Host], as_json: bool) -> None:
     if as_json:
         _print_result([], [], changed=False)
     elif chosen:
@@ -241,9 +245,9 @@ def _say_nothing_to_do(session: Session, chosen: list[Host], as_json: bool) -> N
         session.say("no_hosts", hosts=", ".join(HOSTS))
 
 
-def _agreed(
-    session: Session,
-    changes: list[Change],
+def _confirm_changes(
+    session: CommandSession,
+    changes: list[FileChange],
     yes: bool,
     dry_run: bool,
     as_json: bool,
@@ -251,7 +255,7 @@ def _agreed(
 ) -> bool:
     """Show the changes and ask; where nobody can answer, the answer is no."""
     schedules = [change for _, each in planned for change in each]
-    everything: list[Change | scheduling.Change] = [*changes, *schedules]
+    everything: list[FileChange | scheduling.ScheduleChange] = [*changes, *schedules]
     if not as_json:
         for change in everything:
             _show(session, change)
@@ -268,19 +272,19 @@ def _agreed(
     return False
 
 
-def _say_where(session: Session, name: str, **values: object) -> None:
+def _say_where(session: CommandSession, name: str, **values: object) -> None:
     """A sentence with a path, which must not be broken in two: people copy it."""
     session.out.print(session.voice(name, **values), highlight=False, markup=False, soft_wrap=True)
 
 
-def _show(session: Session, change: Change | scheduling.Change) -> None:
+def _show(session: CommandSession, change: FileChange | scheduling.ScheduleChange) -> None:
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in change.diff():
         style = colours.get(line[:1], "")
         session.out.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def _done(session: Session, change: Change, sentence: str, as_json: bool) -> Path | None:
+def _apply_change(session: CommandSession, change: FileChange, sentence: str, as_json: bool) -> Path | None:
     copy = settings_file.apply(change, datetime.now().astimezone())
     if not as_json:
         _say_where(session, sentence, title=change.host.title, path=change.path)
@@ -291,7 +295,7 @@ def _done(session: Session, change: Change, sentence: str, as_json: bool) -> Pat
     return copy
 
 
-def _advise(session: Session, change: Change) -> None:
+def _advise(session: CommandSession, change: FileChange) -> None:
     """What the person still has to do or to know."""
     if change.host.hint:
         session.say(change.host.hint)
@@ -299,7 +303,7 @@ def _advise(session: Session, change: Change) -> None:
         session.say("twice", title=change.host.title)
 
 
-def say_left(session: Session, commands: Sequence[Sequence[str]]) -> None:
+def say_left(session: CommandSession, commands: Sequence[Sequence[str]]) -> None:
     """What the person has to run; on one line each, because people copy it."""
     if commands:
         session.say("run_yourself")
@@ -308,7 +312,7 @@ def say_left(session: Session, commands: Sequence[Sequence[str]]) -> None:
 
 
 def _print_result(
-    changes: list[Change],
+    changes: list[FileChange],
     copies: list[Path | None],
     *,
     changed: bool,

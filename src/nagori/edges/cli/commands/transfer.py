@@ -9,18 +9,18 @@ from typing import Annotated, Literal
 import typer
 
 from nagori.app import Nagori
-from nagori.edges.cli.context import Json, Session, lines, print_json, progress, written
+from nagori.edges.cli.context import CommandSession, Json, lines, open_output, print_json, progress
 from nagori.errors import InvalidInput
 from nagori.runtime import Progress
-from nagori.services.transfer import Imported
+from nagori.services.transfer import ImportReport
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     JSONL = "jsonl"
     MARKDOWN = "markdown"
 
 
-class Origin(StrEnum):
+class ImportSource(StrEnum):
     """Whose memories `import` can read besides our own."""
 
     CLAUDE_CODE = "claude-code"
@@ -33,16 +33,16 @@ def export(
     context: typer.Context,
     path: Annotated[Path | None, typer.Argument(help="File to write; default: standard output.")] = None,
     format: Annotated[
-        Format, typer.Option(help="jsonl is complete, markdown is for reading.")
-    ] = Format.JSONL,
+        ExportFormat, typer.Option(help="jsonl is complete, markdown is for reading.")
+    ] = ExportFormat.JSONL,
     as_json: Json = False,
 ) -> None:
     """Write out every memory."""
-    session = Session.of(context)
+    session = CommandSession.of(context)
     if path is not None and path.exists():
         raise InvalidInput("path", "{path} exists already", path=path)
     count = 0
-    with session.memory() as memory, written(path) as write:
+    with session.memory() as memory, open_output(path) as write:
         for count, line in enumerate(memory.export(_name(format)), 1):  # noqa: B007 - counts
             write(line + "\n")
     if path is not None and as_json:
@@ -62,58 +62,64 @@ def import_(
         ),
     ] = None,
     origin: Annotated[
-        Origin | None,
+        ImportSource | None,
         typer.Option(
             "--from",
             help="Another program's memories. claude-code needs no PATH: it finds the old transcripts.",
         ),
     ] = None,
-    format: Annotated[Format | None, typer.Option(help="Default: from the file's name.")] = None,
+    format: Annotated[ExportFormat | None, typer.Option(help="Default: from the file's name.")] = None,
     as_json: Json = False,
 ) -> None:
     """Take memories in."""
-    session = Session.of(context)
-    if not paths and origin is not Origin.CLAUDE_CODE:
+    session = CommandSession.of(context)
+    if not paths and origin is not ImportSource.CLAUDE_CODE:
         raise InvalidInput("path", "missing")
-    report = _taken(session, paths or [], origin, format)
+    report = _import_all(session, paths or [], origin, format)
     counts = {name: value for name, value in vars(report).items() if name != "faults"}
     if as_json:
         print_json({**counts, "faults": report.faults})
     else:
-        session.say("transcripts" if origin is Origin.CLAUDE_CODE else "imported", **counts)
+        session.say("transcripts" if origin is ImportSource.CLAUDE_CODE else "imported", **counts)
         for fault in report.faults:
             session.err.print(session.voice("not_taken", fault=fault), style="red", markup=False)
     if report.faults:
         raise typer.Exit(1)
 
 
-def _taken(session: Session, paths: list[Path], origin: Origin | None, format: Format | None) -> Imported:
+def _import_all(
+    session: CommandSession, paths: list[Path], origin: ImportSource | None, format: ExportFormat | None
+) -> ImportReport:
     """Everything that is meant, read by whoever knows its format."""
     from nagori.edges.importers import run  # the readers of others; most commands need none
 
-    tally = run.Tally()
+    tally = run.ImportTally()
     with session.memory(tally) as memory, progress(session) as bar:
-        if origin is Origin.CLAUDE_CODE:
+        if origin is ImportSource.CLAUDE_CODE:
             return run.take_transcripts(memory, tally, run.transcripts(paths), bar)
         if origin is not None:
             return run.take_drafts(memory, origin, paths, bar)
-        whole = Imported()
+        whole = ImportReport()
         for path in paths:
-            _add(whole, _exported(memory, path, format, bar))
+            _add(whole, _import_own_export(memory, path, format, bar))
         return whole
 
 
-def _exported(memory: Nagori, path: Path, format: Format | None, bar: Progress) -> Imported:
+def _import_own_export(
+    memory: Nagori, path: Path, format: ExportFormat | None, bar: Progress
+) -> ImportReport:
     """What one of our own exports holds, or a page of notes."""
     markdown = path.suffix.lower() in (".md", ".markdown")
     with lines(path) as read:
-        return memory.import_(read, _name(format or (Format.MARKDOWN if markdown else Format.JSONL)), bar)
+        return memory.import_(
+            read, _name(format or (ExportFormat.MARKDOWN if markdown else ExportFormat.JSONL)), bar
+        )
 
 
-def _name(format: Format) -> Literal["jsonl", "markdown"]:
-    return "markdown" if format is Format.MARKDOWN else "jsonl"
+def _name(format: ExportFormat) -> Literal["jsonl", "markdown"]:
+    return "markdown" if format is ExportFormat.MARKDOWN else "jsonl"
 
 
-def _add(whole: Imported, report: Imported) -> None:
+def _add(whole: ImportReport, report: ImportReport) -> None:
     for name, value in vars(report).items():
         setattr(whole, name, getattr(whole, name) + value)
