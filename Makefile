@@ -40,7 +40,8 @@ $(FRAMEWORKS)/.ready: requirements/frameworks.txt
 		-r requirements/frameworks.txt
 	touch $@
 
-# Names are counted; `make check NAMES=strict` fails for each that breaks a rule (CONTRIBUTING.md, "Names").
+# Names are counted, and marks that lead nowhere fail; `make check NAMES=strict` fails for every broken rule
+# (CONTRIBUTING.md, "Names"). Which rules are strict by default: STRICT in tools/names.py.
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -31,7 +31,7 @@ from nagori import Nagori, __version__
 from nagori.stores.sqlite import connect
 
 SIZES = (10_000, 100_000)
-ROW_BY_ROW = 10_000  # the documents' way is measured on so many
+ROW_BY_ROW = 10_000  # memories in the row-by-row measurement
 CACHE = ROOT / "out" / "bench-stores"
 
 
@@ -128,7 +128,7 @@ def say(db: apsw.Connection, sql: str, values: Sequence[Any]) -> None:
 
 
 def row_by_row(work: Path, size: int = ROW_BY_ROW) -> float:
-    """000's and 001's own way: read each row, compute, write it back, commit."""
+    """Row by row: read each row, compute, write it back, commit."""
     dice = random.Random(1)
     db = sqlite3.connect(work / "row-by-row.db")
     db.execute("CREATE TABLE memories (id TEXT PRIMARY KEY, intensity, coefficient, days, score, level)")

@@ -1,4 +1,4 @@
-"""Design document 003's own code, as printed but without `async`: the baseline of `bench.window`.
+"""A literal window pruner, as first specified but without `async`: the baseline of `bench.window`.
 
 No language model takes part, so its summaries end as its own fallback notices.
 """

@@ -1,10 +1,10 @@
 """The context window: `python -m bench.window [--histories N] [--kept FORMAT=PATH …] [--peer PYTHON]`.
 
     speed      pruning 1,000 and 10,000 messages, beside one pass of counting their tokens
-    histories  random conversations of every format: what a provider would refuse, ours and 003's own code
+    histories  random conversations of every format: what a provider would refuse, ours and the literal one
     stability  a session of 300 messages: how much of what is sent begins as it did at the call before
     kept       public conversations cut to 8k and 4k tokens: which turns that answer a question are still
-               there, and which can be recalled; beside a sliding window, trim_messages and 003's own code
+               there, and which can be recalled; beside a sliding window, trim_messages and the literal pruner
 
 `bench/README.md` says what the figures mean.
 """
@@ -123,7 +123,7 @@ def timed(act: Callable[[], object]) -> float:
 def histories(memory: Nagori, count: Count, many: int, names: Sequence[str]) -> Iterator[Row]:
     """What is wrong with random conversations after pruning, by who pruned them."""
     for name in names:
-        wrong: dict[str, Counter[str]] = {"nagori": Counter(), "003": Counter()}
+        wrong: dict[str, Counter[str]] = {"nagori": Counter(), "literal": Counter()}
         pruned: Counter[str] = Counter()
         for seed in range(many // len(names)):
             draw = Random(seed)
@@ -152,7 +152,7 @@ def _form(name: str) -> str:
 def _pruned_by(
     who: str, memory: Nagori, history: list[Any], name: str, budget: int, count: Count
 ) -> list[Any]:
-    if who == "003":
+    if who == "literal":
         return literal_window.prune_history(history, budget)
     done = memory.prune(history, format=_form(name), budget=budget, count=count, remember=False)
     return done.messages if done.pruned or done.plan.cut else history
@@ -184,7 +184,7 @@ def stability(memory: Nagori, count: Count, peer: str | None) -> Iterator[Row]:
         views.append(last.messages)
     yield ["nagori", *_stable(views, lambda message: sizes([message], count)[0])]
     literal = [literal_window.prune_history(plain(said[:call]), SESSION_BUDGET) for call in calls]
-    yield ["003", *_stable(literal, lambda message: sizes([message], count)[0])]
+    yield ["literal", *_stable(literal, lambda message: sizes([message], count)[0])]
     if peer:
         roles = [message["role"] for message in said]
         asked = {"roles": roles, "tokens": tokens, "limit": int(0.8 * SESSION_BUDGET), "counts": calls}
@@ -276,7 +276,7 @@ def _others(
     sliding = memory.prune(said, budget=budget, count=count, strategy="sliding", remember=False)
     yield "sliding window", [at for at in range(len(said)) if at not in sliding.plan.dropped]
     places = {id(message): at for at, message in enumerate(said)}
-    yield "003", [places[id(m)] for m in literal_window.prune_history(said, budget) if id(m) in places]
+    yield "literal", [places[id(m)] for m in literal_window.prune_history(said, budget) if id(m) in places]
     if peer:
         roles = [message["role"] for message in said]
         ask = {"roles": roles, "tokens": tokens, "limit": int(0.7 * budget), "counts": [len(said)]}

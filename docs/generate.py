@@ -11,6 +11,7 @@ import inspect
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -26,19 +27,16 @@ from nagori.core import levels
 DOCS = Path(__file__).resolve().parent
 NOTE = "<!-- Written by `python -m docs.generate`. Change the code, not this page. -->\n"
 WIDTH = 80
-# Requirement and decision numbers help those who read the source, and nobody else.
+# Ids of requirements and rulings help those who read the source, and nobody else.
 TAGS = re.compile(r" ?\[(?:rulings? [^\]]*|[A-Z]\d+[^\]]*)\]")
-LATER = "The other verbs are those of `Nagori`, with the same arguments and answers; `await` them.\n"
-NUMBERS = (
-    "Numbers such as 001 name a [design document](../why/README.md#the-design-documents) that a "
-    "formula or a setting comes from.\n"
-)
+LATER = "The other verbs are those of `Nagori`, with the same arguments and results; `await` them.\n"
 
 
 def pages() -> dict[str, str]:
     """Every generated file by its path below `docs/`."""
     return {
         "reference/settings.md": settings(),
+        "reference/settings.ja.md": settings_ja(),
         "reference/commands.md": commands(),
         "reference/errors.md": errors_page(),
         "reference/api.md": api(),
@@ -58,20 +56,20 @@ def settings() -> str:
     out = [
         NOTE,
         "# Settings\n",
-        "`nagori config` prints every setting with its present value and where that value came from.\n",
-        "Sources, the later one wins: the defaults below, `config.toml` (in the platform's configuration "
+        "([日本語](settings.ja.md))\n",
+        "`nagori config` prints every setting with its value and the origin of that value.\n",
+        "Sources, in rising precedence: the defaults below, `config.toml` (in the platform's configuration "
         "folder, or the file named by `--config` or `NAGORI_CONFIG`), the environment, the caller.\n",
         "In the environment a setting is `NAGORI_SECTION__KEY`: `retrieval.top_k` is "
         "`NAGORI_RETRIEVAL__TOP_K`. Short names: "
         + ", ".join(f"`{name}` for `{key}`" for name, key in config.SHORT_NAMES.items())
         + ". "
         + ", ".join(f"`{name}`" for name in config.NOT_SETTINGS)
-        + " say which file, who is asking and what stays off; they are not settings.\n",
-        "An unknown or impossible setting is an error that names it, and all faults are told at once. "
-        "[config.schema.json](config.schema.json) lets an editor check the file while you type.\n",
-        "**Some settings are ahead of the code**: they belong to parts that are still to come, such as the "
-        "session tier. The [README](../../README.md) says what works today.\n",
-        NUMBERS,
+        + " select the file, the scope and what is disabled; they are not settings.\n",
+        "An unknown or invalid setting is an error that names it; all errors are reported at once. "
+        "With [config.schema.json](config.schema.json) an editor can check the file while you type.\n",
+        "**Some settings have no effect yet**: they belong to planned parts, such as the session tier. The "
+        "[README](../../README.md) says what works today.\n",
     ]
     whole = config.Config()
     for section, group in groupby(config.describe(), lambda setting: setting.key.partition(".")[0]):
@@ -84,11 +82,52 @@ def settings() -> str:
     return _page(out)
 
 
-def _value(value: object) -> str:
+def settings_ja() -> str:
+    """The same in Japanese; descriptions come from settings.ja.toml."""
+    words = tomllib.loads((DOCS / "settings.ja.toml").read_text(encoding="utf-8"))
+    out = [
+        NOTE,
+        "# 設定\n",
+        "([English](settings.md))\n",
+        "`nagori config` は、すべての設定について、いまの値と、その値がどこから来たかを表示します。\n",
+        "値は次の順に読み、あとのものが優先されます: 下の既定値、`config.toml`（OS の設定フォルダ。"
+        "`--config` か `NAGORI_CONFIG` で別のファイルも選べます）、環境変数、呼び出し側の指定。\n",
+        "環境変数の名前は `NAGORI_SECTION__KEY` です。たとえば `retrieval.top_k` は "
+        "`NAGORI_RETRIEVAL__TOP_K` になります。短い名前もあります: "
+        + "、".join(f"`{name}`（`{key}`）" for name, key in config.SHORT_NAMES.items())
+        + "。"
+        + "、".join(f"`{name}`" for name in config.NOT_SETTINGS)
+        + " は設定ではなく、ファイルや利用者などの選択に使います。\n",
+        "知らない名前や範囲外の値はエラーになり、問題はまとめて報告されます。"
+        "[config.schema.json](config.schema.json) を使うと、書きながらエディタで確かめられます。\n",
+        "**まだ効果のない設定もあります。**セッション層など、これから作る部分の設定です。いま動くものは "
+        "[README](../../README.ja.md) にあります。\n",
+    ]
+    for section, group in groupby(config.describe(), lambda setting: setting.key.partition(".")[0]):
+        out += [f"## {section}\n", f"{words['sections'][section]}\n"]
+        out += ["| 設定 | 型 | 既定値 | 範囲 | 意味 |", "|---|---|---|---|---|"]
+        for key, type_, default, bounds, _ in group:
+            value, limits = _value(default, "空"), _cell(bounds.replace(" to ", " 〜 "))
+            meaning = _cell(words["settings"][key])
+            out.append(f"| `{key}` | {TYPES_JA[type_]} | {value} | {limits} | {meaning} |")
+        out.append("")
+    return _page(out)
+
+
+TYPES_JA = {
+    "a text": "文字列",
+    "a number": "数値",
+    "a whole number": "整数",
+    "true or false": "真偽値",
+    "a list of texts": "文字列のリスト",
+}
+
+
+def _value(value: object, empty: str = "empty") -> str:
     if isinstance(value, tuple):
         return ", ".join(f"`{_cell(str(part))}`" for part in value)
     shown = str(value).lower() if isinstance(value, bool) else str(value)
-    return f"`{_cell(shown)}`" if shown else "empty"
+    return f"`{_cell(shown)}`" if shown else empty
 
 
 # ── commands ─────────────────────────────────────────────────────────────────────────────────────
@@ -105,7 +144,6 @@ def commands() -> str:
         "# Commands\n",
         "Every command is one verb of [the library](api.md). With `--json` the answer is for machines.\n",
         f"Exit codes: {' '.join(codes.split())}\n",
-        NUMBERS,
         f"```text\n{_help(cli.app)}```\n",
     ]
     for name in names:
@@ -133,7 +171,7 @@ def errors_page() -> str:
     out = [
         NOTE,
         "# Errors\n",
-        "Everything nagori raises on purpose is a `NagoriError`. The command line turns it into one "
+        "All errors that nagori raises on purpose are a `NagoriError`. The command line turns one into one "
         "sentence (in your language) and an exit code; with `--json` into "
         '`{"error": {"type": …, "field": …, "message": …}}`.\n',
         f"```text\n{tree}\n```\n",
@@ -156,7 +194,6 @@ def api() -> str:
         "# The library\n",
         "Everything below is imported from `nagori`; what is not here is not public. Errors are on "
         "[their own page](errors.md), fakes and contract suites in `nagori.testing`.\n",
-        NUMBERS,
     ]
     for name in sorted(nagori.__all__, key=lambda name: (name != "Nagori", name.lower())):
         thing = getattr(nagori, name)
@@ -166,8 +203,8 @@ def api() -> str:
             out += [f"## {name}\n", f"```text\n{_signature(thing)}\n```\n", f"{_doc(thing)}\n"]
     out += ["# Short names in signatures\n", "```text\n" + "\n".join(_aliases()) + "\n```\n"]
     out += [
-        "# What verbs take and answer\n",
-        "These have no name of their own in `nagori`; verbs make them.\n",
+        "# What verbs take and return\n",
+        "These classes are not exported from `nagori`; verbs take and return them.\n",
     ]
     for kind in _answers():
         out += _class_section(kind.__name__, kind)
@@ -299,9 +336,9 @@ def life_page() -> str:
     out = [
         NOTE,
         "# The life of a memory\n",
-        "Strength (retention) is 0–100 and is always computed from stored facts and the time of asking; "
-        "see [forgetting](../why/forgetting.md). A level says how much is left.\n",
-        "| level | name | while its strength is above | largest share | what is kept |",
+        "Retention (shown as strength) is 0–100 and is always computed from stored facts and the present "
+        "time; see [forgetting](../why/forgetting.md). The level says how much of a memory is shown.\n",
+        "| level | name | while its retention is above | largest share | what is shown |",
         "|---|---|---|---|---|",
     ]
     for rung in levels.LEVELS:
@@ -311,11 +348,10 @@ def life_page() -> str:
         out.append(f"| {int(rung.level)} | {name} | {threshold} | {share} | {rung.keeps} |")
     out += [
         "",
-        "A protected memory keeps its level whatever its strength. Shares apply from "
+        "A protected memory keeps its level whatever its retention. Shares apply from "
         f"{shares.min_population} memories on.\n",
-        "Every memory is born at level 1 and its future is forecast (`nagori why`); `nagori cycle` makes the "
-        "moves, one night at a time.\n",
-        "## What can happen to it\n",
+        "Every memory starts at level 1. `nagori why` shows its forecast; `nagori cycle` makes the moves.\n",
+        "## Transitions\n",
         "| act | by | from → to | when |",
         "|---|---|---|---|",
     ]
@@ -325,7 +361,7 @@ def life_page() -> str:
         out.append(f"| {move.act} | {' or '.join(move.by)} | {where} | {_plain(move.when)} |")
     out += [
         "",
-        "`nagori undo` takes back whatever moved it: what was forgotten stands again where it stood.\n",
+        "`nagori undo` reverts them; words that were purged or deleted do not come back.\n",
         f"```mermaid\n{levels.diagram()}```\n",
     ]
     return _page(out)
@@ -369,11 +405,11 @@ def pictures() -> dict[str, str]:
         ("a decision", memory(75, Category.DECISION), []),
         ("the same decision, recalled twice", memory(75, Category.DECISION), recalled),
         ("a fact told calmly", memory(60, None, Kind.FACT), []),
-        ("something that moved you", memory(90, Category.EMOTIONAL), []),
+        ("an emotional event", memory(90, Category.EMOTIONAL), []),
     ]
     series = [series_of(it, whole, birth, days, 0.25, times, label) for label, it, times in told]
     axes = ChartAxes(days=days, ticks=(1, 7, 14, 30, 60, 90, 120, 180), early=True)
-    return {"pictures/decay.svg": svg_chart(series, "How memories fade, and what recalling does", axes)}
+    return {"pictures/decay.svg": svg_chart(series, "How memories decay, and what recall does", axes)}
 
 
 # ── the tree ─────────────────────────────────────────────────────────────────────────────────────

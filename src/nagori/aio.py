@@ -1,10 +1,10 @@
-"""The same verbs for async callers: each runs in a worker thread, none is written a second time.
+"""The async class `AsyncNagori`: the same verbs, each run in a worker thread.
 
     async with AsyncNagori.open("folder") as memory:
         await memory.remember("The staging server moved to port 8443.")
 
-What stands below the line is written by `python -m docs.async_verbs` from `app.py`, so that completion and
-type checkers see every verb. Who cancels a verb is free at once; what its thread has begun comes to its end.
+`python -m docs.async_verbs` writes everything below the line from `app.py`, so that completion and type
+checkers see every verb. A cancelled caller returns at once; the work in its thread is still finished.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ OpenedMemory = TypeVar("OpenedMemory", bound="AsyncNagori")
 
 
 class Workers:
-    """The threads of one memory, shared by all its views."""
+    """The worker threads of one memory, shared by all its views."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="nagori")
@@ -79,13 +79,13 @@ class Workers:
     async def run(
         self, verb: Callable[Arguments, Answer], *args: Arguments.args, **more: Arguments.kwargs
     ) -> Answer:
-        """What `verb` answers in a thread."""
+        """The result of `verb`, run in a thread."""
         if self._closing:
             raise MemoryClosed()
         return await asyncio.wrap_future(self._pool.submit(verb, *args, **more))
 
     async def open(self, open: Callable[[], Nagori]) -> Nagori:
-        """A memory opened in a thread. If nobody waits for it any more, it is closed again."""
+        """Open a memory in a thread. If the caller is cancelled, it is closed again."""
         opening = self._pool.submit(open)
         try:
             return await asyncio.wrap_future(opening)
@@ -95,7 +95,7 @@ class Workers:
             raise
 
     async def close(self, memory: Nagori) -> None:
-        """Take no more verbs, wait for those that were begun, then close."""
+        """Refuse new verbs, wait for running ones, then close."""
         self._closing = True
         await asyncio.to_thread(self._finish, memory)
 
@@ -110,7 +110,7 @@ def _close_opened(opening: Future[Nagori]) -> None:
 
 
 class PendingOpen(Generic[OpenedMemory]):
-    """A memory that is being opened: `async with` it, or await it and close it yourself."""
+    """A memory that is being opened: use `async with`, or await it and close it yourself."""
 
     def __init__(self, kind: type[OpenedMemory], open: Callable[[], Nagori]) -> None:
         self._kind, self._open = kind, open
@@ -139,22 +139,22 @@ class AsyncTurn:
         self._turn, self._workers = turn, workers
 
     async def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
-        """Record what was answered. When this returns it is kept."""
+        """Record the answer. When this returns, it is durable."""
         await self._workers.run(self._turn.answer, text, speaker=speaker, at=at)
 
 
 class AsyncConversation:
-    """A `Conversation` whose `add`, `recall` and `end` are awaited; meanwhile others may add to it."""
+    """A `Conversation` whose `add`, `recall` and `end` are awaited; others may add to it meanwhile."""
 
     def __init__(self, conversation: Conversation, workers: Workers) -> None:
         self._conversation, self._workers = conversation, workers
 
     async def add(self, *messages: Any) -> Pruned:
-        """Add what was said, and leave out what no longer fits; the report says what was done."""
+        """Add messages and prune if necessary; the report says what was done."""
         return await self._workers.run(self._conversation.add, *messages)
 
     async def end(self) -> list[Memory]:
-        """It is over: what is still in the window is remembered, too."""
+        """End the conversation: what is still in the window is remembered, too."""
         return await self._workers.run(self._conversation.end)
 
     async def recall(
@@ -167,7 +167,7 @@ class AsyncConversation:
         min_confidence: float | None = None,
         mark: bool = True,
     ) -> list[Recollection]:
-        """What left the window, and everything else that is remembered, by what it is about."""
+        """Recall from this conversation and from everything else that is remembered."""
         verb = self._conversation.recall
         return await self._workers.run(
             verb, query, k, filter=filter, tokens=tokens, min_confidence=min_confidence, mark=mark
@@ -175,38 +175,38 @@ class AsyncConversation:
 
     @property
     def history(self) -> list[Any]:
-        """Everything that was said."""
+        """All messages."""
         return self._conversation.history
 
     @property
     def messages(self) -> list[Any]:
-        """What to send: the view as it was pruned last, and whatever was added since."""
+        """The messages to send: the last pruned view, and whatever was added since."""
         return self._conversation.messages
 
     @property
     def report(self) -> dict[str, Any]:
-        """The figures of the last time; empty before the first."""
+        """The report of the last pruning; empty before the first."""
         return self._conversation.report
 
 
 class _AsyncMemory:
-    """What `AsyncNagori` has besides its verbs."""
+    """The members of `AsyncNagori` besides its verbs."""
 
     def __init__(self, memory: Nagori, workers: Workers) -> None:
         self._memory, self._workers = memory, workers
 
     @property
     def scope(self) -> Scope:
-        """Whose memory it is, and who is asking."""
+        """The owner, and who is asking."""
         return self._memory.scope
 
     @property
     def config(self) -> Config:
-        """The settings it was opened with."""
+        """The settings in use."""
         return self._memory.config
 
     async def close(self) -> None:
-        """End it, for every view that `within` gave as well, once the verbs that were begun have ended."""
+        """Close it, also for every view that `within` returned, after running verbs have finished."""
         await self._workers.close(self._memory)
 
     async def __aenter__(self) -> Self:
@@ -241,7 +241,7 @@ class AsyncNagori(_AsyncMemory):
         journal: Journal | None = None,
         observe: Observer = no_observer,
     ) -> PendingOpen[Self]:
-        """Open the memory in `data_dir` (default: the configured folder), making it if it is new."""
+        """Open the memory in `data_dir` (default: the configured folder); a new one is created."""
         return PendingOpen(
             cls,
             partial(
@@ -260,7 +260,7 @@ class AsyncNagori(_AsyncMemory):
 
     @staticmethod
     def folder(data_dir: str | Path | None, config: Config) -> Path:
-        """Where the memories are: the given folder, or the configured one."""
+        """The data folder: the given one, or the configured one."""
         return Nagori.folder(data_dir, config)
 
     def with_scope(
@@ -273,7 +273,7 @@ class AsyncNagori(_AsyncMemory):
         agent: str | None = SAME,
         role: str | None = SAME,
     ) -> Self:
-        """The same memory for somebody else: another scope, or this one with something changed."""
+        """The same memory with another scope, or with this scope changed."""
         return type(self)(
             self._memory.with_scope(scope, user=user, tenant=tenant, project=project, agent=agent, role=role),
             self._workers,
@@ -295,7 +295,7 @@ class AsyncNagori(_AsyncMemory):
         protect: bool = False,
         metadata: Metadata | None = None,
     ) -> Memory:
-        """Keep one thing; when this returns, it is kept."""
+        """Store one memory; when this returns, it is durable."""
         return await self._workers.run(
             self._memory.remember,
             content,
@@ -315,7 +315,7 @@ class AsyncNagori(_AsyncMemory):
     async def remember_many(
         self, drafts: Iterable[str | Draft], progress: Progress = no_progress
     ) -> list[Memory]:
-        """Keep many things at once."""
+        """Store many memories at once."""
         return await self._workers.run(self._memory.remember_many, drafts, progress)
 
     async def form(
@@ -325,7 +325,7 @@ class AsyncNagori(_AsyncMemory):
         *,
         session: str | None = None,
     ) -> list[Memory]:
-        """Memories of a conversation: one for each turn."""
+        """Form memories from a conversation, one for each turn."""
         return await self._workers.run(self._memory.form, turns, progress, session=session)
 
     async def turn(
@@ -337,7 +337,7 @@ class AsyncNagori(_AsyncMemory):
         speaker: str | None = None,
         at: datetime | None = None,
     ) -> AsyncTurn:
-        """Record something that was said."""
+        """Record a turn."""
         return AsyncTurn(
             await self._workers.run(
                 self._memory.turn, text, session=session, role=role, speaker=speaker, at=at
@@ -346,12 +346,11 @@ class AsyncNagori(_AsyncMemory):
         )
 
     async def process(self) -> int:
-        """Form memories of the turns that were recorded and wait for it; how many turns."""
+        """Form memories of all recorded turns that are still unprocessed; returns the number of turns."""
         return await self._workers.run(self._memory.process)
 
     async def context(self, prompt: str, *, session: str = "", project: str | None = None) -> Context:
-        """What an agent should be given along with a prompt: the text that hooks inject, and the memories in
-        it."""
+        """The context for an agent's prompt: the text that hooks inject, and the memories in it."""
         return await self._workers.run(self._memory.context, prompt, session=session, project=project)
 
     async def recall(
@@ -368,7 +367,7 @@ class AsyncNagori(_AsyncMemory):
         mark: bool = True,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
-        a confidence of `min_confidence` or more."""
+        a confidence of at least `floor`."""
         return await self._workers.run(
             self._memory.recall,
             query,
@@ -383,11 +382,12 @@ class AsyncNagori(_AsyncMemory):
         )
 
     async def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
-        """What a session was about, in a few of its own sentences; with `model`, in the model's."""
+        """A summary of a session, in a few of its own sentences; with `model`, written by the language
+        model."""
         return await self._workers.run(self._memory.summary, session, tokens, model=model)
 
     async def show(self, id: str) -> Memory:
-        """One memory, by id or by the beginning of it."""
+        """One memory, by id or by a unique prefix."""
         return await self._workers.run(self._memory.show, id)
 
     async def list(
@@ -397,27 +397,27 @@ class AsyncNagori(_AsyncMemory):
         return await self._workers.run(self._memory.list, filter, limit=limit, older_than=older_than)
 
     async def as_of(self, moment: datetime, filter: Filter = ALIVE) -> Sequence[Memory]:
-        """The memories as they were at a past moment, newest first, read from the journal."""
+        """The memories as they were at a past moment, newest first, from the journal."""
         return await self._workers.run(self._memory.as_of, moment, filter)
 
     async def why(self, id: str, query: str | None = None) -> Explanation:
-        """Why a memory is as strong as it is, what happened to it, and what will."""
+        """The explanation of a memory: its retention, its history and its forecast."""
         return await self._workers.run(self._memory.why, id, query)
 
     async def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
-        """How many memories stood at each level, day by day; and will, if nothing is recalled."""
+        """The number of memories at each level, day by day, with a forecast without recalls."""
         return await self._workers.run(self._memory.populations, past, ahead)
 
     async def status(self) -> Status:
-        """Counts, sizes, the last event."""
+        """Counts, sizes and the last event."""
         return await self._workers.run(self._memory.status)
 
     async def measure(self) -> Measures:
-        """How the memories divide over kinds and tiers, and how far they are compressed."""
+        """Memories by kind and tier, and how far they are compressed."""
         return await self._workers.run(self._memory.measure)
 
     async def usage(self) -> Usage | None:
-        """How much is remembered a day, and how long it is, over the last month; None if nothing is."""
+        """Memories per day and their sizes over the last month; None without data."""
         return await self._workers.run(self._memory.usage)
 
     async def prune(
@@ -439,8 +439,7 @@ class AsyncNagori(_AsyncMemory):
         pins: Collection[int] = (),
         remember: bool = True,
     ) -> Pruned:
-        """A conversation as it is sent to a model when not all of it fits: within its `budget` of tokens,
-        never a call without its result."""
+        """Prune a conversation to a token `budget`, for a model's context window."""
         return await self._workers.run(
             self._memory.prune,
             messages,
@@ -513,7 +512,7 @@ class AsyncNagori(_AsyncMemory):
         metadata: Metadata | None = None,
         version: int | None = None,
     ) -> Memory:
-        """Correct a memory; what is not given stays, and `metadata` takes the place of all that was there."""
+        """Correct a memory."""
         return await self._workers.run(
             self._memory.edit,
             id,
@@ -528,35 +527,35 @@ class AsyncNagori(_AsyncMemory):
         )
 
     async def feedback(self, id: str, good: bool) -> Memory:
-        """Say that a memory was useful, or was not: it grows stronger or weaker, once a day at most."""
+        """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
         return await self._workers.run(self._memory.feedback, id, good)
 
     async def protect(self, id: str, release: Texts = ()) -> Memory:
-        """Never let it fade; `release` are the ids of others that may fade again, to make room."""
+        """Protect a memory from decay; `release` are the ids of protected ones to release, to make room."""
         return await self._workers.run(self._memory.protect, id, release)
 
     async def unprotect(self, id: str) -> Memory:
-        """Let it fade like any other."""
+        """Release a protected memory: it decays again."""
         return await self._workers.run(self._memory.unprotect, id)
 
     async def archive(self, id: str) -> Memory:
-        """Put a memory away; it can still be found and brought back."""
+        """Archive a memory; it can still be found and restored."""
         return await self._workers.run(self._memory.archive, id)
 
     async def unarchive(self, id: str) -> Memory:
-        """Bring a memory back whole, while its full words are kept."""
+        """Restore an archived memory, while its full text is kept."""
         return await self._workers.run(self._memory.unarchive, id)
 
     async def plan(self) -> CyclePlan:
-        """What a cycle would do now, and why; nothing is done."""
+        """The plan of a cycle now, with reasons; nothing is changed."""
         return await self._workers.run(self._memory.plan)
 
     async def preview(self, plan: CyclePlan | None = None) -> Preview:
-        """What a plan comes to before it is done: examples, bytes saved, tokens a model would take."""
+        """The preview of a plan: examples, bytes saved, tokens a model would use."""
         return await self._workers.run(self._memory.preview, plan)
 
     async def cycle(self, plan: CyclePlan | None = None, progress: Progress = no_progress) -> CycleReport:
-        """Strengthen what was recalled, let the rest fade, archive, revive: one night."""
+        """Run one cycle: reinforce what was recalled, compress, archive and revive."""
         return await self._workers.run(self._memory.cycle, plan, progress)
 
     async def appraise(
@@ -565,65 +564,65 @@ class AsyncNagori(_AsyncMemory):
         progress: Progress = no_progress,
         stop: Callable[[], bool] = never_stop,
     ) -> AppraisalReport:
-        """Let the configured model judge what only rules have judged so far, since `since` or for the days
-        of `llm.appraise_days`."""
+        """Let the configured model appraise memories that only rules have appraised, since `since` or within
+        `llm.appraise_days`."""
         return await self._workers.run(self._memory.appraise, since, progress, stop)
 
     async def estimate_appraisal(self, since: datetime | None = None) -> Estimate:
-        """What `judge` would ask and cost at most."""
+        """The maximum number of requests and cost of `judge`."""
         return await self._workers.run(self._memory.estimate_appraisal, since)
 
     async def forget(self, id: str) -> Memory:
-        """Hide it from every recall; `undo` brings it back."""
+        """Hide a memory from every recall; `undo` brings it back."""
         return await self._workers.run(self._memory.forget, id)
 
     async def undo(self, id: str) -> tuple[Memory, str]:
-        """Take back the last change of a memory; the memory, and what was undone."""
+        """Revert the last change of a memory; returns the memory and what was undone."""
         return await self._workers.run(self._memory.undo, id)
 
     async def export(self, format: ExportFormat = "jsonl") -> Sequence[str]:
-        """Every memory as lines of `jsonl` (complete) or `markdown` (readable)."""
+        """All memories as lines of `jsonl` (complete) or `markdown` (readable)."""
         return await self._workers.run(lambda: tuple(self._memory.export(format)))
 
     async def import_(
         self, lines: Iterable[str], format: ExportFormat = "jsonl", progress: Progress = no_progress
     ) -> ImportReport:
-        """Take in what `export` wrote, or notes in Markdown, line by line."""
+        """Import what `export` wrote, or notes in Markdown, line by line."""
         return await self._workers.run(self._memory.import_, lines, format, progress)
 
     async def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> ImportReport:
-        """Take in what another program remembered; importing it again adds nothing."""
+        """Import memories of another program; importing them again adds nothing."""
         return await self._workers.run(self._memory.import_drafts, drafts, progress)
 
     async def verify(self, progress: Progress = no_progress) -> Proof:
-        """Prove that journal and store are sound and tell the same story."""
+        """Check journal and store, and whether they agree."""
         return await self._workers.run(self._memory.verify, progress)
 
     async def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
-        """Throw the store away and tell the journal again."""
+        """Rebuild the store from the journal."""
         return await self._workers.run(self._memory.rebuild, progress, accept_damage=accept_damage)
 
     async def embed_missing(self, progress: Progress = no_progress) -> int:
-        """Give vectors to memories that have none yet."""
+        """Make vectors for memories that have none."""
         return await self._workers.run(self._memory.embed_missing, progress)
 
     async def plan_reembed(self) -> ReembedPlan:
-        """What a change to the configured embedding model would take; nothing is done."""
+        """What a change to the configured embedding model would involve; nothing is changed."""
         return await self._workers.run(self._memory.plan_reembed)
 
     async def reembed(self, progress: Progress = no_progress) -> ReembedReport:
-        """Change every memory over to the configured embedding model; recall goes on meanwhile."""
+        """Switch all memories to the configured embedding model; recall works meanwhile."""
         return await self._workers.run(self._memory.reembed, progress)
 
     async def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
-        """Everything in one checked file, while others go on writing."""
+        """Write everything to one checked file, while others may write."""
         return await self._workers.run(self._memory.backup, path, progress)
 
     @staticmethod
     async def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
-        """Put a backup in place; what was there is moved aside, and the answer says where."""
+        """Install a backup; former data is moved aside, and its folder is returned."""
         return await asyncio.to_thread(Nagori.restore, path, data_dir, stamp)
 
     async def doctor(self) -> Sequence[Finding]:
-        """Look at everything a user might have to know about."""
+        """Diagnose problems of installation and data."""
         return await self._workers.run(self._memory.doctor)

@@ -1,6 +1,6 @@
-"""The hall: the only place where parts are joined. One method per verb, no rules.
+"""The public class `Nagori`: it builds the runtime and has one method per verb.
 
-A verb enters its workroom when it is first called, because a hook pays for every import.
+A verb imports its service on first use, because imports slow down hooks.
 """
 
 from __future__ import annotations
@@ -65,22 +65,22 @@ if TYPE_CHECKING:
     from nagori.services.window.conversation import Conversation
     from nagori.services.window.prune import Pruned
 
-    # A text is a sequence of texts to Python; these say what is meant, and a type checker refuses a text.
+    # To Python a string is a sequence of strings; with these types a checker refuses a string for a list.
     Texts = list[str] | tuple[str, ...]
     Ranking = Literal["fused", "priority", "score"]
     Preset = Literal["balanced", "conservative", "aggressive"]
     Strategy = Literal["scored", "sliding", "session", "topic"]
     MessageFormat = Literal["openai", "anthropic", "responses", "langchain", "pydantic_ai"]
     ExportFormat = Literal["jsonl", "markdown"]
-    Count = Callable[[str], int]  # the tokens of a text
-    Provider = Callable[[list[Any]], int]  # the tokens of messages
+    Count = Callable[[str], int]  # counts the tokens of a text
+    Provider = Callable[[list[Any]], int]  # counts the tokens of messages
 
-AUTO: Any = object()  # "whatever the configuration says"
-SAME: Any = object()  # "as it is now", where None says something else
+AUTO: Any = object()  # default: as configured
+SAME: Any = object()  # default: unchanged, where None is a value
 
 
 def never_stop() -> bool:
-    """Nobody wants to end it early."""
+    """Never end early."""
     return False
 
 
@@ -98,13 +98,13 @@ class Nagori:
 
     @property
     def runtime(self) -> Runtime:
-        """What the verbs work with; MemoryClosed after `close`."""
+        """The runtime; MemoryClosed after `close`."""
         self._runtime.ensure_open()
         return self._runtime
 
     @property
     def config(self) -> Config:
-        """The settings it was opened with."""
+        """The settings in use."""
         return self.runtime.config
 
     @classmethod
@@ -121,12 +121,12 @@ class Nagori:
         journal: Journal | None = None,
         observe: Observer = no_observer,
     ) -> Self:
-        """Open the memory in `data_dir` (default: the configured folder), making it if it is new."""
+        """Open the memory in `data_dir` (default: the configured folder); a new one is created."""
         config = config or load().config
         folder = cls.folder(data_dir, config)
         try:
             private_dir(folder)
-        except OSError as fault:  # a folder that is there already can be read on a disk that takes no more
+        except OSError as fault:  # an existing folder can be read even on a full disk
             raise StoreError("{path}: {reason}", path=folder, reason=fault.strerror) from fault
         journal = journal or FileJournal(folder / "journal")
         store = store or SqliteStore(folder / "nagori.db")
@@ -147,7 +147,7 @@ class Nagori:
 
     @staticmethod
     def folder(data_dir: str | Path | None, config: Config) -> Path:
-        """Where the memories are: the given folder, or the configured one."""
+        """The data folder: the given one, or the configured one."""
         return default_dir(os.environ, str(data_dir or config.general.data_dir)).absolute()
 
     def with_scope(
@@ -160,14 +160,14 @@ class Nagori:
         agent: str | None = SAME,
         role: str | None = SAME,
     ) -> Self:
-        """The same memory for somebody else: another scope, or this one with something changed."""
+        """The same memory with another scope, or with this scope changed."""
         given = {"user": user, "tenant": tenant, "project": project, "agent": agent, "role": role}
         changes = {name: value for name, value in given.items() if value is not SAME}
         check_kind("scope", scope if scope is not None else self.scope, Scope)
         return type(self)(self.runtime, replace(scope or self.scope, **changes))
 
     def close(self) -> None:
-        """End it, for every view that `within` gave as well; closing it again does nothing."""
+        """Close it, also for every view that `within` returned. Closing again does nothing."""
         self._runtime.close()
 
     def __enter__(self) -> Self:
@@ -197,9 +197,9 @@ class Nagori:
         protect: bool = False,
         metadata: Metadata | None = None,
     ) -> Memory:
-        """Keep one thing; when this returns, it is kept. `trigger` is what set it off, `metadata` a small
-        table of your own. Saying the same again strengthens the memory that is there and changes nothing else
-        about it."""
+        """Store one memory; when this returns, it is durable. `trigger` is what led to it, `metadata` your
+        own data. Remembering the same again reinforces the existing memory and changes nothing else about
+        it."""
         from nagori.services import remember
 
         draft = remember.Draft(
@@ -219,7 +219,7 @@ class Nagori:
         return remember.remember(self.runtime, self.scope, draft)
 
     def remember_many(self, drafts: Iterable[str | Draft], progress: Progress = no_progress) -> list[Memory]:
-        """Keep many things at once."""
+        """Store many memories at once."""
         from nagori.services import remember
 
         check_list("drafts", drafts)
@@ -235,12 +235,13 @@ class Nagori:
         *,
         session: str | None = None,
     ) -> list[Memory]:
-        """Memories of a conversation: one for each turn. Telling the same turns again adds nothing.
+        """Form memories from a conversation, one for each turn. Repeating the same turns adds nothing.
 
         A turn is a `Turn`, or a message such as `{"role": "user", "content": "…"}`, whose content may be a
-        list of text parts; `name` is its speaker and `at` its time, else now. Messages are those of a whole
-        `session` from its beginning: by their places they are known when they are told again. Instructions
-        (`system`, `developer`) and what has no words are passed over."""
+        list of text parts; `name` is its speaker and `at` its time, else now. Pass all messages of a
+        `session` from its beginning: their positions identify them when they are passed again. Instructions
+        (`system`, `developer`) and messages without text are skipped.
+        """
         from nagori.services import ingest
         from nagori.services.turns import read_turns
 
@@ -256,21 +257,21 @@ class Nagori:
         speaker: str | None = None,
         at: datetime | None = None,
     ) -> OpenTurn:
-        """Record something that was said. When this returns it is kept; `process` forms memories of it, and
-        `answer` of the result records what was answered."""
+        """Record a turn. When this returns, it is durable. `process` forms memories of it, and `answer` of
+        the result records the answer."""
         from nagori.services.turns import record_turn
 
         return record_turn(self.runtime, self.scope, text, session, role, speaker, at)
 
     def process(self) -> int:
-        """Form memories of the turns that were recorded and wait for it; how many turns."""
+        """Form memories of all recorded turns that are still unprocessed; returns the number of turns."""
         from nagori.services import ingest
 
         return ingest.process(self.runtime, self.scope.owner)
 
     def context(self, prompt: str, *, session: str = "", project: str | None = None) -> Context:
-        """What an agent should be given along with a prompt: the text that hooks inject, and the memories in
-        it. What was shown in the session is not shown again."""
+        """The context for an agent's prompt: the text that hooks inject, and the memories in it. What was
+        shown in the session is not shown again."""
         from nagori.services.prompt_context import context_for_prompt
 
         check_text("prompt", prompt)
@@ -294,8 +295,8 @@ class Nagori:
         mark: bool = True,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
-        a confidence of `min_confidence` or more. A recall strengthens what it finds; with `mark=False` it only looks.
-        Memories that feel like `mood`, or like the last ones of a `session`, come a little sooner."""
+        a confidence of at least `floor`. Recall reinforces what it finds; `mark=False` only looks. Memories
+        with an emotion close to `mood`, or to the recent mood of a `session`, rank slightly higher."""
         from nagori.services import recall
 
         question = recall.RecallRequest(
@@ -304,7 +305,8 @@ class Nagori:
         return recall.recall(self.runtime, self.scope, question)
 
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
-        """What a session was about, in a few of its own sentences; with `model`, in the model's."""
+        """A summary of a session, in a few of its own sentences; with `model`, written by the language
+        model."""
         from nagori.services import session_summary
 
         check_text("session", session)
@@ -312,7 +314,7 @@ class Nagori:
         return session_summary.summarise(self.runtime, self.scope, session, tokens, model)
 
     def show(self, id: str) -> Memory:
-        """One memory, by id or by the beginning of it."""
+        """One memory, by id or by a unique prefix."""
         from nagori.services import edit
 
         self.runtime.ledger.catch_up(self.scope.owner)
@@ -330,38 +332,38 @@ class Nagori:
         return self.runtime.store.find(self.scope, filter, limit=limit, older_than=older_than)
 
     def as_of(self, moment: datetime, filter: Filter = ALIVE) -> Sequence[Memory]:
-        """The memories as they were at a past moment, newest first, read from the journal."""
+        """The memories as they were at a past moment, newest first, from the journal."""
         from nagori.services import inspect
 
         check_kind("filter", filter, Filter)
         return inspect.as_of(self.runtime, self.scope, utc(moment, "moment"), filter)
 
     def why(self, id: str, query: str | None = None) -> Explanation:
-        """Why a memory is as strong as it is, what happened to it, and what will."""
+        """The explanation of a memory: its retention, its history and its forecast."""
         from nagori.services import inspect
 
         return inspect.why(self.runtime, self.scope, id, query)
 
     def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
-        """How many memories stood at each level, day by day; and will, if nothing is recalled."""
+        """The number of memories at each level, day by day, with a forecast without recalls."""
         from nagori.services import inspect
 
         return inspect.populations(self.runtime, self.scope, past, ahead)
 
     def status(self) -> Status:
-        """Counts, sizes, the last event."""
+        """Counts, sizes and the last event."""
         from nagori.services import inspect
 
         return inspect.status(self.runtime, self.scope)
 
     def measure(self) -> Measures:
-        """How the memories divide over kinds and tiers, and how far they are compressed."""
+        """Memories by kind and tier, and how far they are compressed."""
         from nagori.services import inspect
 
         return inspect.measure(self.runtime, self.scope)
 
     def usage(self) -> Usage | None:
-        """How much is remembered a day, and how long it is, over the last month; None if nothing is."""
+        """Memories per day and their sizes over the last month; None without data."""
         from nagori.services import costs
 
         return costs.usage(self.runtime, self.scope)
@@ -387,14 +389,15 @@ class Nagori:
         pins: Collection[int] = (),
         remember: bool = True,
     ) -> Pruned:
-        """A conversation as it is sent to a model when not all of it fits: within its `budget` of tokens,
-        never a call without its result. What is left out is remembered. What cannot be cut (arguments of a
-        call, signed thoughts, pins) may be larger than the budget: it is given all the same, and
-        `report["fits"]` is False; look at it before you send. `before` is what the last call gave.
+        """Prune a conversation to a token `budget`, for a model's context window. A tool call is never
+        separated from its result. Pruned messages are remembered. Content that cannot be cut (arguments of a
+        call, signed thoughts, pins) may exceed the budget: it is returned, and `report["fits"]` is False;
+        check it before you send. `before` is the result of the previous call.
 
-        `preset`, `strategy` and `target` are settings of `window`; `window` is all of them. Tokens are
-        counted as by `model`, by `count` for one text, or by `provider` for all messages; `beside` is how
-        many are sent beside them. Messages at the places `pins` stay."""
+        `preset`, `strategy` and `target` are settings of `window`; `window` replaces all of them. Tokens are
+        counted as by `model`, by `count` for one text, or by `provider` for all messages. `beside` is the
+        number of tokens sent in addition. Messages at the positions `pins` stay.
+        """
         from nagori.services.window import prune
 
         changes = _drop_missing(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
@@ -451,8 +454,8 @@ class Nagori:
         metadata: Metadata | None = None,
         version: int | None = None,
     ) -> Memory:
-        """Correct a memory; what is not given stays, and `metadata` takes the place of all that was there.
-        With the `version` of the memory that was seen, Conflict if somebody has changed it since."""
+        """Correct a memory. Omitted fields stay; `metadata` replaces all metadata. With the `version` that
+        was read, Conflict if the memory has changed since."""
         from nagori.services import edit, remember
 
         changes = remember.Edit(
@@ -470,7 +473,7 @@ class Nagori:
         return edit.edit(self.runtime, self.scope, id, changes, version)
 
     def feedback(self, id: str, good: bool) -> Memory:
-        """Say that a memory was useful, or was not: it grows stronger or weaker, once a day at most."""
+        """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
         from nagori.services import edit
 
         check_bool("good", good)
@@ -478,46 +481,46 @@ class Nagori:
         return edit.feedback(self.runtime, self.scope, id, good)
 
     def protect(self, id: str, release: Texts = ()) -> Memory:
-        """Never let it fade; `release` are the ids of others that may fade again, to make room."""
+        """Protect a memory from decay; `release` are the ids of protected ones to release, to make room."""
         from nagori.services import edit
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.protect(self.runtime, self.scope, self.show(id).id, read_texts("release", release))
 
     def unprotect(self, id: str) -> Memory:
-        """Let it fade like any other."""
+        """Release a protected memory: it decays again."""
         from nagori.services import edit
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.unprotect(self.runtime, self.scope, self.show(id).id)
 
     def archive(self, id: str) -> Memory:
-        """Put a memory away; it can still be found and brought back."""
+        """Archive a memory; it can still be found and restored."""
         from nagori.services import cycle
 
         return cycle.archive(self.runtime, self.scope, id)
 
     def unarchive(self, id: str) -> Memory:
-        """Bring a memory back whole, while its full words are kept."""
+        """Restore an archived memory, while its full text is kept."""
         from nagori.services import cycle
 
         return cycle.unarchive(self.runtime, self.scope, id)
 
     def plan(self) -> CyclePlan:
-        """What a cycle would do now, and why; nothing is done."""
+        """The plan of a cycle now, with reasons; nothing is changed."""
         from nagori.services import cycle
 
         return cycle.plan(self.runtime, self.scope.owner)
 
     def preview(self, plan: CyclePlan | None = None) -> Preview:
-        """What a plan comes to before it is done: examples, bytes saved, tokens a model would take."""
+        """The preview of a plan: examples, bytes saved, tokens a model would use."""
         from nagori.services import preview
 
         return preview.preview(self.runtime, self.scope, self.plan() if plan is None else _plan(plan))
 
     def cycle(self, plan: CyclePlan | None = None, progress: Progress = no_progress) -> CycleReport:
-        """Strengthen what was recalled, let the rest fade, archive, revive: one night. Run twice, the
-        second time changes nothing."""
+        """Run one cycle: reinforce what was recalled, compress, archive and revive. A second run right after
+        it changes nothing."""
         from nagori.services import cycle
 
         planned = None if plan is None else _plan(plan)
@@ -529,7 +532,7 @@ class Nagori:
         progress: Progress = no_progress,
         stop: Callable[[], bool] = never_stop,
     ) -> AppraisalReport:
-        """Let the configured model judge what only rules have judged so far, since `since` or for the days of
+        """Let the configured model appraise memories that only rules have appraised, since `since` or within
         `llm.appraise_days`. Without a model nothing happens."""
         from nagori.services.llm import appraise
 
@@ -537,30 +540,30 @@ class Nagori:
         return appraise.appraise_with_llm(self.runtime, self.scope.owner, _check_aware(since), progress, stop)
 
     def estimate_appraisal(self, since: datetime | None = None) -> Estimate:
-        """What `judge` would ask and cost at most."""
+        """The maximum number of requests and cost of `judge`."""
         from nagori.services.llm import appraise
 
         self.runtime.ledger.catch_up(self.scope.owner)
         return appraise.estimate(self.runtime, self.scope.owner, _check_aware(since))
 
     def forget(self, id: str) -> Memory:
-        """Hide it from every recall; `undo` brings it back."""
+        """Hide a memory from every recall; `undo` brings it back."""
         from nagori.services import edit
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.forget(self.runtime, self.scope, id)
 
     def undo(self, id: str) -> tuple[Memory, str]:
-        """Take back the last change of a memory; the memory, and what was undone."""
+        """Revert the last change of a memory; returns the memory and what was undone."""
         from nagori.services import edit
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.undo(self.runtime, self.scope, id)
 
-    # --- leaving and coming ---------------------------------------------------------------------
+    # --- export and import ----------------------------------------------------------------------
 
     def export(self, format: ExportFormat = "jsonl") -> Iterator[str]:
-        """Every memory as lines of `jsonl` (complete) or `markdown` (readable)."""
+        """All memories as lines of `jsonl` (complete) or `markdown` (readable)."""
         from nagori.services import transfer
 
         writers = {"jsonl": transfer.to_jsonl, "markdown": transfer.to_markdown}
@@ -571,7 +574,7 @@ class Nagori:
     def import_(
         self, lines: Iterable[str], format: ExportFormat = "jsonl", progress: Progress = no_progress
     ) -> ImportReport:
-        """Take in what `export` wrote, or notes in Markdown, line by line."""
+        """Import what `export` wrote, or notes in Markdown, line by line."""
         from nagori.services import transfer
 
         check_list("lines", lines)
@@ -582,62 +585,62 @@ class Nagori:
         return transfer.from_jsonl(self.runtime, self.scope, lines, progress)
 
     def import_drafts(self, drafts: Iterable[Draft], progress: Progress = no_progress) -> ImportReport:
-        """Take in what another program remembered; importing it again adds nothing."""
+        """Import memories of another program; importing them again adds nothing."""
         from nagori.services import transfer
 
         check_list("drafts", drafts)
         return transfer.from_drafts(self.runtime, self.scope, drafts, progress)
 
-    # --- upkeep ---------------------------------------------------------------------------------
+    # --- maintenance ----------------------------------------------------------------------------
 
     def verify(self, progress: Progress = no_progress) -> Proof:
-        """Prove that journal and store are sound and tell the same story."""
+        """Check journal and store, and whether they agree."""
         from nagori.services import maintenance
 
         return maintenance.verify(self.runtime, progress)
 
     def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
-        """Throw the store away and tell the journal again."""
+        """Rebuild the store from the journal."""
         from nagori.services import maintenance
 
         return maintenance.rebuild(self.runtime, progress, accept_damage=accept_damage)
 
     def embed_missing(self, progress: Progress = no_progress) -> int:
-        """Give vectors to memories that have none yet."""
+        """Make vectors for memories that have none."""
         from nagori.services import vectors
 
         self.runtime.ledger.catch_up(self.scope.owner)
         return vectors.embed_missing(self.runtime, self.scope.owner, progress)
 
     def plan_reembed(self) -> ReembedPlan:
-        """What a change to the configured embedding model would take; nothing is done."""
+        """What a change to the configured embedding model would involve; nothing is changed."""
         from nagori.services import vectors
 
         return vectors.plan(self.runtime)
 
     def reembed(self, progress: Progress = no_progress) -> ReembedReport:
-        """Change every memory over to the configured embedding model; recall goes on meanwhile."""
+        """Switch all memories to the configured embedding model; recall works meanwhile."""
         from nagori.services import vectors
 
         return vectors.reembed(self.runtime, progress)
 
     def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
-        """Everything in one checked file, while others go on writing."""
+        """Write everything to one checked file, while others may write."""
         from nagori.services import backup
 
         return backup.backup(self.runtime, _path(path), progress)
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
-        """Put a backup in place; what was there is moved aside, and the answer says where."""
+        """Install a backup; former data is moved aside, and its folder is returned."""
         from nagori.services import backup
 
-        utc(stamp, "stamp")  # a time without a zone says no moment
+        utc(stamp, "stamp")  # a time without a zone is refused
         when = stamp.strftime("%Y%m%dT%H%M%S")
         return backup.restore(_path(path), _path(data_dir, "data_dir"), when)
 
     def doctor(self) -> Sequence[Finding]:
-        """Look at everything a user might have to know about."""
+        """Diagnose problems of installation and data."""
         from nagori.services.doctor import doctor
 
         return doctor(self.runtime)
@@ -673,7 +676,7 @@ def _drop_missing(**values: Any) -> dict[str, Any]:
 def _window_rules(
     runtime: Runtime, window: Window | None, changes: Mapping[str, Any], count: Callable[[str], int] | None
 ) -> tuple[Window, Callable[[str], int]]:
-    """What a caller said about a window on top of what is configured, and what counts its tokens."""
+    """The window settings of a call on top of the configured ones, and the token counter."""
     from nagori.adapters.tokens import open_counter
     from nagori.core.window import Window, settled
 

@@ -1,11 +1,11 @@
-"""Every error nagori raises on purpose, by whose fault it is.
+"""All errors that nagori raises on purpose, by whose fault it is.
 
     NagoriError
     ├── InvalidInput        the caller's: a field is wrong (`field` names it)            exit 2
-    │   └── InvalidConfig   … in the configuration; carries every fault at once
+    │   └── InvalidConfig   … in the configuration; lists every fault at once
     ├── NotFound            the caller's: no such memory in this scope                   exit 3
     ├── LimitReached        a limit that only a person can lift (protected memories)     exit 4
-    ├── Conflict            somebody else changed it first; read again and decide        exit 5
+    ├── Conflict            the memory was changed meanwhile; read it again              exit 5
     ├── StoreError          the disk's: the store cannot be read or written              exit 6
     │   ├── StoreDamaged    … because its content is damaged
     │   └── SchemaTooNew    … because a newer nagori wrote it
@@ -13,31 +13,31 @@
     │   ├── JournalMismatch … it is not the journal that the store was made from
     │   └── JournalTooNew   … because a newer nagori wrote it
     ├── ModelError          a model's or its server's: no answer                         exit 8
-    │   └── UnusableAnswer  … an answer, but none to be used
+    │   └── Unusable        … an unusable answer
     └── MemoryClosed        the caller's: it was closed before                           exit 1
 
-A missing model or library is no error: the answer gets plainer and says so. A ModelError reaches a person
-only where the model itself was asked for; elsewhere there is another way, and what failed is told.
+A missing model or library is not an error: the answer is simpler and says so. A ModelError is raised only
+where the model itself was requested; elsewhere there is a fallback, and the failure is reported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-LONGEST_SHOWN = 200  # characters of a wrong value in a message
+LONGEST_SHOWN = 200  # maximum characters of a wrong value in a message
 
 
 def short(value: object) -> str:
-    """A wrong value as a message shows it, whatever it is."""
+    """A wrong value in short form, for a message."""
     shown = repr(_presentable(value))
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
 
 
 def _presentable(value: object) -> object:
-    """The value, unless it cannot be written out: Python refuses to for numbers of thousands of digits."""
+    """The value, unless it cannot be printed: Python refuses numbers with thousands of digits."""
     try:
         repr(value)
-    except Exception:  # anybody's object
+    except Exception:  # any object
         return f"a {type(value).__name__}"
     return value
 
@@ -45,7 +45,7 @@ def _presentable(value: object) -> object:
 class NagoriError(Exception):
     """Base of all errors raised on purpose.
 
-    `template` and `values` are the message in its two parts, so that it can be said in another language.
+    `template` and `values` are the two parts of the message, so that it can be translated.
     """
 
     exit_code = 1
@@ -57,7 +57,7 @@ class NagoriError(Exception):
 
 
 class InvalidInput(NagoriError):
-    """A value from the caller is wrong; `field` says which."""
+    """A value from the caller is wrong; `field` names it."""
 
     exit_code = 2
 
@@ -88,7 +88,8 @@ class NotFound(NagoriError):
 
 
 class LimitReached(NagoriError):
-    """The protected memories are full; `candidates` are the ids that could be released, oldest first."""
+    """The limit of protected memories is reached; `candidates` are the ids that could be released, oldest
+    first."""
 
     exit_code = 4
 
@@ -99,7 +100,7 @@ class LimitReached(NagoriError):
 
 
 class Conflict(NagoriError):
-    """The state moved between reading and writing."""
+    """The memory or the journal changed between reading and writing."""
 
     exit_code = 5
 
@@ -115,7 +116,7 @@ class StoreDamaged(StoreError):
 
 
 class SchemaTooNew(StoreError):
-    """The store was written by a newer nagori; nothing was touched."""
+    """The store was written by a newer nagori; nothing was changed."""
 
 
 class JournalError(NagoriError):
@@ -125,18 +126,18 @@ class JournalError(NagoriError):
 
 
 class JournalMismatch(JournalError):
-    """The journal is shorter than the store knows it, or another one; nothing was touched."""
+    """The journal is shorter than the store expects, or another one; nothing was changed."""
 
 
 class JournalTooNew(JournalError):
-    """The journal holds events this version does not know; nothing was touched."""
+    """The journal holds events that this version does not know; nothing was changed."""
 
 
 class ModelError(NagoriError):
     """A language model or an embedding server did not answer.
 
-    `passing` says whether asking again later may help; `wait` is how long the server asked us to wait;
-    `unasked`: the question never arrived.
+    `passing`: trying again later may help. `wait`: how long the server asked us to wait. `unasked`: the
+    request never arrived.
     """
 
     exit_code = 8
@@ -157,13 +158,13 @@ class ModelError(NagoriError):
 
     @property
     def turned_away(self) -> bool:
-        """Whether nobody can have been paid: the question never arrived, or a status refused it."""
+        """Whether nothing can have been charged: the request never arrived, or it was refused."""
         return self.unasked or not self.passing or "status" in self.values
 
 
 class UnusableAnswer(ModelError):
-    """A model answered, but with nothing that could be used: a refusal, half an answer, another shape. Its
-    tokens were paid for, as many as the server says."""
+    """A model gave an unusable answer: a refusal, an incomplete answer, a wrong format. Its tokens were
+    charged, as many as the server reports."""
 
     input_tokens = 0
     output_tokens = 0

@@ -1,13 +1,13 @@
 """The one write path: lock → catch up → decide → prove → append → apply.
 
-`decide` reads the state as of everything written before and says what happens next; while it looks, nobody
-else writes in this space. It has no effects, so that it may be asked again. What it returns is proved to be
-applicable, appended to the journal, durably, and only then applied to the store. A crash in between leaves
-the store behind the journal, and whoever comes next catches it up. So does a store that could not be written:
-the events are safe, and the answer is "yes". `record_turns` is the same path for what changes no memory.
+`decide` reads the latest state and returns the next events; nobody else writes for this owner meanwhile. It
+has no side effects, so it may be called again. The events are checked (`prove`), appended durably to the
+journal, and then applied to the store. After a crash in between, the store is behind the journal and the next
+caller catches up. The same holds if the store cannot be written: the events are safe, and the write succeeds.
+`record_turns` is the same path for events that change no memory.
 
-Before anything is answered, store and journal are compared: a journal that is shorter than the store knows
-it, or another one, is told as such and never served or rebuilt over.
+Store and journal are compared before anything is answered. A journal that is shorter than the store expects,
+or another one, is reported; it is never used for answers or a rebuild.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
     from nagori.protocols import Journal, Observer, Store
 
-APPLY_AT_ONCE = 2000  # events of one commit
-FEW = 16  # turns that a recall need not wait for
-READER_PATIENCE = 0.5  # seconds a reader waits for the lock before it answers from what the store knows
-ATTEMPTS = 5  # at an append or a commit that somebody else was faster with
+APPLY_AT_ONCE = 2000  # events per commit
+FEW = 16  # a recall does not apply fewer pending turns than this
+READER_PATIENCE = 0.5  # seconds that a reader waits for the lock before it answers from the store as it is
+ATTEMPTS = 5  # for an append or commit that another writer overtook
 MOST_PASSED_OVER = 100
 TURNS = frozenset({"turn_recorded", "heard"})
 
@@ -56,28 +56,28 @@ Decide = Callable[[], "Sequence[Event] | Decision"]
 
 
 class Decision(Value):
-    """Events, and what else the decider wants to know about them afterwards."""
+    """Events, and the decider's own result."""
 
     events: Sequence[Event]
     result: Any = None
 
 
 class WriteResult(Value):
-    """The events as they stand in the journal, and the decider's own result."""
+    """The events as appended, and the decider's own result."""
 
     events: list[Event]
     result: Any = None
 
 
 class Ledger:
-    """Journal and store of one house, kept together."""
+    """Journal and store of one data folder, kept consistent."""
 
     def __init__(self, journal: Journal, store: Store, observe: Observer = no_observer) -> None:
         self.journal = journal
         self.store = store
         self._observe = observe
-        self._failures = 0  # of the store, in a row
-        self._spared = 0  # writes until it is tried again
+        self._failures = 0  # failures of the store in a row
+        self._spared = 0  # writes until the store is tried again
 
     def write(
         self,
@@ -87,9 +87,9 @@ class Ledger:
         *,
         blind: bool = False,
     ) -> WriteResult:
-        """Let `decide` decide and make it so. When this returns, it is kept.
+        """Call `decide` and write its events. When this returns, they are durable.
 
-        `blind` says that what `decide` decides is right even when the store cannot be read.
+        `blind`: the decision is right even if the store cannot be read.
         """
         for attempt in range(ATTEMPTS):
             try:
@@ -120,8 +120,8 @@ class Ledger:
         return WriteResult(events, decision.result)
 
     def _prove(self, owner: Owner, events: Sequence[Event], well: bool, blind: bool) -> tuple[Outcome, bool]:
-        """What the new events come to, and whether the store could be asked; InvalidInput, and nothing is
-        written, where they cannot be applied."""
+        """The outcome of the new events, and whether the store could be read; InvalidInput, before anything
+        is written, if they cannot be applied."""
         try:
             known = self._known(owner, events) if well else ({}, {})
         except StoreError:
@@ -131,7 +131,7 @@ class Ledger:
         return prove(events, *known), well
 
     def redact(self, owner: Owner, seqs: Sequence[int], replacement: Callable[[Event], Event]) -> int:
-        """Put other events in the place of some, so that no byte of the former ones is left; how many."""
+        """Replace events so that no byte of the former ones is left; returns their number."""
         with self.journal.locked(owner) as last:
             self.apply_waiting(owner, last)
             events = (self.journal.event(owner, seq) for seq in seqs)
@@ -140,20 +140,20 @@ class Ledger:
             return self.journal.redact(owner, changed) if changed else 0
 
     def set_state(self, owner: Owner, key: str, value: object, now: datetime, by: str) -> None:
-        """Leave a named value, plain JSON data; None removes it."""
+        """Set a named value of plain JSON data; None removes it."""
         event = Event("state_changed", now, {"key": key, "value": value}, by=by)
         self.write(owner, lambda: [event] if self.store.state(owner, key) != value else [])
 
     # --- catching up ----------------------------------------------------------------------------
 
     def catch_up(self, owner: Owner, *, turns: bool = False, wait: bool = False) -> int:
-        """Apply what the journal has and the store has not; the number of events applied. A few recorded
-        turns, which change no memory, may wait for the next writer unless `turns` are asked for: a hook that
-        recalls right after it has recorded its prompt need not pay for a commit.
+        """Apply new events of the journal to the store; returns their number. A few recorded turns may wait
+        for the next writer, unless `turns` is set: they change no memory, so a hook that recalls right after
+        recording saves a commit.
 
-        On a disk that cannot be written, or while somebody holds the journal for long, what the store knows
-        is answered as it is, and told. Who is about to change something will `wait` for the journal anyway,
-        and must see what he was told is kept."""
+        If the disk cannot be written, or the journal is locked for long, the store is used as it is, and that
+        is reported. A writer sets `wait`: it must see everything that was acknowledged.
+        """
         at, last = self.store.applied(owner), self.journal.last_seq(owner)
         self.compare(owner, at, last)
         if at.seq == last or (not turns and self._only_turns(owner, at.seq, last)):
@@ -171,13 +171,13 @@ class Ledger:
         return count
 
     def compare(self, owner: Owner, at: AppliedPosition, last: int) -> None:
-        """JournalMismatch unless the store was made from this journal and knows no more than it says."""
+        """JournalMismatch unless the store was made from this journal and is not ahead of it."""
         if at.seq == 0:
             return
         identity = self.journal.identity(owner)
         other = at.journal and identity and at.journal != identity
         event = self.journal.event(owner, at.seq) if at.mark else None
-        # Where the note with the identity was lost and written anew, the event itself tells that it is ours.
+        # If the identity file was lost and recreated, the event itself proves that the journal is ours.
         if other and (event is None or checksum_of(event) != at.mark):
             raise _mismatch("the store was made from another journal", owner)
         if last < at.seq:
@@ -190,8 +190,8 @@ class Ledger:
         return last - at <= FEW and all(event.type in TURNS for event in self.journal.read(owner, at))
 
     def apply_waiting(self, owner: Owner, last: int, store: Store | None = None) -> int:
-        """Apply everything up to event `last`; how many events. The caller holds the lock, or fills a store
-        of his own. Whoever exchanges the store's content meanwhile makes this begin again from there."""
+        """Apply all events up to `last`; returns their number. The caller holds the lock, or fills a store of
+        its own. If the store's content is replaced meanwhile, it starts again from there."""
         store, count = store or self.store, 0
         for _ in range(ATTEMPTS):
             at = store.applied(owner)
@@ -208,8 +208,7 @@ class Ledger:
         raise StoreError("the store changes all the time; try again")
 
     def _catch_up_if_well(self, owner: Owner, last: int) -> bool:
-        """A store that failed is tried again after 1, 2, 4 … 64 writes: what waits for it grows, and so
-        does the work of every vain attempt."""
+        """Retry a failed store after 1, 2, 4 … 64 writes, because every attempt has more to apply."""
         if self._spared > 0:
             self._spared -= 1
             return False
@@ -236,7 +235,7 @@ class Ledger:
         outcome: Outcome,
         vectors: Mapping[str, Vector],
     ) -> None:
-        """Commit what was proved; if the store does not stand where it stood, read the journal again."""
+        """Commit the proved events; if the store has moved, read the journal again."""
         try:
             self._commit(owner, last, events, outcome, vectors, self.store)
         except Conflict:
@@ -245,7 +244,8 @@ class Ledger:
     def _apply(
         self, owner: Owner, at: AppliedPosition, events: Sequence[Event], store: Store
     ) -> AppliedPosition:
-        """Events of the journal. What cannot be applied is passed over, noted in the store and told."""
+        """Apply events of the journal. Those that cannot be applied are passed over, noted in the store and
+        reported."""
         outcome = fold(events, *self._known(owner, events, store))
         if outcome.passed_over:
             before = store.state(owner, PASSED_OVER) or []
@@ -281,7 +281,7 @@ class Ledger:
         )
         try:
             store.commit(owner, batch)
-        except InvalidInput as fault:  # of a vector: the memories are right, and get others later
+        except InvalidInput as fault:  # an invalid vector: the memories are right, and vectors are made later
             if not vectors:
                 raise StoreError(str(fault)) from fault
             self._observe("embedder.silent", error=fault)
@@ -292,15 +292,15 @@ class Ledger:
     def _known(
         self, owner: Owner, events: Sequence[Event], store: Store | None = None
     ) -> tuple[dict[str, Memory], dict[str, Any]]:
-        """What must be known to fold `events`."""
+        """The memories and the state needed to fold `events`."""
         store = store or self.store
         memories = read_memories(store, owner, sorted(memories_named_in(events)))
         return memories, {key: store.state(owner, key) for key in state_keys_named_in(events)}
 
 
 def record_turns(journal: Journal, owner: Owner, events: Sequence[Event]) -> list[Event]:
-    """Append recorded turns. They change no memory, so nothing need be read to be right: a hook records
-    without opening a store, and whoever reads next applies them."""
+    """Append recorded turns. They change no memory, so nothing has to be read: a hook records without opening
+    a store, and the next reader applies them."""
     if not events:
         return []
     with journal.locked(owner) as last:
@@ -311,11 +311,11 @@ def record_turns(journal: Journal, owner: Owner, events: Sequence[Event]) -> lis
 
 
 class _LostRace(Exception):
-    """Somebody else appended since the lock was taken."""
+    """Another writer appended since the lock was taken."""
 
 
 def read_memories(store: Store, owner: Owner, ids: Sequence[str]) -> dict[str, Memory]:
-    """Those of `ids` that exist, whoever may see them: for the writer, never for an answer."""
+    """Those of `ids` that exist, whatever their visibility: for writers, never for answers."""
     scope = Scope(tenant=owner[0], user=owner[1])
     return {memory.id: memory for memory in store.get(scope, ids)} if ids else {}
 

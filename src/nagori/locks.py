@@ -1,7 +1,7 @@
-"""One at a time: locks of files for as long as a write takes, leases in the store for work that lasts.
+"""File locks for writes, and leases in the store for long work.
 
-A lock is the system's: it goes with the process that held it. A lease outlives a crash of its holder; one of
-a process on this machine that is dead is taken over at once, one of another machine when it ends.
+The system releases a lock with its process. A lease survives a crash of its holder: if the holder was a
+process on this machine, it is taken over at once, otherwise when it ends.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nagori.core.storage import Owner
     from nagori.runtime import Runtime
 
-SECONDS = 900.0  # of a lease; a holder renews long before
-_LIFE = os.urandom(4).hex()  # of this process: a number may be given again to another one
+SECONDS = 900.0  # duration of a lease; a holder renews it long before
+_LIFE = os.urandom(4).hex()  # identifies this process; process ids are reused
 
 
 # --- locks ----------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ else:
         return True
 
     def unlock(descriptor: int) -> None:
-        """Give a lock up for every copy of the descriptor: one that a forked child has would keep it."""
+        """Release a lock for every copy of the descriptor; a forked child would otherwise keep it."""
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
 
@@ -68,9 +68,9 @@ def wait_for_lock(descriptor: int, patience: float) -> None:
 
 @contextmanager
 def lease(runtime: Runtime, owner: Owner, work: str) -> Iterator[Callable[[], None]]:
-    """Conflict when somebody else is at the same `work` in this space. Gives a function that renews the
-    lease, to be called between the parts of long work; Conflict when it was lost."""
-    import socket  # a hook that only appends does not pay for it
+    """Hold the lease for `work`; Conflict if another holder has it. Yields a function that renews the lease
+    between the parts of long work; it raises Conflict if the lease was lost."""
+    import socket  # imported late: a hook that only appends does not need it
 
     holder = f"{socket.gethostname()}:{os.getpid()}:{_LIFE}:{os.urandom(4).hex()}"
 
@@ -91,7 +91,7 @@ def lease(runtime: Runtime, owner: Owner, work: str) -> Iterator[Callable[[], No
 
 
 def _is_dead(holder: str) -> bool:
-    """Whether a holder is a process of this machine that is no more."""
+    """Whether a holder is a process of this machine that no longer exists."""
     import socket
 
     host, number, life, _ = (*holder.rsplit(":", 3), "", "", "")[:4]
@@ -99,7 +99,7 @@ def _is_dead(holder: str) -> bool:
         return False
     if int(number) == os.getpid():
         return life != _LIFE
-    if os.name == "nt":  # there, asking with signal 0 would interrupt it
+    if os.name == "nt":  # on Windows, signal 0 would interrupt the process
         return False
     try:
         os.kill(int(number), 0)

@@ -1,4 +1,4 @@
-"""Where nagori keeps its things on this machine, and that only their owner can read them.
+"""Data and configuration folders of this machine, readable by their owner alone.
 
     Linux     $XDG_DATA_HOME/nagori       $XDG_CONFIG_HOME/nagori     (~/.local/share, ~/.config)
     macOS     ~/Library/Application Support/nagori, both
@@ -21,11 +21,11 @@ from nagori.errors import InvalidInput
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
-KEPT_SECONDS = 30 * 86_400  # of a session's notes
+KEPT_SECONDS = 30 * 86_400  # how long session files are kept
 
 
 def data_dir(env: Mapping[str, str], chosen: str = "", platform: str = sys.platform) -> Path:
-    """The folder of memories: `chosen` (the setting `general.data_dir`) or the platform's place."""
+    """The data folder: `chosen` (the setting `general.data_dir`) or the platform's default."""
     if chosen:
         return expand_home(chosen, env)
     return _place(env, platform, "XDG_DATA_HOME", ".local/share")
@@ -42,21 +42,20 @@ def expand_home(path: str, env: Mapping[str, str]) -> Path:
 
 
 def private_dir(path: Path) -> Path:
-    """`path` as a folder; what has to be created, parents included, is the owner's alone."""
+    """`path` as a folder; created folders, parents included, are private to the owner."""
     if not path.is_dir():
-        private_dir(path.parent)  # ends at the latest at the root or at ".", which are folders
+        private_dir(path.parent)  # ends at the root or at "." at the latest
         path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
     return path
 
 
 def open_private(path: Path, flags: int) -> int:
-    """A file descriptor, as `os.open` gives; a file that has to be created is the owner's alone."""
+    """A file descriptor, as from `os.open`; a created file is private to the owner."""
     return os.open(path, flags, PRIVATE_FILE)
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """A file that is its owner's alone and appears whole or not at all. Two who write at once leave the one
-    or the other."""
+    """Write a private file atomically. Of two concurrent writers one wins."""
     unfinished = path.with_suffix(f".{os.getpid()}.new")
     with os.fdopen(open_private(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(content)
@@ -64,10 +63,10 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Take away the notes of sessions that were over a month ago."""
+    """Remove session files older than a month."""
     old = time.time() - KEPT_SECONDS
     for path in (folder / "hosts").glob("*"):
-        with suppress(FileNotFoundError):  # a hook has just put its notes in place
+        with suppress(FileNotFoundError):  # a hook has just replaced the file
             if path.stat().st_mtime < old:
                 path.unlink()
 

@@ -1,4 +1,4 @@
-"""What a workroom is given: the parts that `app.py` joined, and nothing else."""
+"""The runtime that services receive: journal, store, models, clock, settings and observer."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Progress = Callable[[int, int], None]
 
 
 def no_model(name: str) -> Embedder | None:
-    """No embedder but the configured one is known."""
+    """No embedder other than the configured one is known."""
     return None
 
 
 def no_progress(done: int, total: int) -> None:
-    """Nobody is watching."""
+    """Ignore progress."""
 
 
 class Runtime(Value, frozen=False):
-    """Everything a service may use. Models are opened when first asked for: many verbs never do.
+    """All parts a service may use. Models are opened on first use, because many verbs need none.
 
-    `embedder` is the one that is wished for; a space is searched with the one whose vectors it has
-    [ruling 39], which `embedder_for` finds by its name.
+    `embedder` is the configured one. An owner is searched with the model of its present vectors [ruling 39],
+    which `embedder_for` finds by name.
     """
 
     config: Config
@@ -54,7 +54,7 @@ class Runtime(Value, frozen=False):
             raise MemoryClosed()
 
     def close(self) -> None:
-        """Nothing is done with it any more."""
+        """Mark it as closed."""
         self.closed = True
         self.store.close()
 
@@ -68,7 +68,7 @@ class Runtime(Value, frozen=False):
 
     @cached_property
     def llm(self) -> LLM | None:
-        """The language model, where one is configured. It is never asked inside a lock, nor for a prompt."""
+        """The language model, if one is configured. It is never called inside a lock or for a prompt."""
         return self.open_llm()
 
     @cached_property
@@ -78,11 +78,11 @@ class Runtime(Value, frozen=False):
         return SpendBook(self.data_dir)
 
     def embedder_for(self, owner: Owner) -> Embedder | None:
-        """Whose vectors the space is searched with, and new memories are given."""
+        """The embedder of the owner's vectors, also used for new memories."""
         return self.embedder_of(self.vectors.active(owner))
 
     def embedder_of(self, model: str | None) -> Embedder | None:
-        """The embedder called `model`; the configured one where that is nobody's name, or out of reach."""
+        """The embedder named `model`; the configured one if that is unknown or not available."""
         wished = self.embedder
         if model is None or (wished is not None and wished.model == model):
             return wished

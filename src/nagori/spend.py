@@ -1,11 +1,11 @@
-"""What models were asked and what it cost: a small file a day, for its owner alone, without anybody's words.
+"""Record requests to models and their cost: one private file per day, without memory texts.
 
-    hold     before a question: the most it can cost, counted as spent from now on
-    settle   after it: what it did cost, or what went wrong
+    hold     before a request: reserve its maximum cost
+    settle   after it: the real cost, or the error
 
-The cap is hard: a question that could break it is not asked. A process that dies in between leaves its hold,
-so that the day's count is never too low. All processes of a machine share the files, under one lock; a day
-is a day of UTC, the same for all of them.
+The daily limit is strict: a request that could exceed it is not made. A process that dies in between leaves
+its reservation, so the count is never too low. All processes of a machine share the files, under one lock;
+days are UTC days.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 FOLDER = "spend"
 LOCK_PATIENCE = 10.0
 EMBEDDING = "embedding"
-SETTLED_WITHIN = 40  # days: a batch may lie until somebody works again
-KEPT_DAYS = 400  # a year can be looked at
+SETTLED_WITHIN = 40  # days: a batch may wait until the next work session
+KEPT_DAYS = 400  # more than a year can be reported
 
 
 class SpendEntry(Value):
-    """One question: settled, or still held (then `usd` is the most it can cost)."""
+    """One request: settled, or still reserved (then `usd` is its maximum cost)."""
 
     at: datetime
     stage: str
@@ -48,7 +48,7 @@ class SpendEntry(Value):
 
 
 class SpendTotal(Value, frozen=False):
-    """Questions of one kind, added up."""
+    """The total of requests of one kind."""
 
     questions: int = 0
     faults: int = 0
@@ -65,7 +65,7 @@ class SpendTotal(Value, frozen=False):
 
 
 class SpendDay(Value):
-    """A day's questions, by stage and model."""
+    """The requests of a day, by stage and model."""
 
     day: date
     sums: dict[tuple[str, str], SpendTotal] = default_factory(dict)
@@ -80,14 +80,14 @@ class SpendDay(Value):
 
 
 class SpendBook:
-    """The files of one data folder."""
+    """The spend files of one data folder."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER
 
     def hold(self, now: datetime, stage: str, model: str, usd: float, cap: float) -> str:
-        """Count `usd` as spent before the question is asked; ModelError when the day's cap would break, or
-        when nobody can write it down."""
+        """Reserve `usd` before a request; ModelError if the daily limit would be exceeded or it cannot be
+        written."""
         name = uuid4().hex[:12]
         with self._locked():
             if usd > 0 and usd > self.left(now, stage, cap):
@@ -102,8 +102,8 @@ class SpendBook:
         return cap - sum(asked.usd for asked in self.asked(now.date()) if _shares_cap(asked.stage, stage))
 
     def settle(self, now: datetime, hold: str, asked: SpendEntry) -> None:
-        """What a held question came to; it is counted on the day it was asked. If it cannot be written the
-        hold stands, and the count is too high."""
+        """Settle a reservation; the cost counts for the day of the request. If it cannot be written, the
+        reservation stays and the count is too high."""
         told = {"in": asked.input_tokens, "out": asked.output_tokens, "usd": asked.usd, "fault": asked.fault}
         line = {"settles": hold, "stage": asked.stage, "model": asked.model, **told}
         with suppress(ModelError), self._locked():
@@ -111,7 +111,7 @@ class SpendBook:
             self._write(now, line, next((day for day in days if self._has(day, hold)), now.date()))
 
     def asked(self, day: date) -> list[SpendEntry]:
-        """Every question of a day, in order."""
+        """All requests of a day, in order."""
         held: dict[str, SpendEntry] = {}
         for line in self._lines(day):
             try:
@@ -127,11 +127,11 @@ class SpendBook:
                     "settles" in line,
                 )
             except (KeyError, TypeError, ValueError):
-                continue  # a torn line; its hold, if there was one, still counts
+                continue  # a torn line; its reservation still counts
         return list(held.values())
 
     def days(self, last: date, count: int) -> list[SpendDay]:
-        """The days up to `last` on which anything was asked, oldest first."""
+        """The days up to `last` with requests, oldest first."""
         found = []
         for back in range(count - 1, -1, -1):
             day = SpendDay(last - timedelta(days=back))
@@ -168,7 +168,7 @@ class SpendBook:
             self._sweep(now.date())
         descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
-            # A line torn by a crash must not swallow this one: an empty line costs nothing.
+            # Start on a new line, in case a crash left an unfinished one.
             os.write(descriptor, b"\n" + json.dumps({"at": now.isoformat(), **line}).encode() + b"\n")
         finally:
             os.close(descriptor)
@@ -195,7 +195,8 @@ class SpendBook:
 
 
 def _shares_cap(one: str, other: str) -> bool:
-    """Vectors have a limit of their own: a busy language model must not make memories hard to find."""
+    """Whether two stages share a limit. Embeddings have their own, so that a busy language model does not
+    affect search."""
     return (one == EMBEDDING) == (other == EMBEDDING)
 
 

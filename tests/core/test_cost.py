@@ -1,4 +1,4 @@
-"""Costs: 001's own numbers give 001's own totals."""
+"""Costs: the worked example gives its own totals [E24]."""
 
 import math
 
@@ -53,8 +53,8 @@ def test_other_models_follow_from_the_same_tokens() -> None:
         assert bill(price, Usage(), Compression()).year == pytest.approx(dollars, abs=0.5)
 
 
-def test_a_compression_costs_what_000_reckons_but_for_its_slip() -> None:
-    # 000 §6 puts down $0.00055 for 1,000 tokens read at $0.25 and 200 written at $1.25; they make $0.0005.
+def test_a_compression_costs_its_tokens() -> None:
+    # 1,000 tokens read at $0.25 and 200 written at $1.25 a million make $0.0005.
     assert Price("haiku of old", "llm", 0.25, 1.25).of(Tokens(1000, 200)) == pytest.approx(0.0005)
 
 

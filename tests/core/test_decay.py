@@ -59,7 +59,7 @@ living = st.builds(  # strong enough for its score to be a number worth comparin
 shares = st.floats(0.001, 0.999)
 
 
-# ── golden: 001 ──────────────────────────────────────────────────────────────────────────────────
+# ── golden: emotional law ────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_seeds_simulation_table_comes_out_in_every_cell(
 
 
 def test_an_average_memory_falls_below_the_archive_threshold_after_about_a_year() -> None:
-    """001 says "about a year"; exactly it is 388 days, and 5.6 are left after 365."""
+    """Roughly "about a year"; exactly it is 388 days, and 5.6 are left after 365."""
     days = decay.days_until(5, a_memory(intensity=35), NOW, EMOTIONAL, ADDITIVE)
     assert days == pytest.approx(388.2, abs=0.1)
 
@@ -156,7 +156,7 @@ def test_a_clock_that_jumped_back_makes_no_revival_stronger_than_the_intensity()
     assert revival(80, -10) == 80.0
 
 
-# ── golden: 000 ──────────────────────────────────────────────────────────────────────────────────
+# ── golden: weekly law ───────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -182,13 +182,13 @@ def test_the_weekly_law_adds_or_multiplies_accesses_and_loses_five_percent_a_wee
     assert decay.weekly(accesses, weeks, MULTIPLICATIVE) == pytest.approx(multiplicative)
 
 
-def test_each_access_of_000s_example_adds_a_tenth() -> None:
-    """000 §2.2: 0.5 → 0.6 → 0.7 → 0.8. It leaves the week's decay out; with it the last is 0.76."""
+def test_each_recall_adds_a_tenth() -> None:
+    """0.5 → 0.6 → 0.7 → 0.8 without decay; a week later the last one is 0.76."""
     assert [decay.weekly(n, 0, ADDITIVE) for n in range(4)] == pytest.approx([50, 60, 70, 80])
     assert decay.weekly(3, 1, ADDITIVE) == pytest.approx(76)
 
 
-def test_an_untouched_memory_is_due_for_000s_compression_after_ten_weeks() -> None:
+def test_an_untouched_memory_is_due_for_compression_after_ten_weeks() -> None:
     days = decay.days_until(30, a_memory(), NOW, WEEKLY, ADDITIVE)
     assert days == pytest.approx(7 * math.log(0.6) / math.log(0.95))
 

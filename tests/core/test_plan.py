@@ -113,7 +113,7 @@ def test_what_was_just_revived_is_not_archived_again() -> None:
     assert one(weak._replace(keep_until=MOMENT - DAY)).act == "archive"
 
 
-def test_000s_law_fades_by_weeks() -> None:
+def test_the_weekly_law_fades_by_weeks() -> None:
     weekly = CycleRules(retention=Retention(law="weekly"))
     assert one(row(anchor=MOMENT - 7 * DAY), rules=weekly).level is Level.SUMMARY  # 47.5
     assert one(row(anchor=MOMENT - 140 * DAY), rules=weekly).level is Level.TRACE  # 17.9

@@ -66,7 +66,7 @@ def test_a_vector_is_like_itself(a: list[float]) -> None:
     assert scoring.cosine(a, a) == pytest.approx(1.0)
 
 
-def test_001s_example_resonates_at_0_74() -> None:
+def test_the_example_resonates_at_0_74() -> None:
     current = Emotion(valence=Valence.NEGATIVE, arousal=85, tags=("frustration", "anger"))
     memory = Emotion(valence=Valence.NEGATIVE, arousal=90, tags=("frustration",))
     assert scoring.resonance(current, memory, FEELING) == pytest.approx(0.3 + 0.19 + 0.25)
@@ -96,7 +96,7 @@ def test_neutral_or_unknown_feelings_neither_help_nor_hurt(one: Emotion, other: 
 
 
 def test_a_sad_memory_comes_no_easier_than_a_glad_one() -> None:
-    """001's appendix rejects the negativity bias; so do we [ruling 19]."""
+    """No negativity bias [ruling 19]."""
     sad, glad = Emotion(valence=Valence.NEGATIVE), Emotion(valence=Valence.POSITIVE)
     assert scoring.felt_resonance(sad, sad, FEELING) == scoring.felt_resonance(glad, glad, FEELING)
 
@@ -114,7 +114,7 @@ def test_a_sad_memory_comes_no_easier_than_a_glad_one() -> None:
         (0, 1.0, 9, 1.0, 0.0),
     ],
 )
-def test_priority_is_001s_formula(
+def test_priority_follows_its_formula(
     retention: float, match: float, recalls: int, resonance: float, expected: float
 ) -> None:
     found = scoring.priority(retention, match, recalls, resonance, RECALL, FEELING)
@@ -132,7 +132,7 @@ def test_priority_is_001s_formula(
         ((9, -9, 1, 1), 0.7),
     ],
 )
-def test_recall_score_is_004s_formula(inputs: tuple[float, float, float, float], expected: float) -> None:
+def test_recall_score_follows_its_formula(inputs: tuple[float, float, float, float], expected: float) -> None:
     assert scoring.recall_score(*inputs, SELF) == pytest.approx(expected)
 
 

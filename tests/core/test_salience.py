@@ -1,4 +1,4 @@
-"""What matters when it is new: the sums of 002 §7 and 004, cell by cell."""
+"""What matters when it is new: the sums of salience [T7] and importance [S6], cell by cell."""
 
 # mypy: disable-error-code="call-arg"
 # Because wrong calls are what is tested.
@@ -33,7 +33,7 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
         (1.0, 1.0, 1.0, 10, 1.0),
     ],
 )
-def test_salience_is_emotion_novelty_relatedness_and_repetition_in_002s_weights(
+def test_salience_is_emotion_novelty_relatedness_and_repetition_by_weight(
     emotion: float, novelty: float, relatedness: float, mentions: int, expected: float
 ) -> None:
     assert scoring.salience(emotion, novelty, relatedness, mentions, BIRTH) == pytest.approx(expected)
@@ -57,7 +57,7 @@ def test_novelty_shrinks_by_a_fifth_with_each_similar_memory(similar: int, expec
         ((0.8, 0.5, 0.25, 1.0, 0.0, 0.4), 0.52),
     ],
 )
-def test_importance_is_004s_six_parts_in_its_weights(inputs: tuple[float, ...], expected: float) -> None:
+def test_importance_is_six_parts_by_weight(inputs: tuple[float, ...], expected: float) -> None:
     assert scoring.importance(*inputs, WORK) == pytest.approx(expected)  # type: ignore[arg-type, misc]
 
 

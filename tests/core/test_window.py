@@ -1,4 +1,4 @@
-"""The context window: scores as 003 writes them, plans that keep their bound, units that stay whole."""
+"""The context window: scores as specified [C2], plans that keep their bound, units that stay whole."""
 
 from __future__ import annotations
 

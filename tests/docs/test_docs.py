@@ -6,11 +6,13 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 
 import pytest
+from tools.names import anchors_of
 
 from nagori import config, errors
 from nagori.edges import cli
@@ -49,6 +51,17 @@ def test_every_setting_is_in_the_reference() -> None:
     assert [setting.key for setting in config.describe() if f"| `{setting.key}` |" not in page] == []
 
 
+def test_every_setting_is_described_in_japanese_and_none_is_stale() -> None:
+    words = tomllib.loads((ROOT / "docs" / "settings.ja.toml").read_text(encoding="utf-8"))
+    keys = [setting.key for setting in config.describe()]
+    assert list(words["settings"]) == keys
+    assert list(words["sections"]) == list(dict.fromkeys(key.partition(".")[0] for key in keys))
+    japanese = re.compile("[ぁ-んァ-ヶ一-龠]")
+    assert [key for key, meaning in words["settings"].items() if not japanese.search(meaning)] == []
+    page = (REFERENCE / "settings.ja.md").read_text(encoding="utf-8")
+    assert [key for key in keys if f"| `{key}` |" not in page] == []
+
+
 def test_every_error_is_in_the_reference() -> None:
     page = (REFERENCE / "errors.md").read_text(encoding="utf-8")
     assert {name for name in ERROR_NAMES if f"| `{name}` |" not in page} == set()
@@ -65,12 +78,6 @@ def test_the_tour_of_the_house_names_every_file() -> None:
 # ── findable ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def anchors(page: Path) -> set[str]:
-    """The anchors of headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     broken = []
@@ -79,7 +86,7 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         target = (page.parent / path).resolve() if path else page
         if re.match(r"[a-z]+:", link):
             continue
-        if not target.exists() or (anchor and anchor not in anchors(target)):
+        if not target.exists() or (anchor and anchor not in anchors_of(target)):
             broken.append(link)
     assert broken == []
 

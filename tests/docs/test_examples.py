@@ -58,12 +58,13 @@ def steps(block: Block) -> Iterator[Step]:
         yield Step(command, "\n".join(lines[taken:]))
 
 
-def environment(home: Path) -> dict[str, str]:
+def environment(home: Path, page: Path) -> dict[str, str]:
+    """An empty home; a Japanese page is read where the locale is Japanese."""
     keep = {name: os.environ[name] for name in ("SYSTEMROOT", "TMPDIR") if name in os.environ}
     return keep | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "HOME": str(home),
-        "LANG": "C.UTF-8",
+        "LANG": "ja_JP.UTF-8" if page.name.endswith(".ja.md") else "C.UTF-8",
         "TZ": "UTC",
         "COLUMNS": "80",
         "TERM": "dumb",
@@ -98,7 +99,7 @@ def test_what_a_page_types_answers_what_the_page_says(page: Path, tmp_path: Path
             done = subprocess.run(
                 ["bash", "-c", step.command],
                 cwd=tmp_path,
-                env=environment(tmp_path),
+                env=environment(tmp_path, page),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -118,7 +119,7 @@ def test_the_python_of_a_page_runs(block: Block, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(script)],
         cwd=tmp_path,
-        env=environment(tmp_path),
+        env=environment(tmp_path, block.page),
         capture_output=True,
         text=True,
         encoding="utf-8",

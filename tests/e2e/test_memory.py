@@ -166,7 +166,8 @@ def test_the_answer_of_a_subagent_is_kept_with_its_name(memory: Remembering) -> 
 
 def test_a_block_stays_below_the_host_s_limit_and_arrives_whole(memory: Remembering) -> None:
     memory.settings(
-        "[retrieval]\ntoken_budget = 100000\nmin_confidence = 0.0\n[hooks]\nmax_memories = 100\nmin_confidence = 0.0\n"
+        "[retrieval]\ntoken_budget = 100000\nmin_confidence = 0.0\n"
+        "[hooks]\nmax_memories = 100\nmin_confidence = 0.0\n"
     )
     long = [f"Tea number {n}: {'緑茶と green tea の話。' * 60}" for n in range(40)]
     with Nagori.open(memory.data, embedder=None) as opened:

@@ -13,7 +13,7 @@ from nagori.language import appraisal
 from nagori.language.appraisal import AxisPosition, anchors, appraise, axes_from, project
 from nagori.language.lexicon import english_words, japanese_words, read_feelings, signs
 
-# 001 「分類例」
+# Classified examples [E3]
 CLASSIFIED = [
     ("やった、できた！", Valence.POSITIVE, 85, {"joy", "excitement", "pride"}),
     ("まあまあかな", Valence.POSITIVE, 25, {"satisfaction"}),
@@ -22,7 +22,7 @@ CLASSIFIED = [
     ("了解、やっておく", Valence.NEUTRAL, 30, set()),
 ]
 
-# 001 「付録：感情強度スコアリングの例」
+# Examples of intensity [E2]
 SITUATIONS = {
     (15, 25): """
         READMEのtypoを直して

@@ -230,9 +230,9 @@ def test_a_trace_of_small_talk_is_what_was_said() -> None:
 
 # ── the document's own examples ──────────────────────────────────────────────────────────────────────
 
-# 001's level 2 is written by a language model: 「ストレージの選択肢について相談を受けた」 has words that
+# Level 2 is written by a language model there: 「ストレージの選択肢について相談を受けた」 has words that
 # were never said (選択肢, 相談), and 「Python文法」 generalises. Extraction can meet neither of them:
-# it keeps the sentence. Of 001's level 3, every keyword that was said must be there (相談 and 文法 were not).
+# it keeps the sentence. Of its level 3, every keyword that was said must be there (相談 and 文法 were not).
 
 
 @pytest.mark.parametrize(

@@ -247,10 +247,10 @@ def test_a_plan_counts_and_changes_nothing(folder: Path) -> None:
         plan = memory.plan_reembed()
         assert (plan.old, plan.new, plan.memories, plan.left) == ((OLD.model,), NEW.model, ALL, ALL)
         assert ALL < plan.tokens < 20 * ALL
-        assert (plan.usd, plan.obsolete, plan.done) == (0.0, ALL, False)
+        assert (plan.usd, plan.obsolete, plan.is_complete) == (0.0, ALL, False)
         assert models(memory) == (OLD.model, {OLD.model: ALL})
         memory.reembed()
-        assert memory.plan_reembed().done
+        assert memory.plan_reembed().is_complete
     assert before + ALL == NEW.texts
 
 

@@ -259,7 +259,7 @@ def test_the_same_question_gives_the_same_order(memory: Nagori) -> None:
     assert len(orders) == 1
 
 
-def test_001s_priority_can_be_chosen_by_name(memory: Nagori) -> None:
+def test_the_priority_ranking_can_be_chosen_by_name(memory: Nagori) -> None:
     strong = memory.remember("tea in the garden", emotion=Emotion(90))
     weak = memory.remember("tea in the kitchen", emotion=Emotion(10))
     found = memory.recall("tea", ranking="priority")
@@ -267,7 +267,7 @@ def test_001s_priority_can_be_chosen_by_name(memory: Nagori) -> None:
     assert found[0].score == pytest.approx(90 * found[0].terms["match"], rel=1e-6)
 
 
-def test_004s_score_can_be_chosen_in_the_configuration(tmp_path: Path) -> None:
+def test_the_score_ranking_can_be_chosen_in_the_configuration(tmp_path: Path) -> None:
     config = load(overrides={"retrieval.ranking": "score"}).config
     clock = FrozenClock()
     with Nagori.open(tmp_path, config=config, clock=clock, embedder=None) as memory:

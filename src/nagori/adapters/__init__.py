@@ -1,2 +1,4 @@
-"""The windows to the world: clock, embedders, servers, later language models. Optional libraries are imported
-inside functions, so that a missing one costs nothing and breaks nothing."""
+"""Adapters to the outside: clock, tokenisers, embedders, language models, HTTP.
+
+Optional libraries are imported inside functions, so that a missing one breaks nothing.
+"""

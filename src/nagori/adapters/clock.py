@@ -1,4 +1,4 @@
-"""The real clock."""
+"""The system clock."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, tzinfo
 
 
 class SystemClock:
-    """The machine's time, and the zone its user lives in."""
+    """The machine's time and time zone."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)

@@ -1,6 +1,6 @@
-"""Keys of providers: from the environment, or from the system's keyring where `keyring` is installed.
+"""API keys, from the environment or from the system's keyring if `keyring` is installed.
 
-They are read when a question is asked and kept nowhere.
+They are read for each request and stored nowhere.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from nagori.errors import ModelError
 
 
 def key_from(variable: str) -> str | None:
-    """The key called `variable`; None if there is none."""
+    """The key named `variable`; None if there is none."""
     return os.environ.get(variable, "").strip() or _from_keyring(variable) if variable else None
 
 
 def needed_key(variable: str) -> str:
-    """The key called `variable`; ModelError says where it was looked for."""
+    """The key named `variable`; ModelError says where it was expected."""
     key = key_from(variable)
     if key is None:
         raise ModelError(
@@ -34,5 +34,5 @@ def _from_keyring(variable: str) -> str | None:
         return None
     try:
         return (keyring.get_password("nagori", variable) or "").strip() or None
-    except Exception:  # a keyring has a hundred ways to be locked, and none of them is our business
+    except Exception:  # a keyring can fail in many ways; all count as: no key
         return None

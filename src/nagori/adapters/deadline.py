@@ -1,7 +1,6 @@
-"""A connection whose every step ends with one deadline: names, sockets, TLS, the tunnel through a proxy.
+"""A connection with one deadline for everything: name resolution, sockets, TLS, proxy tunnel.
 
-http.client reads and writes through it as through any other; the timeout of the socket is set anew before
-each of its operations.
+http.client uses it like any other connection; the socket timeout is set again before each operation.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Deadline:
 
 
 class Line(HTTPConnection):
-    """A connection whose every step is bound by the deadline."""
+    """A connection bound by the deadline."""
 
     sock: Any
     _wire: socket.socket | None = None
@@ -66,7 +65,7 @@ class Line(HTTPConnection):
 
 
 class _DeadlineSocket(io.RawIOBase):
-    """The face of a socket that http.client uses; each send and receive may take only what is left."""
+    """The socket interface that http.client uses; each send and receive gets only the remaining time."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock, self._deadline = sock, deadline
@@ -92,7 +91,7 @@ class _DeadlineSocket(io.RawIOBase):
 
 
 def _dial(host: str, port: int, deadline: Deadline) -> socket.socket:
-    """A connected socket: every address of the name in turn, one deadline for all."""
+    """A connected socket: tries every address of the name, within one deadline."""
     trouble: OSError | None = None
     for family, kind, protocol, _, address in _resolve(host, port, deadline):
         sock = socket.socket(family, kind, protocol)
@@ -108,7 +107,8 @@ def _dial(host: str, port: int, deadline: Deadline) -> socket.socket:
 
 
 def _resolve(host: str, port: int, deadline: Deadline) -> list[Any]:
-    """The addresses of a name. The system's resolver knows no deadline, so it is left behind in a thread."""
+    """The addresses of a name. The system's resolver has no deadline, so it runs in a thread that may be
+    abandoned."""
     found: list[Any] = []
 
     def look() -> None:
@@ -130,7 +130,7 @@ def _resolve(host: str, port: int, deadline: Deadline) -> list[Any]:
 
 
 def _proxy(host: str) -> SplitResult | None:
-    """The environment's proxy for https to `host`, if there is one we can use."""
+    """The environment's proxy for https to `host`, if it is supported."""
     from urllib.request import (  # type: ignore[attr-defined]
         getproxies_environment,
         proxy_bypass_environment,

@@ -1,12 +1,12 @@
-"""One question to a server, one answer, within one deadline. Standard library only.
+"""HTTP client: one request within one deadline, with retries. Standard library only.
 
-Everything counts towards the deadline: finding the name, connecting, sending, reading, waiting between
-tries. A server that trickles a byte a second holds nobody beyond it.
+Everything counts towards the deadline: name resolution, connecting, sending, reading, waiting between
+attempts. A server that sends a byte per second cannot exceed it.
 
-A key is for the host it was meant for: only https (or this machine, or a plain address that somebody
-configured on purpose), no redirects, certificates always checked (SSL_CERT_FILE names one's own
-authorities), and no header is ever part of an error. HTTPS_PROXY and NO_PROXY are honoured for https, by a
-tunnel through a plain http proxy; other proxies are not.
+A key is sent only to the intended host: only https (or this machine, or an http address that was configured
+explicitly), no redirects, certificates always checked (SSL_CERT_FILE adds authorities), and no header ever
+appears in an error. HTTPS_PROXY and NO_PROXY are honoured for https, by a tunnel through an http proxy; other
+proxies are not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nagori.errors import ModelError
 from nagori.language.redaction import fit_to_keep
 
 LONGEST_ANSWER = 8_000_000
-SHOWN = 200  # characters of a server's own message in an error
+SHOWN = 200  # maximum characters of a server's message in an error
 _PASSING = (408, 429, 500, 502, 503, 504, 529)
 _CREDENTIALS = ("auth", "key", "token", "cookie")
 
@@ -48,9 +48,9 @@ def post_json(
 ) -> dict[str, Any]:
     """The JSON object with which `url` answers `body`, or ModelError.
 
-    What may pass (an overloaded server, a cut connection) is tried again, `tries` times in all, after the
-    time the server asks for or a growing one of our own. `plain` allows http to other machines. Without
-    `resend` a question whose answer was cut off is not asked again: it may have been paid for.
+    Temporary failures (an overloaded server, a lost connection) are retried, `tries` attempts in all, after
+    the time the server asks for or an increasing one. `plain` allows http to other machines. Without
+    `resend`, a request whose answer was lost is not repeated: it may have been charged.
     """
     sent = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     question = _Request("POST", url, sent, headers or {}, plain, most, Deadline(timeout, clock), resend)
@@ -68,13 +68,13 @@ def fetch(
     most: int = LONGEST_ANSWER,
     plain: bool = False,
 ) -> bytes:
-    """The bytes with which `url` answers, or ModelError; tried again as above."""
+    """The bytes with which `url` answers, or ModelError; with the same retries."""
     question = _Request(method, url, body, headers or {}, plain, most, Deadline(timeout, time.monotonic))
     return _try_request(question, tries, lambda: False, time.sleep)
 
 
 def as_object(answer: bytes, host: str) -> dict[str, Any]:
-    """An answer as the JSON object it should be."""
+    """An answer as a JSON object."""
     try:
         value = json.loads(answer)
     except (ValueError, RecursionError):
@@ -101,7 +101,7 @@ def _try_request(
 
 
 class _TryAgain(Exception):
-    """Around an error that may be gone in a moment."""
+    """Wraps an error that may be temporary."""
 
     def __init__(self, error: ModelError) -> None:
         super().__init__()
@@ -109,21 +109,21 @@ class _TryAgain(Exception):
 
 
 def _pause(error: ModelError, attempt: int) -> float:
-    """Seconds until the next try. The jitter keeps a crowd of clients from coming back at one moment."""
+    """Seconds until the next attempt. The jitter spreads many clients."""
     if error.wait is not None:
         return error.wait
     return min(8.0, 0.25 * 2.0**attempt) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
 
 
 def _rest(seconds: float, cancelled: Callable[[], bool], wait: Callable[[float], None]) -> None:
-    """Wait in small pieces, so that whoever cancels is heard."""
+    """Wait in small steps, so that a cancellation takes effect."""
     while seconds > 0 and not cancelled():
         wait(min(seconds, 0.2))
         seconds -= 0.2
 
 
 class _Request:
-    """What is asked, of whom; its repr shows neither body nor headers."""
+    """A request; its repr shows neither body nor headers."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class _Request:
         self.most, self.deadline, self.resend = most, deadline, resend
 
     def ask(self) -> bytes:
-        """One try."""
+        """One attempt."""
         line = Line(self._at, self.deadline)
         try:
             path = (self._at.path or "/") + (f"?{self._at.query}" if self._at.query else "")
@@ -173,7 +173,7 @@ class _Request:
         return bytes(read)
 
     def _refused(self, response: HTTPResponse) -> Exception:
-        """What a status other than 2xx means."""
+        """The error for a status other than 2xx."""
         status = response.status
         if status // 100 == 3:
             return ModelError(
@@ -193,7 +193,7 @@ class _Request:
         return _TryAgain(error) if error.passing else error
 
     def _message(self, response: HTTPResponse) -> str:
-        """What the server says about it, fit to be shown: short, printable, without keys."""
+        """The server's message: short, printable, without keys."""
         try:
             raw = response.read(65536).decode("utf-8", "replace")
         except (OSError, HTTPException):
@@ -206,7 +206,7 @@ class _Request:
         return " ".join(fit_to_keep(said).split())[:SHOWN]
 
     def _told(self, trouble: OSError | HTTPException) -> Exception:
-        """A fault of the way there, in words."""
+        """A connection error as a message."""
         if isinstance(trouble, TimeoutError):
             seconds = self.deadline.seconds
             return ModelError("{host} did not answer within {seconds:g} s", host=self.host, seconds=seconds)
@@ -241,7 +241,7 @@ _REFUSALS = {
 
 
 def _address(url: str, plain: bool) -> SplitResult:
-    """The parts of an address that keys may be sent to."""
+    """The parts of an address to which keys may be sent."""
     try:
         at = urlsplit(url)
         known = at.scheme in ("https", "http") and bool(at.hostname) and (at.port is None or at.port > 0)
@@ -255,7 +255,7 @@ def _address(url: str, plain: bool) -> SplitResult:
 
 
 def _sendable(host: str, headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers as http.client wants them; its own complaint about a bad one would repeat the key."""
+    """Headers for http.client; its own error about an invalid one would print the key."""
     ready = {name: value.strip() for name, value in headers.items()}
     if not all(value.isascii() and value.isprintable() for value in ready.values()):
         raise ModelError("the key for {host} has characters that no key has", host=host, passing=False)
@@ -263,7 +263,7 @@ def _sendable(host: str, headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _error_message(raw: str) -> str:
-    """The message inside the shapes that servers give their errors, or all of it."""
+    """The message inside common error formats, or the whole body."""
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
@@ -275,7 +275,7 @@ def _error_message(raw: str) -> str:
 
 
 def _retry_after(asked: str | None) -> float | None:
-    """Seconds, from the header's number or date; None when it says nothing to be used."""
+    """Seconds, from the header's number or date; None if it is unusable."""
     if not asked:
         return None
     if asked.strip().isascii() and asked.strip().isdigit():

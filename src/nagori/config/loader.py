@@ -1,4 +1,4 @@
-"""Reading the sources of a configuration: what type a value must have, and what is wrong with it in words."""
+"""Read configuration sources: files, environment and overrides, with types and bounds checked."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Type(Value):
     words: str
     schema: dict[str, Any]
-    accept: Callable[[Any], object]  # a value of a file; raises what _WRONG lists
-    parse: Callable[[str], object]  # a text of the environment; likewise
+    accept: Callable[[Any], object]  # converts a value of a file; raises what _WRONG lists
+    parse: Callable[[str], object]  # converts a string of the environment; raises the same
 
 
 _WRONG = (ValueError, TypeError, KeyError, OverflowError)
@@ -34,7 +34,7 @@ _BOOLS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false
 
 def _exactly(*types: type) -> Callable[[Any], Any]:
     def accept(value: Any) -> Any:
-        if type(value) not in types:  # not isinstance: True is no whole number
+        if type(value) not in types:  # not isinstance: True must not pass as an integer
             raise TypeError(value)
         return value
 
@@ -59,7 +59,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(map(_exactly(str), _exactly(list, tuple)(value)))
 
 
-# by annotation, as written: evaluating a hundred of them would cost a hook more than reading its file
+# by annotation as written: evaluating all of them would take a hook longer than reading the file
 TYPES: dict[Any, Type] = {
     "bool": Type("true or false", {"type": "boolean"}, _exactly(bool), lambda text: _BOOLS[text.lower()]),
     "int": Type("a whole number", {"type": "integer"}, _whole, lambda text: _whole(int(text))),
@@ -87,7 +87,7 @@ class Reader:
         self.values: dict[str, object] = {}
         self.origins: dict[str, str] = {}
         self.faults: list[str] = []
-        self.spoiled: set[str] = set()  # sections with a fault: comparing their settings would mislead
+        self.spoiled: set[str] = set()  # sections with a fault: their settings are not compared
 
     def read_file(self, path: Path) -> None:
         try:
@@ -116,7 +116,7 @@ class Reader:
                 self._take(key, value, "override", read)
 
     def result(self, origins: dict[str, str]) -> tuple[Any, dict[str, str]]:
-        """The configuration with all that was read, and where each value came from."""
+        """The configuration, and the origin of each value."""
         preset = str(self.values.get("window.preset"))
         for key, value in PRESETS.get(preset, {}).items():
             if key not in self.values:
@@ -160,7 +160,7 @@ class Reader:
 
 def _parse_file(path: Path) -> dict[str, Any]:
     """The tables of a TOML or JSON file; ValueError says where it is broken."""
-    text = path.read_text(encoding="utf-8-sig")  # Windows editors put a mark in front
+    text = path.read_text(encoding="utf-8-sig")  # Windows editors write a byte order mark
     if path.suffix.lower() == ".json":
         import json
 
@@ -174,7 +174,7 @@ def _parse_file(path: Path) -> dict[str, Any]:
 
 
 def _with(section: Any, values: Mapping[str, object], prefix: str = "") -> Any:
-    """`section` with those of `values` (by dotted key) that are its own."""
+    """`section` with those of `values` (by dotted key) that belong to it."""
     changes = {}
     for name in fields_of(section):
         key, value = prefix + name, getattr(section, name)
@@ -184,8 +184,8 @@ def _with(section: Any, values: Mapping[str, object], prefix: str = "") -> Any:
 
 
 def _faults(config: Any, origins: Mapping[str, str], spoiled: set[str]) -> Iterator[str]:
-    """Values out of bounds, then (where all are within) settings that contradict each other. A section that
-    nobody changed contradicts nothing."""
+    """Values out of bounds; if there are none, settings that contradict each other. Unchanged sections are
+    skipped."""
     changed = {key.partition(".")[0] for key, origin in origins.items() if origin != DEFAULT}
     for name in fields_of(config):
         section = getattr(config, name)
@@ -197,27 +197,28 @@ def _faults(config: Any, origins: Mapping[str, str], spoiled: set[str]) -> Itera
 
 
 def _contradictions(name: str, section: Any) -> Iterable[str]:
-    """A section that stands beside its formulas says itself what cannot be; the others are checked here."""
+    """Contradictions within a section. A section with a `faults` method checks itself; the others are
+    checked here."""
     if hasattr(section, "faults"):
         return section.faults()  # type: ignore[no-any-return]
     return CHECKS[name](section) if name in CHECKS else ()
 
 
 def _folder_faults(general: General) -> Iterator[str]:
-    """A relative folder would be another one in every project a hook is called from."""
+    """The folder must be absolute: a relative one would differ between the projects that call a hook."""
     folder = general.data_dir
     if folder and not folder.startswith("~/") and not Path(folder).is_absolute():
         yield f"data_dir: {folder!r} is not absolute"
 
 
 def _key_faults(section: Embedding | Llm) -> Iterator[str]:
-    """A key in the place of its name would be shown by everything that shows settings."""
+    """The setting names a variable. A key itself must not stand here: settings are displayed."""
     if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", section.key_env):
         yield "key_env: not the name of a variable; the key itself belongs into that variable"
 
 
 def _cache_faults(sessions: Sessions) -> Iterator[str]:
-    """What leaves the cache must have been archived before."""
+    """A session must be archived before it leaves the cache."""
     if sessions.keep_hours < sessions.hot_hours:
         yield f"keep_hours: {sessions.keep_hours} is below hot_hours ({sessions.hot_hours})"
 
@@ -231,7 +232,7 @@ CHECKS: dict[str, Callable[[Any], Iterator[str]]] = {
 
 
 def _blame(key: str, section: str, origins: Mapping[str, str]) -> str:
-    """Where the value came from; if it is a default that contradicts, where its section was changed."""
+    """The origin of a value; for a default that contradicts, the origin of the change in its section."""
     if origins.get(key, DEFAULT) != DEFAULT:
         return origins[key]
     changed = {origin for name, origin in origins.items() if name.startswith(f"{section}.")} - {DEFAULT}
@@ -239,7 +240,7 @@ def _blame(key: str, section: str, origins: Mapping[str, str]) -> str:
 
 
 def _suggestion(name: str, known: tuple[str, ...], sign: str, prefix: str = "") -> str:
-    """The known name most like this one, or one that ends in the same word; `prefix` is common to all."""
+    """The known name most similar to this one, or one with the same last word; `prefix` is common to all."""
     import difflib
 
     wanted, names = name.removeprefix(prefix)[:100], [other.removeprefix(prefix) for other in known]
@@ -253,9 +254,9 @@ def _name(key: str) -> str:
 
 
 def _short(value: object) -> str:
-    """`value` for a message: one line, and not a long one."""
+    """`value` in one short line, for a message."""
     try:
         text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits, a very deep list
+    except (ValueError, RecursionError):  # a number with thousands of digits, a deeply nested list
         text = f"this {type(value).__name__}"
     return text if len(text) <= 80 else text[:79] + "…"

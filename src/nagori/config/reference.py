@@ -1,4 +1,4 @@
-"""The configuration tells about itself: the reference page, `nagori config`, the JSON schema."""
+"""Describe the configuration: for the reference page, `nagori config` and the JSON schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SettingRow(Value):
-    """One line of the reference page."""
+    """One setting of the reference page."""
 
     key: str
     type: str

@@ -1,4 +1,5 @@
-"""Sections whose room is not built yet. When it is, a section moves there, beside the formulas it steers."""
+"""Settings of parts that have no formula module of their own: language, embedding, models, sessions,
+hooks."""
 
 from __future__ import annotations
 
@@ -6,36 +7,40 @@ from nagori.core.values import Value, setting
 
 
 class General(Value):
-    """Language and place."""
+    """Language and storage location."""
 
     language: str = setting(
-        "auto", "of words for people; auto: from the locale", choices=("auto", "ja", "en")
+        "auto", "Language of messages; `auto` follows the locale.", choices=("auto", "ja", "en")
     )
-    data_dir: str = setting("", "folder of memories, absolute or ~/…; empty: the platform's own place")
+    data_dir: str = setting(
+        "", "Folder for memories: an absolute path or `~/…`; empty for the platform's default."
+    )
 
 
 class Embedding(Value):
-    """001 `embedding`, with a default that needs neither key nor network [ruling 37].
+    """Embedding of texts. The default needs neither key nor network.
 
-    What makes other vectors (model, length, prefixes) makes another model of it: `nagori reembed` switches.
+    Model, dimensions and prefixes determine the vectors: after changing them, `nagori reembed` switches over.
     """
 
     provider: str = setting(
         "local",
-        "who makes vectors",
+        "Source of embedding vectors.",
         choices=("local", "none", "openai", "fastembed", "sentence-transformers"),
     )
-    model: str = setting("", "name of the model; empty: the provider's own")
-    dimensions: int = setting(0, "length of its vectors; 0: the model's own", lo=0, hi=65536)
-    base_url: str = setting("https://api.openai.com/v1", "of a server that speaks like OpenAI's")
-    key_env: str = setting("OPENAI_API_KEY", "the variable, or entry of the keyring, that holds its key")
-    query_prefix: str = setting("", 'put before questions, for models that want it, e.g. "query: "')
-    passage_prefix: str = setting("", 'put before memories, e.g. "passage: "')
-    daily_cap_usd: float = setting(1.0, "spend no more on vectors in a day", lo=0.0, hi=10**6)
+    model: str = setting("", "Embedding model; empty for the provider's default.")
+    dimensions: int = setting(0, "Vector dimensions; 0 for the model's default.", lo=0, hi=65536)
+    base_url: str = setting("https://api.openai.com/v1", "Address of an OpenAI-compatible server.")
+    key_env: str = setting(
+        "OPENAI_API_KEY", "Environment variable, or keyring entry, that holds the API key."
+    )
+    query_prefix: str = setting("", 'Text put before queries, for models that need it, e.g. "query: ".')
+    passage_prefix: str = setting("", 'Text put before memories, e.g. "passage: ".')
+    daily_cap_usd: float = setting(1.0, "Maximum daily spend on embeddings, in US dollars.", lo=0.0, hi=10**6)
 
     @property
     def chosen(self) -> str:
-        """The model by name."""
+        """The name of the model in use."""
         return self.model or EMBEDDERS.get(self.provider, "")
 
 
@@ -48,83 +53,100 @@ EMBEDDERS = {
 
 
 class Llm(Value):
-    """001 `llm`, off until asked for [rulings 37, 38]."""
+    """Language model; off by default."""
 
     provider: str = setting(
         "none",
-        "who helps the rules; none: nobody",
+        "Language model provider; `none` uses rules alone.",
         choices=("none", "anthropic", "openai", "claude-cli"),
     )
-    model: str = setting("claude-haiku-5-5", "name of the model")
-    base_url: str = setting("", "address of the server; empty: the provider's own")
-    key_env: str = setting("", "variable that holds the key; empty: the provider's usual one")
-    command: str = setting("claude", "program that `claude-cli` starts")
-    temperature: float = setting(0.0, "0: as repeatable as it gets", lo=0.0, hi=2.0)
-    max_tokens: int = setting(1024, "longest answer about one memory, in tokens", lo=1, hi=10**6)
-    timeout_seconds: float = setting(60.0, "longest wait for one answer, tries included", lo=0.1, hi=3600.0)
-    max_attempts: int = setting(3, "so often an overloaded server is asked", lo=1, hi=10)
-    memories_per_request: int = setting(20, "at most so many memories in one question", lo=1, hi=100)
-    appraise: bool = setting(True, "judge feelings, kinds and ties of what was said")
-    appraise_days: float = setting(
-        7.0, "nothing older is judged, so that switching on costs little", lo=0.0, hi=36500.0
+    model: str = setting("claude-haiku-5-5", "Model name.")
+    base_url: str = setting("", "Server address; empty for the provider's default.")
+    key_env: str = setting(
+        "", "Environment variable that holds the API key; empty for the provider's default."
     )
-    compress: bool = setting(True, "write the shorter words of what fades")
+    command: str = setting("claude", "Program that `claude-cli` starts.")
+    temperature: float = setting(0.0, "Sampling temperature; 0 is the most repeatable.", lo=0.0, hi=2.0)
+    max_tokens: int = setting(1024, "Maximum tokens of an answer about one memory.", lo=1, hi=10**6)
+    timeout_seconds: float = setting(
+        60.0, "Maximum seconds per request, retries included.", lo=0.1, hi=3600.0
+    )
+    max_attempts: int = setting(3, "Maximum attempts per request.", lo=1, hi=10)
+    memories_per_request: int = setting(20, "Maximum number of memories per request.", lo=1, hi=100)
+    appraise: bool = setting(True, "Let the model appraise emotion, kind and relations of new memories.")
+    appraise_days: float = setting(
+        7.0, "Maximum age in days of memories that the model appraises.", lo=0.0, hi=36500.0
+    )
+    compress: bool = setting(True, "Let the model write summaries and traces.")
     fallback_after_cycles: int = setting(
-        3, "after so many nights without an answer the rules shorten", lo=0, hi=1000
+        3, "Number of cycles without an answer after which rules write summaries and traces.", lo=0, hi=1000
     )
     use_batch_api: bool = setting(
-        False, "hand questions over in the provider's batches: half the price, answers within a day"
+        False, "Use the provider's batch API: half the price, answers within a day."
     )
-    expand_queries: bool = setting(False, "look for a question's other words when recalling; costs a second")
+    expand_queries: bool = setting(
+        False, "Ask the model for other words of a question during recall; adds about a second."
+    )
     daily_cap_usd: float = setting(
-        1.0, "spend no more in a day; about 001's own yearly estimate", lo=0.0, hi=10**6
+        1.0, "Maximum daily spend on the language model, in US dollars.", lo=0.0, hi=10**6
     )
     price_in: float = setting(
-        -1.0, "dollars a million tokens read; below 0: as in `nagori cost`", lo=-1.0, hi=10**6
+        -1.0,
+        "US dollars per million input tokens; below 0 uses the price table of `nagori cost`.",
+        lo=-1.0,
+        hi=10**6,
     )
-    price_out: float = setting(-1.0, "dollars a million tokens written", lo=-1.0, hi=10**6)
+    price_out: float = setting(
+        -1.0, "US dollars per million output tokens; below 0 uses the price table.", lo=-1.0, hi=10**6
+    )
 
 
 class WorkingMemory(Value):
-    """002 §3.1: working memory [T1]."""
+    """Working memory (planned)."""
 
-    turns: int = setting(12, "turns of a thread kept at hand", lo=1, hi=10_000)
+    turns: int = setting(12, "Number of turns kept in working memory.", lo=1, hi=10_000)
 
 
 class Threads(Value):
-    """002 §3.2: where one thread ends and the next begins [T2]."""
+    """Boundaries of threads (planned)."""
 
-    similarity: float = setting(0.75, "a turn less similar than this begins a thread", lo=-1.0, hi=1.0)
-    idle_minutes: float = setting(10.0, "a pause as long as this ends one", lo=0.0, hi=10**6)
+    similarity: float = setting(0.75, "A turn less similar than this starts a new thread.", lo=-1.0, hi=1.0)
+    idle_minutes: float = setting(10.0, "A pause of this many minutes ends a thread.", lo=0.0, hi=10**6)
 
 
 class Sessions(Value):
-    """002 §4: the session tier [T4, ruling 33]."""
+    """The session tier (planned)."""
 
-    hot_hours: float = setting(24.0, "archived from the cache after", lo=0.0, hi=8760.0)
-    keep_hours: float = setting(48.0, "gone from the cache after", lo=0.0, hi=8760.0)
-    days: float = setting(30.0, "gone from the session archive after", lo=0.0, hi=36500.0)
+    hot_hours: float = setting(
+        24.0, "Hours after which a session is archived from the cache.", lo=0.0, hi=8760.0
+    )
+    keep_hours: float = setting(48.0, "Hours after which a session leaves the cache.", lo=0.0, hi=8760.0)
+    days: float = setting(30.0, "Days after which a session leaves the session archive.", lo=0.0, hi=36500.0)
 
 
 class PrivacySettings(Value):
     """What is removed before anything is stored [ruling 27]."""
 
-    strip_private: bool = setting(True, "drop <private>…</private>")
-    redact_secrets: bool = setting(True, "drop keys, tokens and passwords")
+    strip_private: bool = setting(True, "Remove `<private>…</private>` passages.")
+    redact_secrets: bool = setting(True, "Remove keys, tokens and passwords.")
 
 
 class Hooks(Value):
-    """What a program that calls us may ask for."""
+    """Hooks: what a host program may ask for."""
 
-    enabled: bool = setting(True, "listen to hosts at all; programs that nagori starts itself turn it off")
-    worker: bool = setting(True, "start a worker in the background when there is work for it")
-    user: str = setting("me", "whose memory a host's conversations go to")
-    agent: str = setting("", "the agent a host runs: it sees its own private memories and no other agent's")
-    role: str = setting("", "the role of that agent: it sees what agents of its role share")
-    max_memories: int = setting(6, "at most so many memories for a prompt", lo=0, hi=100)
-    min_confidence: float = setting(0.25, "least certainty of what is told unasked", lo=0.0, hi=1.0)
-    session_start_memories: int = setting(
-        10, "at most so many protected memories when a session starts", lo=0, hi=50
+    enabled: bool = setting(True, "Accept calls from hosts. Programs that nagori starts itself turn it off.")
+    worker: bool = setting(True, "Start a background worker when there is work.")
+    user: str = setting("me", "User whose memory gets a host's conversations.")
+    agent: str = setting("", "Agent that a host runs; it sees its own private memories and no other agent's.")
+    role: str = setting("", "Role of that agent; it sees memories shared within the role.")
+    max_memories: int = setting(6, "Maximum number of memories per prompt.", lo=0, hi=100)
+    min_confidence: float = setting(
+        0.25, "Minimum confidence of memories that are injected unasked.", lo=0.0, hi=1.0
     )
-    session_start_tokens: int = setting(600, "at most so many tokens when a session starts", lo=0, hi=10**5)
-    before_tool: bool = setting(False, "be called before every tool as well; `nagori init` writes it")
+    session_start_memories: int = setting(
+        10, "Maximum number of protected memories at session start.", lo=0, hi=50
+    )
+    session_start_tokens: int = setting(600, "Maximum number of tokens at session start.", lo=0, hi=10**5)
+    before_tool: bool = setting(
+        False, "Also call nagori before every tool; takes effect with the next `nagori init`."
+    )

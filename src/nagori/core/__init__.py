@@ -1,1 +1,1 @@
-"""The library: formulas, the life table and the shapes of things. Pure: no I/O, no clock, no logging."""
+"""Pure rules: formulas, events, levels and data types. No I/O, no clock, no logging."""

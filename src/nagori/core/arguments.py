@@ -1,7 +1,7 @@
-"""What a caller gives, refused by its name where it is of the wrong kind.
+"""Check the arguments of callers, and refuse a wrong type by the argument's name.
 
-Python takes a text for a list of characters, True for 1 and 0 for False. Each of these is a mistake that
-nobody would notice for weeks, so they are refused where they arrive.
+Python accepts a string as a list of characters, True as 1 and 0 as False. Such mistakes go unnoticed for
+weeks, so they are refused at once.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""What a night does: rows, settings and the time in; an ordered plan with a reason for every step out.
+"""Plan one cycle: from rows, settings and the time to an ordered list of steps, each with its reason.
 
-    strengthen   recalled since the last night: younger, slower to fade [E5]
-    revive       wished back from the archive, if there is room among the traces [E11]
-    fade         to the level its strength deserves, or further down where a level is too full [E6, E9]
-    archive      too weak, or more than the store may hold [L6]
-    purge        the full words of what was archived long ago [ruling 8]
-    delete       old, never wanted and never moving, if the user asked for that; its words go [E12]
+    strengthen   recalled since the last cycle: reinforce it [E5]
+    revive       revival was requested, and there is room among the traces [E11]
+    fade         compress to the level of its score, or further where a level is over its share [E6, E9]
+    archive      score too low, or over capacity [L6]
+    purge        archived longer than the grace period: remove the full text [ruling 8]
+    delete       archived, old, not recalled and not intense, if the user enabled it [E12]
 
-Pure: nothing is read, nothing is changed. Every memory moves at most once, straight to where it ends; the
-protected never move; nothing rises unless it was recalled. The plan hangs on strength and counts alone, so
-planning again after a part of it was done gives the rest of it, and after all of it, nothing [ruling 10].
+The plan is pure: nothing is read or changed. Each memory moves at most once, directly to its final level.
+Protected memories never move, and no memory rises without a recall. The plan depends on scores and counts
+alone. Planning again after some of its steps gives the other steps, and after all of them none [ruling 10].
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from nagori.core.model import EPOCH, Level, Memory, to_micros
 from nagori.core.values import Value, default_factory
 
 DAY = 86_400_000_000  # microseconds
-REARCHIVE_AFTER = 7 * DAY  # what was revived is not archived again before
-REVIVAL_RETRY = DAY  # a wish that was refused is looked at again after
-CONFIRM_FROM = 1_000  # from so many memories on a plan that moves too much of them asks first
+REARCHIVE_AFTER = 7 * DAY  # a revived memory is not archived again within this time
+REVIVAL_RETRY = DAY  # a refused revival is tried again after this time
+CONFIRM_FROM = 1_000  # with so many memories or more, a plan that moves too many needs a confirmation
 CONFIRM_SHARE = 0.4
 
-# A light row: a night looks at many of these and at whole memories only where something is to be done.
-# Times are microseconds since 1970; `full` says whether the full words are still there.
+# A light row. The cycle reads many of these, and whole memories only where there is something to do.
+# Times are microseconds since 1970; `full` says whether the full text is still kept.
 LifeRow = namedtuple(
     "LifeRow",
     "id version level created anchor intensity coefficient recalls protected recalled_at reinforced_at"
@@ -39,7 +39,7 @@ LifeRow = namedtuple(
 
 
 def life_row(memory: Memory) -> LifeRow:
-    """A memory as the cycle sees it."""
+    """The light row of a memory."""
     fields = {name: getattr(memory, name) for name in ("id", "version", "level", "coefficient", "recalls")}
     times = ("created", "anchor", "recalled_at", "reinforced_at", "archived_at", "keep_until", "revival_at")
     fields |= {name: to_micros(getattr(memory, name)) for name in times}
@@ -48,7 +48,7 @@ def life_row(memory: Memory) -> LifeRow:
 
 
 class CycleRules(Value):
-    """The settings a night goes by."""
+    """The settings of a cycle."""
 
     retention: Retention = Retention()
     weekly: Weekly = Weekly()
@@ -60,7 +60,7 @@ class CycleRules(Value):
 
 
 class Census(Value):
-    """How many memories stand at each level, the protected apart. Forgotten ones are not counted."""
+    """The number of memories at each level, without protected ones. Forgotten ones are not counted."""
 
     levels: Mapping[Level, int]
     protected: int = 0
@@ -75,14 +75,14 @@ class Census(Value):
 
 
 class CycleStep(Value):
-    """One thing to do to one memory, and why. `score` is its strength when it was decided."""
+    """One step for one memory, and its reason. `score` is its retention at the time of planning."""
 
     id: str
     version: int
     act: str
     reason: str
     score: float = 0.0
-    level: Level | None = None  # where it ends
+    level: Level | None = None  # its level afterwards
     anchor: datetime | None = None
     coefficient: float | None = None
 
@@ -98,12 +98,12 @@ class CyclePlan(Value):
 
     @property
     def asks(self) -> bool:
-        """Whether so much of a large store would move that somebody should look at it first."""
+        """Whether the plan moves so much of a large store that a person must confirm it."""
         total = self.census.total
         return total >= CONFIRM_FROM and self.moves > CONFIRM_SHARE * total
 
     def counts(self) -> Counter[tuple[str, str]]:
-        """How many of each act, by reason."""
+        """The number of steps by act and reason."""
         return Counter((step.act, step.reason) for step in self.steps)
 
 
@@ -111,13 +111,13 @@ Weakest = Callable[[Level, int], Iterable[LifeRow]]
 
 
 def no_rows(level: Level, n: int) -> Iterable[LifeRow]:
-    """For callers whose rows are all there are."""
+    """No further rows, for callers that pass all rows at once."""
     return ()
 
 
 class CycleRows(Value):
-    """What a store tells a cycle: counts, the rows it may have something to do with, and the weakest of a
-    level on demand."""
+    """What a store gives a cycle: counts, the rows that may need a step, and the weakest of a level on
+    request."""
 
     census: Census
     due: list[LifeRow] = default_factory(list)
@@ -127,9 +127,9 @@ class CycleRows(Value):
 def plan_cycle(
     rows: Iterable[LifeRow], census: Census, rules: CycleRules, now: datetime, weakest: Weakest = no_rows
 ) -> CyclePlan:
-    """The plan of a night. `rows` must hold every memory that fades, was recalled or wished back, or lies in
-    the archive beyond its grace; more do no harm. Only if a level is too full are others needed: `weakest`
-    gives the n weakest of it that are not protected."""
+    """The plan of one cycle. `rows` must hold every memory that may have to move, was recalled, has a revival
+    request, or is archived beyond its grace period; additional rows do no harm. Other rows are needed only
+    where a level is over its share: `weakest` gives its n weakest unprotected ones."""
     night = _CyclePlanner(rules, census, now, weakest)
     for row in rows:
         night.look(row)
@@ -140,11 +140,11 @@ def plan_cycle(
 
 
 class _CyclePlanner:
-    """One plan in the making."""
+    """One plan under construction."""
 
     def __init__(self, rules: CycleRules, census: Census, now: datetime, weakest: Weakest) -> None:
         self.rules, self.census, self.now, self.more = rules, census, now, weakest
-        self.seen: Counter[int] = Counter()  # rows looked at, by the level they are found at
+        self.seen: Counter[int] = Counter()  # rows seen so far, by their present level
         self.moment = to_micros(now) or 0
         self.curve = curve_by(rules)
         self.counts = Counter(census.levels)
@@ -158,7 +158,7 @@ class _CyclePlanner:
     # --- one memory at a time
 
     def look(self, row: LifeRow) -> None:
-        """What it deserves by itself."""
+        """Decide what this row needs by itself."""
         if row.level == Level.ARCHIVED:
             self._look_into_archive(row)
         elif row.protected:
@@ -206,7 +206,7 @@ class _CyclePlanner:
         if row.revival_at is not None and row.revival_at <= self.moment:
             self.wishes.append(row)
         elif row.protected or row.revival_at is not None:
-            return  # somebody wants it
+            return  # it is protected, or its revival was requested
         elif self._is_over(row, days):
             self.others.append(CycleStep(row.id, row.version, "delete", "expired", self._frozen_score(row)))
         elif row.full and days > self.rules.archive.grace_days:
@@ -216,7 +216,7 @@ class _CyclePlanner:
         return self.curve(row).at(((row.archived_at or self.moment) - row.anchor) / DAY)
 
     def _is_over(self, row: LifeRow, days: float) -> bool:
-        """001's conditions for automatic deletion; the age is always one of them [ruling 13]."""
+        """The conditions of automatic deletion. The age is always required [ruling 13]."""
         archive = self.rules.archive
         if not archive.auto_delete_enabled or days <= archive.retention_days:
             return False
@@ -227,7 +227,8 @@ class _CyclePlanner:
     # --- all together
 
     def enforce_ratios(self) -> None:
-        """The weakest of a level that is too full go one down, from the top [E9]."""
+        """Where a level is over its share, its weakest memories move one level down, starting at the top
+        [E9]."""
         limits = _caps(self.census, self.rules)
         if limits is None:
             return
@@ -240,7 +241,7 @@ class _CyclePlanner:
                     self._move(row, below, "ratio")
 
     def enforce_capacity(self) -> None:
-        """More than the store may hold: the weakest go, until the low-water mark, some each night [L6]."""
+        """Over capacity, archive the weakest down to the low-water mark, a limited number per cycle [L6]."""
         active = sum(self.counts[level] for level in ACTIVE) + self.census.protected
         over = active - _capacity_target(self.census, self.rules)
         if over <= 0 or active < self.rules.capacity.trigger * self.rules.capacity.limit:
@@ -252,8 +253,8 @@ class _CyclePlanner:
             self._move(row, Level.ARCHIVED, "capacity")
 
     def _fetch(self, level: Level, n: int) -> None:
-        """Look at the weakest of a level too; those we know already are among them, and those that are left
-        alone for a week, who make room for nobody."""
+        """Fetch the n weakest of a level that can move. Rows that are known already, and rows that must not
+        be archived yet, are fetched on top of that."""
         wanted, want = n + self.seen[level], 0
         found: list[LifeRow] = []
         while len(found) == want < wanted + sum(map(self._is_kept, found)):
@@ -268,10 +269,10 @@ class _CyclePlanner:
         return sorted(here, key=lambda row: (self.scores[row.id], row.created, row.recalls, row.id))
 
     def grant_wishes(self) -> None:
-        """Back as traces while there is room for them [ruling 12]; the others are looked at again later."""
+        """Revive as traces while there is room [ruling 12]; defer the other requests."""
         limits = _caps(self.census, self.rules)
         for row in sorted(self.wishes, key=lambda row: (row.revival_at, row.id)):
-            if row.protected:  # outside the counts, as ever
+            if row.protected:  # protected memories are not counted
                 self.others.append(self._revive(row))
             elif limits is None or self.counts[Level.TRACE] < limits[Level.TRACE]:
                 self.others.append(self._revive(row))
@@ -295,7 +296,7 @@ class _CyclePlanner:
         return CycleStep(row.id, row.version, "revive", "wished", score, Level.TRACE, anchor)
 
     def steps(self) -> Iterator[CycleStep]:
-        """In the order in which they are done: what gives strength first."""
+        """The steps in order of execution: reinforcement first."""
         yield from self.reinforcements
         yield from (step for step in self.others if step.act in ("revive", "defer_revival"))
         moved = [(level, reason, id) for id, (level, reason) in self.targets.items() if reason]
@@ -316,14 +317,14 @@ def curve_by(rules: CycleRules) -> Callable[[LifeRow], Curve]:
 
 
 def _caps(census: Census, rules: CycleRules) -> dict[Level, int] | None:
-    """How many each active level may hold; None while there are too few for shares to mean anything."""
+    """The maximum number of memories at each active level; None below the minimum population."""
     if census.total < rules.compression.min_population:
         return None
     return {rung.level: int(getattr(rules.compression, rung.ratio) * census.total) for rung in LEVELS}
 
 
 def _capacity_target(census: Census, rules: CycleRules) -> int:
-    """How many may stay active, once tidying has started."""
+    """The number of memories that may stay active once capacity is enforced."""
     capacity = rules.capacity
     if census.active + census.protected < capacity.trigger * capacity.limit:
         return census.active + census.protected

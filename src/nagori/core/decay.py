@@ -1,16 +1,15 @@
-"""How a memory fades, and what holds it back: two laws of forgetting, as values in, values out.
+"""Decay and reinforcement: two forgetting laws, as functions from values to values.
 
-    emotional  intensity × coefficient ^ days                        001 "mathematical model" [E1], default
-    weekly     (birth + boost × recalls) × decay ^ weeks, clipped    000 §5.1 [L1]
+    emotional  intensity × coefficient ^ days                        [E1], default
+    weekly     (birth + boost × recalls) × decay ^ weeks, clipped    [L1]
 
-Both answer on one scale, 0–100 (000's 0–1 score is that / 100), and both measure age from the memory's
-anchor, in elapsed time: how often a cycle ran in between changes nothing [ruling 1]. Both are the same
-curve, an exponential, with different numbers: so one inverse serves both. The configuration picks a law
-by its name in `LAWS`.
+Both laws use one scale, 0–100. Both measure age as the time elapsed since the memory's anchor, so the number
+of cycles in between makes no difference [ruling 1]. Both are exponential curves, so one inverse serves both.
+The configuration selects a law by its name in `LAWS`.
 
-Two kinds of memory stand still. An *archived* one is frozen at the moment it was archived [E10]: its
-age stops there. A *protected* one keeps its level whatever its score: `retention` still tells the
-number, because ranking wants to know how old it feels, but `days_until` and `forecast` say "never".
+Two kinds of memory do not decay. An *archived* memory is frozen: its age stops when it is archived [E10]. A
+*protected* memory keeps its level whatever its score. `retention` still computes its score, because ranking
+uses it, but `days_until` and `forecast` answer "never".
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ from nagori.core.values import Value, replace, setting
 FULL_SCALE = 100.0
 DAYS_A_WEEK = 7.0
 EARLIEST = datetime.min.replace(tzinfo=UTC)
-FEEDBACK_STEP = 10.0  # what one judgement of the user moves the intensity by, up or down
+FEEDBACK_STEP = 10.0  # change of intensity by one feedback, up or down
 
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
 
 
 class DecayRange(Value):
-    """The daily coefficients of one category: `min` for what left one cold, `max` for what moved one most."""
+    """The range of daily coefficients of one category: `min` at intensity 0, `max` at intensity 100."""
 
-    min: float = setting(0.0, "daily coefficient at intensity 0", lo=0.01, hi=1.0)
-    max: float = setting(1.0, "daily coefficient at intensity 100", lo=0.01, hi=1.0)
+    min: float = setting(0.0, "Daily coefficient at intensity 0.", lo=0.01, hi=1.0)
+    max: float = setting(1.0, "Daily coefficient at intensity 100.", lo=0.01, hi=1.0)
 
 
 class DecayByCategory(Value):
-    """001 "decay coefficients": half-lives from a few days to nearly for ever [E4]."""
+    """Daily coefficients by category: half-lives from a few days to many years [E4]."""
 
     casual: DecayRange = setting(DecayRange(0.70, 0.80), "chat and greetings: days")
     work: DecayRange = setting(DecayRange(0.85, 0.92), "tasks and technical talk: a week or two")
@@ -48,17 +47,19 @@ class DecayByCategory(Value):
 
 
 class Retention(Value):
-    """001 `retention`: which law, and how fast the emotional one fades."""
+    """The forgetting law, and the decay rates of the emotional law."""
 
-    law: str = setting("emotional", "the law of forgetting", choices=("emotional", "weekly"))
+    law: str = setting("emotional", "Forgetting law.", choices=("emotional", "weekly"))
     base_decay_coefficient: float = setting(
-        0.995, "daily coefficient without a category, and the least for a fact", lo=0.01, hi=1.0
+        0.995, "Daily coefficient without a category; also the minimum for a fact.", lo=0.01, hi=1.0
     )
-    max_decay_coefficient: float = setting(0.999, "recall raises a coefficient up to here", lo=0.01, hi=1.0)
+    max_decay_coefficient: float = setting(
+        0.999, "Maximum coefficient that reinforcement can reach.", lo=0.01, hi=1.0
+    )
     decay_by_category: DecayByCategory = setting(DecayByCategory(), "range of coefficients of each category")
 
     def faults(self) -> Iterator[str]:
-        """What is wrong between the settings of this section."""
+        """Contradictions between the settings of this section."""
         base, top = self.base_decay_coefficient, self.max_decay_coefficient
         if base > top:
             yield f"base_decay_coefficient: {base} is above max_decay_coefficient ({top})"
@@ -71,42 +72,49 @@ class Retention(Value):
 
 
 class Weekly(Value):
-    """000 §5.1: the weekly law, in that document's own scale of 0–1."""
+    """The weekly forgetting law. Its scores are on a scale of 0–1."""
 
-    initial_score: float = setting(0.5, "score at birth", lo=0.0, hi=1.0)
-    decay: float = setting(0.95, "what is left of the score after a week", lo=0.01, hi=1.0)
-    boost: float = setting(0.1, "what one recall adds", lo=0.0, hi=1.0)
+    initial_score: float = setting(0.5, "Initial score.", lo=0.0, hi=1.0)
+    decay: float = setting(0.95, "Share of the score that remains after a week.", lo=0.01, hi=1.0)
+    boost: float = setting(0.1, "Score added by one recall.", lo=0.0, hi=1.0)
     boost_mode: str = setting(
         "additive",
-        "additive: birth + boost × recalls; multiplicative: birth × (1 + boost × recalls)",
+        "`additive`: birth + boost × recalls; `multiplicative`: birth × (1 + boost × recalls).",
         choices=("additive", "multiplicative"),
     )
 
 
 class Reinforcement(Value):
-    """001 `recall`: what a recall does when the cycle comes by [E5]."""
+    """Reinforcement: what the cycle does to a memory that was recalled."""
 
-    decay_coefficient_boost: float = setting(0.02, "added to the coefficient", lo=0.0, hi=1.0)
-    memory_days_reduction: float = setting(0.5, "what is left of the age", lo=0.0, hi=1.0)
-    recall_count_weight: float = setting(0.1, "weight of each past recall in 001's priority", lo=0.0, hi=10.0)
+    decay_coefficient_boost: float = setting(
+        0.02, "Added to the coefficient by reinforcement.", lo=0.0, hi=1.0
+    )
+    memory_days_reduction: float = setting(
+        0.5, "Share of the age that remains after reinforcement.", lo=0.0, hi=1.0
+    )
+    recall_count_weight: float = setting(
+        0.1, "Weight of each past recall in the `priority` ranking.", lo=0.0, hi=10.0
+    )
 
 
 # ── the two laws ─────────────────────────────────────────────────────────────────────────────────
 
 
 class Curve(Value):
-    """A score that starts at `start` (0–100) and keeps the share `rate` of itself every `period` days."""
+    """An exponential curve: it starts at `start` (0–100) and keeps the share `rate` every `period` days."""
 
     start: float
     rate: float
     period: float = 1.0
 
     def at(self, days: float) -> float:
-        """The score at an age; a rate above 1 counts as 1, because nothing grows by waiting."""
+        """The score at an age. A rate above 1 counts as 1: no score grows with age."""
         return _clip(self.start * _clip(self.rate, 1.0) ** (max(0.0, days) / self.period), FULL_SCALE)
 
     def age(self, score: float) -> float:
-        """The age in days at which it has fallen to `score`: 0 if it starts there, infinite if never."""
+        """The age in days at which the score reaches `score`: 0 if it starts there, infinite if it never
+        does."""
         if self.start <= score:
             return 0.0
         if score <= 0 or self.rate >= 1:
@@ -114,7 +122,7 @@ class Curve(Value):
         return self.period * math.log(score / self.start) / math.log(self.rate) if self.rate > 0 else 0.0
 
     def anchor(self, score: float, now: datetime) -> datetime:
-        """Where the age must be measured from for `score` to hold at `now`; `now` if it cannot."""
+        """The anchor that makes the score `score` at `now`; `now` if no anchor does."""
         return utc(now, "now") if self.rate >= 1 else _before(utc(now, "now"), self.age(score))
 
 
@@ -124,12 +132,13 @@ def emotional(intensity: float, coefficient: float, days: float) -> float:
 
 
 def weekly(recalls: int, weeks: float, rule: Weekly) -> float:
-    """Retention 0–100 after `weeks` with so many recalls; 000 calls them accesses [L1]."""
+    """Retention 0–100 after `weeks` with a number of recalls [L1]."""
     return _weekly_curve(recalls, rule).at(weeks * DAYS_A_WEEK)
 
 
 def _weekly_curve(recalls: int, rule: Weekly) -> Curve:
-    """It may start above 100: the clip comes after the decay, so a much recalled memory rests at the top."""
+    """The curve may start above 100: clipping comes after decay, so a memory that is often recalled stays at
+    100 for some time."""
     if rule.boost_mode == "multiplicative":
         strength = rule.initial_score * (1.0 + rule.boost * recalls)
     else:
@@ -138,9 +147,10 @@ def _weekly_curve(recalls: int, rule: Weekly) -> Curve:
 
 
 class Law(Value):
-    """The curve from intensity, coefficient and recalls, and whether a recall makes a memory younger.
+    """A forgetting law: its curve, and whether a recall makes a memory younger.
 
-    001 halves the age and slows the decay; 000 counts the recalls inside its formula and leaves age alone.
+    The emotional law halves the age and slows the decay. The weekly law counts recalls in its formula and
+    leaves the age unchanged.
     """
 
     of: Callable[[float, float, int, Weekly], Curve]
@@ -157,10 +167,10 @@ LAWS: dict[str, Law] = {
 
 
 def coefficient_for(category: Category | None, intensity: float, kind: Kind, retention: Retention) -> float:
-    """The daily coefficient a memory is born with [E4]: its place in the range is its intensity.
+    """The initial daily coefficient [E4]: intensity picks the place in the category's range.
 
-    A fact keeps the base coefficient at least: "I am allergic to peanuts", said calmly, must not be
-    gone in six days because the talk around it was casual [ruling 4].
+    A fact gets at least the base coefficient: "I am allergic to peanuts", said calmly in a casual talk, must
+    not fade within six days [ruling 4].
     """
     base = retention.base_decay_coefficient
     if category is None:
@@ -171,7 +181,7 @@ def coefficient_for(category: Category | None, intensity: float, kind: Kind, ret
 
 
 def memory_days(memory: Memory, now: datetime) -> float:
-    """Age in days since the anchor; never negative, and standing still in the archive [ruling 1, E10]."""
+    """Age in days since the anchor; never negative, and frozen in the archive."""
     until = utc(now, "now")
     if memory.archived_at is not None:
         until = min(until, utc(memory.archived_at, "memory.archived_at"))
@@ -179,7 +189,7 @@ def memory_days(memory: Memory, now: datetime) -> float:
 
 
 def retention(memory: Memory, now: datetime, law: Retention, rule: Weekly) -> float:
-    """How strong the memory is at `now`, 0–100, by the configured law."""
+    """Retention 0–100 of a memory at `now`, by the configured law."""
     return LAWS[law.law].curve(memory, rule).at(memory_days(memory, now))
 
 
@@ -187,9 +197,10 @@ def retention(memory: Memory, now: datetime, law: Retention, rule: Weekly) -> fl
 
 
 def reinforce(memory: Memory, now: datetime, law: Retention, recall: Reinforcement) -> Memory:
-    """The memory after one earned recall [E5]; never weaker than before, now or later.
+    """The memory after reinforcement [E5]; its retention never falls by it, now or later.
 
-    Under a law that rejuvenates the age shrinks and the coefficient grows; under both the recall counts.
+    Under a law that rejuvenates, the age shrinks and the coefficient grows. Under both laws the recall
+    counts.
     """
     moment = utc(now, "now")
     frozen = memory.archived_at and utc(memory.archived_at, "memory.archived_at")
@@ -207,21 +218,21 @@ def rejuvenate(
     recall: Reinforcement,
     frozen: datetime | None = None,
 ) -> tuple[datetime, float]:
-    """Anchor and coefficient after one earned recall; `frozen` is when its age stopped."""
+    """Anchor and coefficient after reinforcement; `frozen` is the time at which its age stopped."""
     anchor = utc(anchor, "memory.anchor")
     if not LAWS[law.law].rejuvenates:
         return anchor, coefficient
     age = days_between(anchor, min(now, frozen) if frozen else now)
     raised = min(law.max_decay_coefficient, coefficient + recall.decay_coefficient_boost)
-    # an anchor in the future (a clock that ran ahead) or a coefficient above the limit stays
+    # an anchor in the future (a clock was ahead) or a coefficient above the limit stays as it is
     return max(anchor, _before(now, age * recall.memory_days_reduction)), max(coefficient, raised)
 
 
 def adjust_for_feedback(memory: Memory, good: bool, law: Retention) -> tuple[Emotion, float]:
-    """Feeling and coefficient after the user said that a memory was useful, or was not [L11].
+    """Emotion and coefficient after feedback of the user [L11].
 
-    The coefficient moves as far as it would have differed at birth: what recalls have earned stays, and
-    praise never makes a memory fade faster.
+    The coefficient changes by the same amount as the initial coefficient would have. Reinforcement earned so
+    far stays, and good feedback never speeds up decay.
     """
     before = memory.emotion.intensity
     after = _clip(before + (FEEDBACK_STEP if good else -FEEDBACK_STEP), FULL_SCALE)
@@ -239,25 +250,25 @@ def revival_score(
     revival_min_margin: float,
     level3_threshold: float,
 ) -> float:
-    """What a memory is worth on its return from the archive [E11].
+    """The score of a memory that is revived from the archive [E11].
 
-    The longer it lay there the less, but always a margin above the archive's own threshold, so that it
-    does not fall back the same night.
+    It falls with the time in the archive, but stays a margin above the archive threshold, so that the memory
+    is not archived again in the same cycle.
     """
     faded = intensity * revival_decay_per_day ** max(0.0, archived_days)
     return float(max(faded, level3_threshold + revival_min_margin))
 
 
 def anchor_for_score(score: float, intensity: float, coefficient: float, now: datetime) -> datetime:
-    """The anchor with which `emotional` gives `score` at `now`, so that a revival score holds [ruling 12].
+    """The anchor with which `emotional` gives `score` at `now`.
 
-    A score the intensity cannot reach, or a coefficient that never fades, gives `now`: as fresh as it gets.
+    Where the intensity cannot reach the score, or the coefficient does not decay, it is `now`.
     """
     return Curve(intensity, coefficient).anchor(score, now)
 
 
 def anchor_holding(score: float, memory: Memory, now: datetime, law: Retention, rule: Weekly) -> datetime:
-    """`anchor_for_score` under the configured law: with this anchor `retention` gives `score` at `now`."""
+    """The anchor with which `retention` gives `score` at `now` under the configured law."""
     return LAWS[law.law].curve(memory, rule).anchor(score, now)
 
 
@@ -265,10 +276,10 @@ def anchor_holding(score: float, memory: Memory, now: datetime, law: Retention, 
 
 
 def days_until(score: float, memory: Memory, now: datetime, law: Retention, rule: Weekly) -> float | None:
-    """Days from `now` until the retention has fallen to `score`, if nobody recalls it.
+    """Days from `now` until retention falls to `score` without any recall.
 
-    0.0 when it is there already; None when it never gets there: protected, archived (frozen), a
-    coefficient of 1, or a score of 0, which a power of time approaches and never touches.
+    0.0 if it is there already. None if it never gets there: the memory is protected or archived, its
+    coefficient is 1, or the score is 0, which exponential decay never reaches.
     """
     if memory.protected:
         return None
@@ -277,7 +288,7 @@ def days_until(score: float, memory: Memory, now: datetime, law: Retention, rule
     age = LAWS[law.law].curve(memory, rule).age(score)
     if memory.archived_at is not None or math.isinf(age):
         return None
-    # an anchor in the future first has to be reached
+    # age starts to count at an anchor that lies in the future
     to_anchor = (utc(memory.anchor, "memory.anchor") - utc(now, "now")) / timedelta(days=1)
     return max(0.0, to_anchor + age)
 
@@ -285,9 +296,9 @@ def days_until(score: float, memory: Memory, now: datetime, law: Retention, rule
 def forecast(
     memory: Memory, now: datetime, entered_at: Mapping[Level, float], law: Retention, rule: Weekly
 ) -> list[tuple[Level, datetime]]:
-    """When it falls to each deeper level, soonest first; `entered_at` is `life.entered_at(levels)`.
+    """When the memory falls to each lower level, soonest first; `entered_at` is `levels.entered_at(levels)`.
 
-    Levels it never reaches, and those beyond the end of the calendar, are left out.
+    Levels that it never reaches are left out, and so are dates beyond the calendar.
     """
     moment = utc(now, "now")
     ahead: list[tuple[Level, datetime]] = []
@@ -306,7 +317,7 @@ def _clip(value: float, top: float) -> float:
 
 
 def _before(moment: datetime, days: float) -> datetime:
-    """`days` earlier, or as far back as the calendar goes."""
+    """The moment `days` earlier, or the first moment of the calendar."""
     try:
         return moment - timedelta(days=days)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""SHA-256 without `hashlib`, which loads OpenSSL: a hook that needs one digest would wait for it."""
+"""SHA-256 without `hashlib`, which loads OpenSSL and would slow down a hook."""
 
 from __future__ import annotations
 

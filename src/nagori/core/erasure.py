@@ -1,7 +1,7 @@
-"""Events without the words of what is gone, so that the journal forgets them too.
+"""Redact events: remove the words of purged and deleted memories from the journal.
 
-A redacted event keeps its number, time, kind and memory: folding the journal again gives the same state. Of a
-memory whose full words were purged, the trace stays; of a deleted one, nothing does.
+A redacted event keeps its number, time, type and memory, so folding the journal again gives the same state. A
+purged memory keeps its trace; of a deleted one no words stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TURNS = frozenset({"turn_recorded", "heard"})
 
 
 def without_words(event: Event, *, keep_trace: bool) -> Event:
-    """The event as it stays in the journal."""
+    """The redacted event."""
     if event.type in TURNS:
         kept = {name: event.data[name] for name in ("session", "role") if name in event.data}
         return replace(event, data={**kept, "text": "", "redacted": True})

@@ -1,13 +1,13 @@
-"""State is a fold over the journal: what each event does to memories, relations, turns and named values.
+"""Events and their fold: what each event does to memories, relations, turns and state.
 
-`fold` is deterministic and knows no clock, so replaying a journal always gives the same state. A new kind of
-event is one function in `EFFECTS`, which yields tagged changes. An event of an unknown type stops the fold: a
-newer nagori wrote it, and passing over it would lose what it says; unless that version marked it as
-skippable, because it changes no memory.
+`fold` is deterministic and reads no clock, so replaying a journal always gives the same state. A new type of
+event is one function in `EFFECTS` that yields tagged changes. An unknown type stops the fold: a newer version
+wrote it, and skipping it would lose its content. The exception are types that change no memory; they are
+marked as skippable in the journal.
 
-An event that is sound as a line but cannot be applied (it names a value no store can hold, or lacks what it
-should say) is passed over and reported: one bad value must not make everything after it unreachable. New
-events are proved to be applicable before they are appended (`prove`).
+An event that is intact but cannot be applied (a value that no store can hold, a missing field) is passed over
+and reported, so that one bad value does not make all later events unreachable. New events are checked with
+`prove` before they are appended.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 APPRAISED_FIELDS = {"kind", "category", "emotion"}
+#
 # Events that change no memory. They are marked in the journal, so that a version that does not know them
-# passes over them.
 SKIPPABLE = frozenset(
     {"turn_recorded", "turns_processed", "cycle_finished", "state_changed", "redacted"}
     | {"session_compacted", "session_briefed"}
 )
-OPEN_PROMPTS, MOST_OPEN = "open_prompts", 50  # state: prompts whose answer was not recorded yet, by session
-OPEN_SINCE = "open_since"  # state: when the oldest of them was
-SESSIONS = "sessions"  # state: what was shown in the sessions that spoke last
+OPEN_PROMPTS, MOST_OPEN = "open_prompts", 50  # state: prompts without a recorded answer, by session
+OPEN_SINCE = "open_since"  # state: time of the oldest of them
+SESSIONS = "sessions"  # state: memories shown in recent sessions
 MOST_SESSIONS, MOST_SHOWN = 40, 400
-CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other keys of state that events set
-TO_COMPACT = "to_compact"  # state: words may be left in free pages of the store
-PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why
+CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other state keys that events set
+TO_COMPACT = "to_compact"  # state: free pages of the store may still hold words
+PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why not not not
 OF_OTHER_EVENTS = frozenset({OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, PASSED_OVER})
 
 
@@ -70,7 +70,7 @@ RENAMED_TYPES = {
 
 
 class Event(Value):
-    """Something that happened. `seq` is its number in its space's journal, given when it is appended."""
+    """Something that happened. `seq` is its number in its owner's journal, given when it is appended."""
 
     type: str
     at: datetime
@@ -82,15 +82,15 @@ class Event(Value):
 
 
 def checksum_of(event: Event) -> int:
-    """A short checksum of what never changes about an event. Its words are left out: redaction may take them
-    away, and the event is still the same one."""
+    """A short checksum of the unchanging part of an event. Its words are left out, because redaction removes
+    them."""
     said = f"{event.seq}\x1f{event.at.isoformat()}\x1f{event.by}\x1f{event.memory}"
     return crc32(said.encode("utf-8", "surrogatepass"))
 
 
 class RecordedTurn(Value):
-    """Something said, as it was recorded. `role` is user, assistant, tool, summary or import; `index` is its
-    place in the session, given by the store where the event does not say it."""
+    """A recorded turn. `role` is user, assistant, tool, summary or import. `index` is its place in the
+    session; the store assigns it where the event has none."""
 
     id: str
     seq: int
@@ -111,14 +111,14 @@ class RecordedTurn(Value):
 
 
 class StateChange(Value):
-    """A named value, plain JSON data, from now on; None removes it."""
+    """A named value of plain JSON data; None removes it."""
 
     key: str
     value: Any
 
 
 class TurnsProcessed(Value):
-    """Turns from one event to another need no more processing."""
+    """The turns of a range of events need no more processing."""
 
     first: int
     last: int
@@ -132,22 +132,22 @@ class Origin(Value):
 
 
 class Erasure(Value):
-    """A memory is gone."""
+    """A memory is removed."""
 
     memory: str
 
 
 class TurnRedaction(Value):
-    """The words of a turn are gone."""
+    """The words of a turn are removed."""
 
     turn: int
 
 
 class Outcome(Value, frozen=False):
-    """What a run of events comes to: the last word on everything they touched."""
+    """The result of folding events: the last value of everything they touched."""
 
     memories: dict[str, Memory] = default_factory(dict)
-    links: dict[Relation, bool] = default_factory(dict)  # True = stands, False = taken away
+    links: dict[Relation, bool] = default_factory(dict)  # True: present, False: removed
     turns: list[RecordedTurn] = default_factory(list)
     processed: list[tuple[int, int]] = default_factory(list)
     origins: list[tuple[str, int]] = default_factory(list)
@@ -155,10 +155,12 @@ class Outcome(Value, frozen=False):
     erased: dict[str, None] = default_factory(dict)
     redacted_turns: list[int] = default_factory(list)
     touched: list[tuple[Event, tuple[str, ...]]] = default_factory(list)
-    passed_over: list[tuple[int, str]] = default_factory(list)  # events that could not be applied, and why
+    passed_over: list[tuple[int, str]] = default_factory(
+        list
+    )  # events that could not be applied, and why not not not
 
     def take(self, change: Change) -> str | None:
-        """Take a change in; the memory it touches, if any."""
+        """Add a change; returns the memory it touches, if any."""
         if isinstance(change, Memory):
             self.erased.pop(change.id, None)
             self.memories[change.id] = change
@@ -222,7 +224,7 @@ COLLECTORS: dict[type, Callable[[Outcome, Any], str | None]] = {
 
 
 class FoldState:
-    """What was there before a run of events, and what they have changed so far."""
+    """The state before a run of events, and what they changed so far."""
 
     def __init__(self, memories: Mapping[str, Memory], state: Mapping[str, Any], outcome: Outcome) -> None:
         self._memories, self._state, self._outcome = memories, state, outcome
@@ -245,8 +247,8 @@ def fold(
     *,
     strict: bool = False,
 ) -> Outcome:
-    """The outcome of `events` on top of the memories and the state known before. What cannot be applied is
-    passed over and told in `passed_over`; `strict` raises InvalidInput instead."""
+    """The outcome of `events` on top of the memories and the state given. Events that cannot be applied are
+    listed in `passed_over`; with `strict` they raise InvalidInput."""
     outcome = Outcome()
     known = FoldState(memories, state or {}, outcome)
     for event in events:
@@ -259,19 +261,20 @@ def fold(
             outcome.touched.append((event, ()))
             continue
         touched = [id for change in changes if (id := outcome.take(change)) is not None]
-        # A turn that only repeats leaves no memory, but its name is in the log: it is not counted twice.
+        # A repeated turn forms no memory, but its name is logged, so it is not counted twice.
         turn = event.data.get("turn")
         outcome.touched.append((event, (*touched, turn) if isinstance(turn, str) else tuple(touched)))
     return outcome
 
 
 def prove(events: Sequence[Event], memories: Mapping[str, Memory], state: Mapping[str, Any]) -> Outcome:
-    """The outcome of new events, all of which must be applicable; InvalidInput before anything is written."""
+    """The outcome of new events. Raises InvalidInput, before anything is written, if one cannot be
+    applied."""
     return fold(events, memories, state, strict=True)
 
 
 def _changes(event: Event, known: FoldState) -> list[Change]:
-    """Everything an event changes, checked: a store can hold it."""
+    """All changes of an event, after checking that a store can hold them."""
     effect = EFFECTS.get(event.type)
     if effect is None:
         if event.skippable:
@@ -301,7 +304,7 @@ CHECKS: dict[type, Callable[[Any], None]] = {
 
 
 def memories_named_in(events: Iterable[Event]) -> set[str]:
-    """The memories that `events` may change: what must be known to fold them."""
+    """The ids of the memories that `events` may change. They must be known to fold the events."""
     ids: set[str] = set()
     for event in events:
         told = event.data.get("memories", ())
@@ -310,7 +313,7 @@ def memories_named_in(events: Iterable[Event]) -> set[str]:
     return ids
 
 
-STATES: dict[str, tuple[str, ...]] = {  # what an event of this type must know of the state
+STATES: dict[str, tuple[str, ...]] = {  # the state keys that an event of this type reads
     "turn_recorded": (OPEN_PROMPTS,),
     "recalled": (SESSIONS,),
     "session_compacted": (SESSIONS,),
@@ -322,7 +325,7 @@ STATES: dict[str, tuple[str, ...]] = {  # what an event of this type must know o
 
 
 def state_keys_named_in(events: Iterable[Event]) -> set[str]:
-    """The keys of state that must be known to fold `events`."""
+    """The state keys that must be known to fold `events`."""
     return {key for event in events for key in STATES.get(event.type, ())}
 
 
@@ -350,7 +353,8 @@ def _apply_turn_recorded(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _note_open_prompt(event: Event, known: FoldState) -> Iterator[Change]:
-    """A prompt stands open until its answer is recorded; a host's own file may tell it if no hook does."""
+    """A prompt is open until its answer is recorded. If no hook records it, the host's transcript may have
+    it."""
     data, session = event.data, str(event.data["session"])
     asks = data["role"] == "user" and "transcript" in data
     answers = data["role"] == "assistant" and not data.get("speaker")
@@ -372,8 +376,8 @@ _OF_A_TURN = ("index", "speaker", "project", "agent", "agent_role", "host", "ref
 
 
 def turn_id(data: Mapping[str, Any], at: datetime) -> str:
-    """The name of a turn: two hooks that report one event say the same, and so does a line that was taken in
-    twice. `ref` is the host's own name for the turn; without one its time tells it from others."""
+    """The id of a turn. It is the same for two hooks that report one event and for a line that is read twice.
+    `ref` is the host's own id of the turn; without one the time tells turns apart."""
     which = data.get("ref") or at.isoformat()
     place = (data.get("session"), data.get("index"), which)
     said = (*place, data.get("role"), data.get("speaker"), data.get("text"))
@@ -382,7 +386,7 @@ def turn_id(data: Mapping[str, Any], at: datetime) -> str:
 
 
 def _ignore_heard(event: Event, known: FoldState) -> Iterator[Change]:
-    """A turn as 0.1 recorded it. What was not formed by then is recorded anew (`services.upgrade`)."""
+    """A turn in the format of 0.1. Unprocessed ones are recorded anew (`services.upgrade`)."""
     yield from ()
 
 
@@ -395,7 +399,7 @@ def _apply_turns_processed(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _apply_state_changed(event: Event, known: FoldState) -> Iterator[Change]:
-    """A value that its owner alone reads. What the fold itself reads is changed by events of its own."""
+    """A value that only its owner reads. What the fold itself reads has event types of its own."""
     key, value = event.data["key"], event.data.get("value")
     if not isinstance(key, str) or key in OF_OTHER_EVENTS:
         raise InvalidInput("key", f"{key!r} is not a key that can be set")
@@ -416,12 +420,12 @@ def _note_linked(seq: Any) -> StateChange:
 
 
 def _apply_session_compacted(event: Event, known: FoldState) -> Iterator[Change]:
-    """The model has lost what it was shown, and the beginning of the session itself."""
+    """The model lost the memories it was shown and the beginning of its session."""
     yield _note_session(known, str(event.data["session"]), lambda note: {"shown": [], "compacted": True})
 
 
 def _apply_session_briefed(event: Event, known: FoldState) -> Iterator[Change]:
-    """Memories were shown when a session began. That is no recall: nobody asked."""
+    """Memories were shown at session start. That is not a recall: nobody asked for them."""
     yield _note_shown(known, str(event.data["session"]), event.data["shown"])
 
 
@@ -432,7 +436,7 @@ def _note_shown(known: FoldState, session: str, ids: Sequence[str]) -> StateChan
 def _note_session(
     known: FoldState, session: str, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> StateChange:
-    """What is known of a session, changed and moved to the end: who spoke last is remembered longest."""
+    """Change what is known of a session and move it to the end: the oldest ones are dropped first."""
     sessions = dict(known.state(SESSIONS) or {})
     note = sessions.pop(session, {"shown": [], "compacted": False})
     sessions[session] = change(note)
@@ -447,7 +451,7 @@ def _request_redaction(known: FoldState, id: str) -> StateChange:
 
 
 def _apply_redacted(event: Event, known: FoldState) -> Iterator[Change]:
-    """The words of these memories have left the journal."""
+    """The words of these memories were removed from the journal."""
     done = set(event.data.get("memories", ()))
     waiting = [id for id in known.state(TO_REDACT) or () if id not in done]
     yield StateChange(TO_REDACT, waiting or None)
@@ -475,17 +479,17 @@ def _apply_repeated(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _count_repetition(memory: Memory, at: datetime) -> Memory:
-    """Repetition counts as a recall, and saying it again takes back that it was forgotten."""
+    """A repetition counts as a recall, and it revokes forgetting."""
     return memory.evolve(mentions=memory.mentions + 1, recalled_at=at, forgotten_at=None)
 
 
 def _apply_recalled(event: Event, known: FoldState) -> Iterator[Change]:
-    """Only a mark; strengthening is the cycle's. No new version: nothing about the memory changed that a
-    summary being written meanwhile could make wrong."""
+    """Mark the memory as recalled; the cycle reinforces it. The version stays the same, because a summary
+    that is being written meanwhile is still right."""
     ids = list(event.data.get("memories", ()))
     for id in ids:
         if memory := known.memory(id):
-            # What was put away by hand stays away, and what nobody asked for is nobody's wish.
+            # No revival for a memory that the user archived, or that was injected unasked.
             wished = (
                 memory.is_archived and memory.archive_reason != "manual" and not event.data.get("unasked")
             )
@@ -502,7 +506,7 @@ def _apply_edited(event: Event, known: FoldState) -> Iterator[Change]:
     changes: dict[str, Any] = {}
     data = event.data
     if "text" in data:
-        # What was compressed from the old words goes with them.
+        # Compressed texts were made from the old words, so they go, too.
         changes["texts"] = {Level.FULL: Text(data["text"]["trigger"], data["text"]["content"])}
         changes["level"] = Level.FULL
     makers: dict[str, Callable[[Any], Any]] = {
@@ -516,13 +520,13 @@ def _apply_edited(event: Event, known: FoldState) -> Iterator[Change]:
         "metadata": read_metadata,
     }
     changes |= {name: make(data[name]) for name, make in makers.items() if name in data}
-    if APPRAISED_FIELDS & data.keys():  # a person has the last word
+    if APPRAISED_FIELDS & data.keys():  # a person's appraisal is final
         changes["appraised_by"] = "user"
     yield memory.evolve(**changes)
 
 
 def _apply_appraised(event: Event, known: FoldState) -> Iterator[Change]:
-    """A second look at feeling and kind, by whoever `by` names; without findings the rules' own stand."""
+    """A second appraisal of emotion and kind, made by `by`; without findings the first one stays."""
     memory = known.memory(event.memory)
     if memory is not None:
         data = event.data
@@ -554,7 +558,8 @@ def _apply_superseded(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _apply_reinforced(event: Event, known: FoldState) -> Iterator[Change]:
-    """What a recall earned [E5]; the numbers stand in the event, so that a later law changes no past."""
+    """Reinforcement [E5]. The event holds the resulting numbers, so a changed setting never changes the
+    past."""
     if memory := known.memory(event.memory):
         yield memory.evolve(
             anchor=_parse_time(event.data["anchor"]),
@@ -572,7 +577,7 @@ def _apply_compressed(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _apply_archived(event: Event, known: FoldState) -> Iterator[Change]:
-    """Frozen at this moment, as a trace; its full words stay until the grace is over [rulings 8, L4]."""
+    """Freeze the memory as a trace. Its full text stays until the grace period ends [ruling 8]."""
     if memory := known.memory(event.memory):
         text = event.data.get("text")
         trace = {Level.TRACE: Text(text["trigger"], text["content"])} if text else {}
@@ -592,7 +597,7 @@ def _apply_revived(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _apply_restored(event: Event, known: FoldState) -> Iterator[Change]:
-    """Whole again [L5], or as whole as its words are."""
+    """Back to full, or to the fullest text that is kept."""
     if memory := known.memory(event.memory):
         fullest = min(memory.texts)
         texts = {Level.FULL: memory.texts[Level.FULL]} if fullest is Level.FULL else memory.texts
@@ -617,7 +622,7 @@ def _apply_revival_deferred(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _apply_purged(event: Event, known: FoldState) -> Iterator[Change]:
-    """Only the trace stays. A memory that has no other words keeps what it has."""
+    """Keep only the trace. A memory without another text keeps what it has."""
     if memory := known.memory(event.memory):
         left = {level: text for level, text in memory.texts.items() if level is Level.TRACE}
         gone = bool(left) and memory.level >= Level.TRACE
@@ -627,7 +632,7 @@ def _apply_purged(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _apply_deleted(event: Event, known: FoldState) -> Iterator[Change]:
-    """Nothing of it stays; its words leave the journal, too."""
+    """Remove the memory. Its words are redacted from the journal, too."""
     if event.memory:
         yield Erasure(event.memory)
         yield _request_redaction(known, event.memory)
@@ -646,8 +651,8 @@ def _apply_linked(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _inherit_privacy(derived: Memory | None, origin: Memory | None) -> Iterator[Memory]:
-    """What was made from something is as private as that. Of two agents' private things only the user
-    sees."""
+    """A derived memory is as private as its source. One made from private memories of two agents is visible
+    to the user alone."""
     if derived is None or origin is None:
         return
     level = Privacy(strictest_privacy((derived.privacy, origin.privacy)))
@@ -666,7 +671,7 @@ def _apply_unlinked(event: Event, known: FoldState) -> Iterator[Change]:
 
 
 def _apply_replaced(event: Event, known: FoldState) -> Iterator[Change]:
-    """The whole memory as it shall be from now on: an undo, or an import with its past."""
+    """Replace the whole memory: an undo, or an import with its history."""
     memory = from_record(event.data["memory"])
     older = known.memory(memory.id)
     yield memory if older is None else replace(memory, version=older.version + 1)

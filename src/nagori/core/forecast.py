@@ -1,8 +1,8 @@
-"""The nights to come, if nothing is recalled: `plan_cycle` again and again over light rows.
+"""Forecast future cycles without recalls: run `plan_cycle` again and again over light rows.
 
-What the journal's events do to whole memories (`core.events`), `apply_step` does to rows. A night looks only at
-rows that may have something to do by then; when each of them does follows from its curve, so a year over a
-large store is a matter of seconds. It is the same plan as from all rows.
+`apply_step` does to rows what `core.events` does to whole memories. Each simulated cycle reads only the rows
+that may need a step by then. When that is follows from the decay curve, so a year over a large store takes
+seconds. The plan equals the plan from all rows.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from nagori.core.levels import LEVELS
 from nagori.core.model import Level, Memory, to_micros
 from nagori.core.values import Value
 
-SLACK = 1_000_000  # microseconds: a row looked at a little early does no harm, one that is missed does
+SLACK = 1_000_000  # microseconds: reading a row a little early does no harm, missing one does
 EARLIEST, NEVER = -math.inf, math.inf
 
-Move = tuple[str, str | None]  # a memory, and where it stands now; None: nowhere, it was deleted
+Move = tuple[str, str | None]  # a memory and its new level; None: it was deleted
 
 
 def simulate_cycles(
     rows: Iterable[LifeRow], rules: CycleRules, now: datetime, nights: int
 ) -> Iterator[list[Move]]:
-    """For each of the next nights, a day apart, the memories that stand elsewhere after it."""
+    """For each of the next cycles, a day apart, the memories whose level changes."""
     sleeper = _Simulation(rows, rules)
     for number in range(1, nights + 1):
         yield sleeper.sleep(now + timedelta(days=number))
 
 
 def apply_step(row: LifeRow, step: CycleStep, now: datetime) -> LifeRow | None:
-    """The row when a step has been done; None if it was deleted."""
+    """The row after a step; None if it was deleted."""
     if step.act == "delete":
         return None
     moment = to_micros(now) or 0
@@ -68,7 +68,7 @@ def apply_step(row: LifeRow, step: CycleStep, now: datetime) -> LifeRow | None:
 
 
 class _Simulation:
-    """All rows, and who wakes up when."""
+    """All rows, by the time at which a cycle must look at them again."""
 
     def __init__(self, rows: Iterable[LifeRow], rules: CycleRules) -> None:
         self.rules, self.curve = rules, curve_by(rules)
@@ -118,7 +118,7 @@ class _Simulation:
             heappush(self.alarms, (wakes, row.id))
 
     def _wakes(self, row: LifeRow) -> float:
-        """When a night may have something to do for it, in microseconds."""
+        """The time, in microseconds, from which a cycle may have a step for this row."""
         if row.level == Level.ARCHIVED:
             return self._wakes_in_archive(row)
         if row.recalled_at is not None and row.recalled_at > (row.reinforced_at or EARLIEST):
@@ -132,7 +132,7 @@ class _Simulation:
             return float(row.revival_at)
         archive = self.rules.archive
         if row.protected or row.archived_at is None or not archive.auto_delete_enabled:
-            return NEVER  # purging takes words, and nobody's place
+            return NEVER  # purging removes words and changes no count
         return float(row.archived_at) + DAY * archive.retention_days
 
     def _threshold(self, row: LifeRow) -> float:
@@ -151,19 +151,19 @@ def _name(row: LifeRow) -> str:
     return GROUPS[int(row.level) - 1]
 
 
-# --- how many stood where -------------------------------------------------------------------------
-# A population is counted from changes, each told once: on this day, this memory stands there now. Nothing is
-# kept of a day but the difference to the day before, so a life of any length is one pass.
+# --- population by level --------------------------------------------------------------------------
+# Populations are counted from changes: on this day, this memory moved to this place. Only the difference
+# to the day before is kept, so a history of any length takes one pass.
 
 FORGOTTEN = "forgotten"
 
 GROUPS = (*(level.name.lower() for level in Level), FORGOTTEN)
 
-Change = tuple[date, str, str | None]  # the day, the memory, where it stands from then on; None: out of sight
+Change = tuple[date, str, str | None]  # the day, the memory, its place from then on; None: hidden
 
 
 class Population(Value):
-    """How many memories stood at each place when a day ended; a day that is still to come is a forecast."""
+    """The number of memories at each place at the end of a day. Future days are a forecast."""
 
     day: date
     counts: Mapping[str, int]
@@ -171,13 +171,13 @@ class Population(Value):
 
 
 def group_of(memory: Memory) -> str:
-    """Where a memory stands."""
+    """The place of a memory: its level, protected, or hidden."""
     return FORGOTTEN if memory.is_forgotten else GROUPS[memory.level - 1]
 
 
 class PopulationTally:
-    """Counts changes as they come. A memory never moves back in time: what a clock that ran ahead dated
-    later than the rest counts from that day on, and on the last day at the latest."""
+    """Counts changes as they come. Days never go back: a change dated in the future (a clock was ahead)
+    counts from that day on, and on the last day at the latest."""
 
     def __init__(self, last: date) -> None:
         self.last = last
@@ -195,11 +195,11 @@ class PopulationTally:
 
     @property
     def first(self) -> date:
-        """The first day on which anything happened."""
+        """The day of the first change."""
         return min(self._moves, default=self.last)
 
     def days(self, first: date) -> Iterator[tuple[date, dict[str, int]]]:
-        """Every day from `first` to the last, with what stood where when it ended."""
+        """Every day from `first` to the last, with the counts at its end."""
         counts = dict.fromkeys(GROUPS, 0)
         moves = sorted(self._moves.items(), reverse=True)
         for number in range((self.last - first).days + 1):

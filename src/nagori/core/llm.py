@@ -1,7 +1,6 @@
-"""What is said to a language model, and what comes back.
+"""Prompt, question and reply of a language model.
 
-The task and the data are apart from the beginning: a memory may hold any words, and none of them is an
-instruction.
+Task and data are separate from the start: a memory may hold any words, and none of them is an instruction.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Prompt(Value):
-    """`task` is ours, from a file in `services/llm/prompts`; `data` is somebody's words, and only that."""
+    """`task` is ours, from a file in `services/llm/prompts`. `data` is a user's text and nothing else."""
 
     task: str
     data: str
 
 
 class CompletionRequest(Value):
-    """A prompt, the shape of the answer, and its longest length in tokens."""
+    """A prompt, the schema of the answer, and its maximum length in tokens."""
 
     prompt: Prompt
     schema: Mapping[str, Any] | None = None
@@ -31,7 +30,7 @@ class CompletionRequest(Value):
 
 
 class Reply(Value):
-    """An answer as it came: nothing about it has been checked but that it is complete."""
+    """An answer as received. Only its completeness has been checked."""
 
     text: str
     model: str

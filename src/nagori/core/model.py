@@ -1,13 +1,13 @@
-"""The nouns: what a memory is, whose it is, how much of it is left.
+"""Data types: memory, text, emotion, scope, source, filters and search results.
 
-A memory has three axes that are never mixed into one number:
+A memory has three axes that are never combined into one number:
   retention  how strong it still is        (intensity, coefficient, anchor → `decay`)
   validity   whether it still holds        (superseded_by)
   trust      who said it                   (trust)
-and it says for itself *what* it is (kind) and *how much* is left (level). Where it is stored is
-nobody's business here.
+It also has a kind (*what* it is) and a level (*how much* is left). These types do not know where a memory is
+stored.
 
-Times are aware and kept in UTC; a naive one is refused at the door.
+Times are aware and kept in UTC; naive ones are refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nagori.core.arguments import Metadata
 
     Choice = TypeVar("Choice", bound=StrEnum)
-    # The enums below as a caller may write them; a type checker refuses any other word.
+    # The enums below as literals for callers; a type checker refuses any other value.
     KindName = Literal["episode", "fact", "decision", "lesson", "summary"]
     CategoryName = Literal["casual", "work", "decision", "emotional"]
     TrustName = Literal["user", "assistant", "tool", "import"]
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_NAME = 256
-LARGEST_COUNT = 10**12  # of anything that is counted; far from where a database's integers end
-LARGEST_TOLD = 10**9  # of a count that a record may bring: nights without end can still add to it
+LARGEST_COUNT = 10**12  # maximum of any count; far below a database's largest integer
+LARGEST_TOLD = 10**9  # maximum of a count in an imported record; the cycle can still add to it
 
 
 def parse_choice(enum: type[Choice], value: object, field_name: str) -> Choice:
-    """`value` as a member of `enum`; InvalidInput says what would have been right."""
+    """`value` as a member of `enum`; InvalidInput lists the valid values."""
     try:
-        if not isinstance(value, str):  # an enum would want to show what it was given
+        if not isinstance(value, str):  # the enum's own error would print the value
             raise ValueError
         return enum(value)
     except ValueError:
@@ -57,7 +57,7 @@ def parse_choice(enum: type[Choice], value: object, field_name: str) -> Choice:
 
 
 class Kind(StrEnum):
-    """What a memory is. Facts fade slowest; see `decay.coefficient_for`."""
+    """What a memory is. Facts decay slowest; see `decay.coefficient_for`."""
 
     EPISODE = "episode"  # something that was said or happened
     FACT = "fact"  # identity, health, preference, relationship, standing instruction
@@ -76,7 +76,7 @@ class Level(IntEnum):
 
 
 class Category(StrEnum):
-    """001's context categories; each has its own range of decay coefficients [E4]."""
+    """Context categories. Each has its own range of decay coefficients [E4]."""
 
     CASUAL = "casual"
     WORK = "work"
@@ -100,7 +100,7 @@ class Trust(StrEnum):
 
 
 class Privacy(StrEnum):
-    """Which agents of the same user may see it [S9]."""
+    """Which agents of the same user may see a memory."""
 
     PRIVATE = "private"  # the agent that formed it
     AGENT_ONLY = "agent-only"  # agents of the same role
@@ -108,7 +108,7 @@ class Privacy(StrEnum):
 
 
 class RelationType(StrEnum):
-    """The five relations; meaning and direction are fixed for ever [E16]."""
+    """The five relations. Their meaning and direction never change."""
 
     CONTINUES = "continues"  # source carries on where target stopped
     REFERENCES = "references"  # source mentions target
@@ -127,11 +127,11 @@ TAGS = frozenset(
 
 
 class Scope(Value):
-    """Whose memory, and who is asking.
+    """The owner of a memory, and who is asking.
 
-    `tenant` and `user` decide ownership: nothing ever crosses them, and erasing a user erases exactly
-    this pair. `project`, `agent` and `role` narrow what is seen: a memory without a project belongs to
-    all projects of its user, and an asker without an agent is the user himself.
+    `tenant` and `user` identify the owner: no operation crosses them, and erasing a user erases exactly this
+    pair. `project`, `agent` and `role` narrow what is visible. A memory without a project belongs to all
+    projects of its user. A scope without an agent is the user.
     """
 
     user: str = "me"
@@ -150,12 +150,12 @@ class Scope(Value):
 
     @property
     def owner(self) -> tuple[str, str]:
-        """The unit of ownership and of erasure."""
+        """Tenant and user: the unit of ownership and erasure."""
         return (self.tenant, self.user)
 
 
 class Emotion(Value):
-    """How it felt [E2, E3]: strength, direction, excitement and names."""
+    """An emotion [E2, E3]: intensity, valence, arousal and tags."""
 
     intensity: float = 35.0
     valence: Valence = Valence.NEUTRAL
@@ -177,14 +177,14 @@ class Emotion(Value):
 
 
 class Text(Value):
-    """What is remembered, at one level: what set it off, and what came of it [E14]."""
+    """The text of a memory at one level: its trigger, and its content."""
 
     trigger: str
     content: str
 
     @property
     def whole(self) -> str:
-        """Both halves as one text, for search and embedding."""
+        """Trigger and content as one text, for search and embedding."""
         return f"{self.trigger}\n{self.content}".strip()
 
     def __str__(self) -> str:
@@ -192,7 +192,7 @@ class Text(Value):
 
 
 class Source(Value):
-    """Where it came from: enough to find the turn again, and to form it only once."""
+    """The turn that a memory was formed from. It prevents forming it twice."""
 
     session: str | None = None
     turn: int | None = None
@@ -209,8 +209,8 @@ class Source(Value):
 
 
 class Turn(Value):
-    """Something said in a conversation, as it was said. `role` is user, assistant, tool or import. `ref` is
-    the name that its program has for it; without one its time tells it from others."""
+    """A turn of a conversation. `role` is user, assistant, tool or import. `ref` is the id that its program
+    gave it; without one the time tells turns apart."""
 
     text: str
     at: datetime
@@ -227,20 +227,19 @@ class Turn(Value):
             check_whole("turn.index", self.index, -LARGEST_COUNT, LARGEST_COUNT)
         object.__setattr__(self, "at", utc(self.at, "turn.at"))
         object.__setattr__(self, "role", parse_choice(Trust, self.role, "turn.role"))
-        Source(
-            self.session, self.index, self.speaker, self.uri
-        )  # what its memories will be said to come from
+        Source(self.session, self.index, self.speaker, self.uri)  # the source of the memories formed from it
 
 
 _DEEPEST_FIRST = (Level.TRACE, Level.SUMMARY, Level.FULL)
 
 
 class Memory(Value):
-    """One memory. `version` counts its changes: whoever computes outside a lock compares it."""
+    """One memory. `version` counts its changes; code that computes outside a lock compares it before
+    writing."""
 
     id: str
     created: datetime
-    anchor: datetime  # age is measured from here; recall moves it towards now [ruling 1]
+    anchor: datetime  # age counts from here; reinforcement moves it towards now [ruling 1]
     texts: dict[Level, Text]
     kind: Kind = Kind.EPISODE
     category: Category | None = None
@@ -256,18 +255,18 @@ class Memory(Value):
     source: Source = Source()
     protected: bool = False
     mentions: int = 1
-    recalls: int = 0  # strengthened so often by the cycle
-    recalled_at: datetime | None = None  # last recall; newer than `reinforced_at` = waiting for the cycle
+    recalls: int = 0  # number of reinforcements
+    recalled_at: datetime | None = None  # last recall; newer than `reinforced_at`: due for reinforcement
     reinforced_at: datetime | None = None
     superseded_by: str | None = None
-    appraised_by: str | None = None  # a model's name, or "user"; None: rules judged it
+    appraised_by: str | None = None  # a model's name, or "user"; None: appraised by rules
     archived_at: datetime | None = None
     archive_reason: str | None = None
     keep_until: datetime | None = None
-    revival_at: datetime | None = None  # a recall wished it back from the archive
+    revival_at: datetime | None = None  # a recall requested its revival
     forgotten_at: datetime | None = None
     version: int = 1
-    metadata: Metadata = default_factory(dict)  # of the caller's own; nothing here reads it
+    metadata: Metadata = default_factory(dict)  # the caller's own data; nagori does not read it
 
     def __post_init__(self) -> None:
         for name in ("created", "anchor"):
@@ -275,7 +274,7 @@ class Memory(Value):
 
     @property
     def text(self) -> Text:
-        """What is left at the present level: an archived memory shows its deepest trace [E6]."""
+        """The text at the present level; an archived memory shows its shortest text."""
         for level in _DEEPEST_FIRST:
             if level <= self.level and level in self.texts:
                 return self.texts[level]
@@ -283,13 +282,13 @@ class Memory(Value):
 
     @property
     def searchable(self) -> str:
-        """The words by which it can be found: who said it, and what is left of it."""
+        """The text that search uses: who said it, and the present text."""
         speaker = f"{self.source.speaker}: " if self.source.speaker else ""
         return speaker + self.text.whole
 
     @property
     def digest(self) -> bytes:
-        """The name of the searchable text: a vector made from other words has another one."""
+        """The digest of the searchable text. A vector of another text has another digest."""
         return text_digest(self.searchable)
 
     @property
@@ -302,7 +301,7 @@ class Memory(Value):
 
     @property
     def awaits_reinforcement(self) -> bool:
-        """Recalled since the last cycle [E5]."""
+        """Whether it was recalled since the last cycle [E5]."""
         if self.recalled_at is None:
             return False
         return self.reinforced_at is None or self.recalled_at > self.reinforced_at
@@ -312,7 +311,7 @@ class Memory(Value):
         return replace(self, version=self.version + 1, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything about it as plain data, ready for JSON; the same as an export has."""
+        """All its fields as plain data, ready for JSON, in the format of an export."""
         from nagori.core.serialize import to_record
 
         return to_record(self)
@@ -331,8 +330,8 @@ class Relation(Value, order=True):
 
 
 class Filter(Value):
-    """Which memories are meant. Empty means: everything that is alive. Plain names and numbers become members
-    of their enums."""
+    """Which memories to select. Empty selects everything that is not archived or forgotten. Plain names and
+    numbers become members of their enums."""
 
     kinds: frozenset[Kind] | None = None
     levels: frozenset[Level] | None = None
@@ -341,11 +340,11 @@ class Filter(Value):
     until: datetime | None = None
     session: str | None = None
     protected: bool | None = None
-    archived: bool = False  # the archive too
-    forgotten: bool = False  # what was forgotten (and can be undone) too
-    prefix: str | None = None  # ids that begin so, for people who type
-    unappraised: bool = False  # only turns of conversations that stand whole and only rules have appraised
-    unembedded: str | None = None  # only those whose present text has no vector of this model
+    archived: bool = False  # include the archive
+    forgotten: bool = False  # include forgotten ones
+    prefix: str | None = None  # ids with this prefix
+    unappraised: bool = False  # only turns at full level that only rules have appraised
+    unembedded: str | None = None  # only those without a vector of this model for their present text
 
     def __post_init__(self) -> None:
         for name, enum in (("kinds", Kind), ("categories", Category), ("levels", Level)):
@@ -364,7 +363,7 @@ class Filter(Value):
 
 
 def _choices(values: Any, enum: Any, name: str) -> frozenset[Any]:
-    """Some members of an enum."""
+    """Members of an enum."""
     if isinstance(values, frozenset) and all(type(value) is enum for value in values):
         return values
     if not issubclass(enum, IntEnum):
@@ -377,26 +376,26 @@ ALIVE = Filter()
 
 
 class TurnFilter(Value):
-    """Which recorded turns are meant."""
+    """Which recorded turns to select."""
 
     session: str | None = None
-    pending: bool = False  # only those that wait to be processed
-    after: int = 0  # only those of later events
-    seqs: tuple[int, ...] | None = None  # only those of these events
-    ids: tuple[str, ...] | None = None  # only these
-    first: int | None = None  # at most so many, the first of them
-    last: int | None = None  # at most so many, the last of them
+    pending: bool = False  # only unprocessed ones
+    after: int = 0  # only events after this number
+    seqs: tuple[int, ...] | None = None  # only these events
+    ids: tuple[str, ...] | None = None  # only these turns turns
+    first: int | None = None  # at most this many, from the start
+    last: int | None = None  # at most this many, from the end
 
 
 class Hit(Value):
-    """One search result; higher score = nearer, in every arm of every store."""
+    """One search result. A higher score is nearer, in every store."""
 
     id: str
     score: float
 
 
 class Recollection(Value):
-    """A recalled memory and why it came: `terms` are the named parts of its score."""
+    """A recalled memory with its score; `terms` are the named parts of the score."""
 
     memory: Memory
     score: float
@@ -405,12 +404,12 @@ class Recollection(Value):
 
     @property
     def id(self) -> str:
-        """Of the memory."""
+        """The id of the memory."""
         return self.memory.id
 
     @property
     def text(self) -> str:
-        """What is left of the memory, both halves as one text."""
+        """The present text of the memory, trigger and content."""
         return self.memory.text.whole
 
     @property
@@ -420,11 +419,11 @@ class Recollection(Value):
 
     @property
     def confidence(self) -> float | None:
-        """How sure it is that the memory is about the question, 0 to 1; None where no ranking says it."""
+        """Confidence, 0 to 1, that the memory is about the question; None where the ranking computes none."""
         return self.terms.get("confidence")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything about it as plain data, ready for JSON."""
+        """All its fields as plain data, ready for JSON."""
         return {
             "memory": self.memory.to_dict(),
             "score": self.score,
@@ -441,18 +440,18 @@ class Recollection(Value):
         return _as_html(self.memory, (f"score {self.score:.2f}", *sure))
 
 
-HEADLINE_LENGTH = 60  # characters of a memory that a program's user sees at a glance
+HEADLINE_LENGTH = 60  # characters of a memory in a short `repr`
 
 
 def _headline(memory: Memory) -> str:
-    """Id, day and beginning: a list of memories should be readable in a terminal."""
+    """Id, day and beginning of a memory: one readable line in a terminal."""
     words = " ".join(memory.text.whole.split()) if memory.texts else ""
     short = words if len(words) <= HEADLINE_LENGTH else words[: HEADLINE_LENGTH - 1] + "…"
     return f"{memory.id} {memory.created.date().isoformat()} {short!r}"
 
 
 def _as_html(memory: Memory, more: tuple[str, ...]) -> str:
-    """A memory for a notebook. Its words are anybody's, so nothing in them is taken for HTML."""
+    """A memory as HTML for a notebook. All its text is escaped."""
     from html import escape
 
     facts = (memory.id, memory.created.date().isoformat(), str(memory.kind), memory.level.name.lower(), *more)
@@ -461,17 +460,19 @@ def _as_html(memory: Memory, more: tuple[str, ...]) -> str:
 
 
 def to_micros(time: datetime | None) -> int | None:
-    """Microseconds since 1970: exact, sortable, the same in every zone."""
+    """Microseconds since 1970: exact, sortable, independent of the zone."""
     return (time - EPOCH) // timedelta(microseconds=1) if time else None
 
 
 def from_micros(count: int | None) -> Any:
-    """The time of so many microseconds; Any, because a column that may be empty reads as one that is not."""
+    """The time for a number of microseconds. Returns Any, because nullable columns are read as non-nullable
+    ones."""
     return EPOCH + timedelta(microseconds=count) if count is not None else None
 
 
 def check_vector(data: bytes, dimension: int | None) -> int:
-    """Its dimension; InvalidInput for a wrong one, for NaN and infinity, and for no direction at all."""
+    """The dimension of a vector; InvalidInput for a wrong one, for NaN and infinity, and for the zero
+    vector."""
     if not isinstance(data, bytes) or not data or len(data) % 4:
         raise InvalidInput("vector", "not little-endian float32 bytes")
     numbers = array("f", data)
@@ -485,12 +486,12 @@ def check_vector(data: bytes, dimension: int | None) -> int:
 
 
 def text_digest(text: str) -> bytes:
-    """A short name for a text, the same everywhere."""
+    """A short digest of a text, the same on every machine."""
     return sha256(text.encode()).digest()[:16]
 
 
 def utc(moment: datetime, name: str = "time") -> datetime:
-    """`from_micros` in UTC; naive ones are refused, because guessing a zone loses an hour twice a year."""
+    """`from_micros` in UTC. Naive times are refused, because a guessed zone is wrong twice a year."""
     if not isinstance(moment, datetime):
         raise InvalidInput(name, f"{short(moment)} is not a datetime")
     if moment.tzinfo is UTC:
@@ -504,7 +505,7 @@ def utc(moment: datetime, name: str = "time") -> datetime:
 
 
 def days_between(earlier: datetime, later: datetime) -> float:
-    """Elapsed days, never negative: a clock that jumped back makes nothing younger than new."""
+    """Elapsed days, never negative, even if a clock jumped back."""
     return max(0.0, (utc(later) - utc(earlier)) / timedelta(days=1))
 
 
@@ -521,7 +522,7 @@ def _check_name(field_name: str, value: object) -> None:
 
 
 def check_memory(memory: Memory) -> None:
-    """InvalidInput unless every store can hold each of its values and it has words to show."""
+    """InvalidInput unless every store can hold all its values and it has text to show."""
     for name in ("mentions", "recalls", "version"):
         check_count(name, getattr(memory, name))
     for name in ("id", "superseded_by", "appraised_by", "archive_reason", "project", "agent", "role"):
@@ -548,11 +549,11 @@ def check_memory(memory: Memory) -> None:
     for text in memory.texts.values():
         _check_string("trigger", text.trigger)
         _check_string("content", text.content)
-    memory.text  # noqa: B018 - InvalidInput where it has no words to show at its level
+    memory.text  # noqa: B018 - InvalidInput if it has no text at its level
 
 
 def check_turn(turn: Value) -> None:
-    """The same for a recorded turn."""
+    """InvalidInput unless every store can hold this recorded turn."""
     for name, value in vars(turn).items():
         if name in ("seq", "index"):
             if value is not None:
@@ -584,7 +585,7 @@ _PRIVACY_LEVELS = ("public", "agent-only", "private")
 
 
 def strictest_privacy(levels: Iterable[str]) -> str:
-    """The level of something made from all of these: as private as its most private source."""
+    """The privacy of something derived from all of these: the strictest of them."""
     return max(
         (level if level in _PRIVACY_LEVELS else "private" for level in levels),
         key=_PRIVACY_LEVELS.index,

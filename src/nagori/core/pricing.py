@@ -1,12 +1,12 @@
-"""What models would cost: 001's appendix as a formula, with anybody's numbers in it [E24, L12].
+"""Estimate the yearly cost of models, by stage [E24, L12].
 
-    formation   every memory is read once, and its feeling named
+    formation   every memory is read once, and its emotion named
     summary     what leaves level 1 is read, and a summary written       (1→2)
     trace       what leaves level 2 is read, and keywords written        (2→3)
-    embedding   every text that is kept, and one question for each memory, becomes a vector
+    embedding   every stored text, and one question per memory, becomes a vector
 
-How many leave a level in a year follows from the shares of `compression`: whatever finds no room stays no
-longer. It is an estimate, and prices change; each carries its date.
+The number of memories that leave a level follows from the shares in `compression`. It is an estimate, and
+prices change; each price has a date.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from nagori.core.values import Value, default_factory
 DAYS = 365
 MONTHS = 12
 MILLION = 1_000_000
-FEELING = 100  # tokens of an answer that names a feeling: 001's 3.7 million for 36,500 memories
+FEELING = 100  # tokens of an answer that names an emotion: 3.7 million for 36,500 memories
 STAGES = ("formation", "summary", "trace", "embedding")
 
 
 class Usage(Value):
-    """What is remembered, sizes in characters. The defaults are those of 001's appendix."""
+    """The number and size of memories, in characters. The defaults are those of the worked example in the
+    tests."""
 
     per_day: float = 100.0
     full: float = 2200.0  # of a memory at level 1, trigger and content
@@ -36,14 +37,15 @@ class Usage(Value):
 
 
 class Tokens(Value):
-    """What a stage reads and writes in a year."""
+    """Input and output tokens of a stage in a year."""
 
     input: float
     output: float
 
 
 class Price(Value):
-    """US dollars per million tokens. `tokens` is how many a model counts where 001 counts one."""
+    """US dollars per million tokens. `tokens` is the model's token count relative to the reference
+    tokeniser."""
 
     model: str
     does: str  # "llm" or "embedding"
@@ -54,12 +56,12 @@ class Price(Value):
     source: str = ""
 
     def of(self, tokens: Tokens) -> float:
-        """What so many tokens cost."""
+        """The cost of this many tokens."""
         return self.tokens * (tokens.input * self.input + tokens.output * self.output) / MILLION
 
 
 class Bill(Value):
-    """A year of one model in US dollars, stage by stage."""
+    """The cost of one model for a year in US dollars, by stage."""
 
     price: Price
     memories: float
@@ -75,13 +77,13 @@ class Bill(Value):
 
     @property
     def memory(self) -> float:
-        """From its birth to its trace."""
+        """The cost of one memory, from formation to trace."""
         return self.year / self.memories if self.memories else 0.0
 
 
 @cache
 def prices() -> tuple[Price, ...]:
-    """The table beside this file, in its order."""
+    """The price table (`prices.tsv`), in its order."""
     from importlib.resources import files
 
     lines = files("nagori.core").joinpath("prices.tsv").read_text("utf-8").splitlines()
@@ -94,7 +96,7 @@ def price_of(model: str) -> Price | None:
 
 
 def stages(usage: Usage, shares: Compression) -> dict[str, Tokens]:
-    """What each stage reads and writes in a year."""
+    """Input and output tokens of each stage in a year."""
     born = usage.per_day * DAYS
     summarised = born * (1 - shares.level1_ratio)
     traced = born * (1 - shares.level1_ratio - shares.level2_ratio)
@@ -111,7 +113,7 @@ def stages(usage: Usage, shares: Compression) -> dict[str, Tokens]:
 
 
 def bill(price: Price, usage: Usage, shares: Compression) -> Bill:
-    """What a model costs for the stages it can do."""
+    """The cost of a model for the stages it supports."""
     told = {
         name: price.of(tokens)
         for name, tokens in stages(usage, shares).items()

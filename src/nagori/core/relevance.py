@@ -1,21 +1,20 @@
-"""How well memories answer a question, from evidence that costs nothing extra to look at.
+"""Relevance of candidates for a question: a weighted sum of terms, and a confidence.
 
-A store hands over `Candidates`: where the question's words stand, how near memories are in meaning, and a
-sketch of each (whose, when in which conversation, how long, a question or not). What counts, besides words
-and meaning themselves:
+A store returns `Candidates`: where the question's words occur, how near memories are in meaning, and light
+data about each candidate (speaker, place in its conversation, length, whether it is a question). Besides
+words and meaning, these terms count:
 
   window   the words of a question are often spread over neighbouring turns
-  answer   what follows a question that matches is likely its answer; the question itself is not
-  session  a conversation that answers once answers again
-  speaker  who is named in the question
-  told     what people told counts more than what an assistant answered at length
+  answer   what follows a matching question is likely its answer; the question itself is not
+  session  a conversation that answers once is likely to answer again
+  speaker  the person named in the question
+  told     statements of people count more than long answers of an assistant
   length   a long text matches more by chance
-  time     said in the time the question names, or soon after: people tell what happened
+  time     said in the time the question names, or soon after
 
-Each is one term, and the score is their weighted sum. The weights were fitted on conversations in two
-languages, all but those of `told` and `time`, which were picked by eye (docs/why/ranking.md says what that
-costs). They say which memory comes first. Whether even the first has anything to do with the question is
-another matter, and `confidence` answers it.
+Most weights were fitted on conversations in two languages; those of `told` and `time` were set by hand (see
+docs/why/ranking.md). The score orders the candidates. `confidence` says how likely a candidate is
+about the question at all.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from nagori.core.values import Value, clamp_unit
 
 K1, B = 1.2, 0.75
 NEAR, WIDE = 1, 3  # turns to each side
-MIN_DOCUMENTS = 50  # memories among which a word's rarity means something
-SPREAD, FEW = 0.03, 10  # the spread of cosines expected before so many memories were seen
-TIME_TOLERANCE = 14 * 86_400_000_000  # microseconds: so long after a time people still tell of it
+MIN_DOCUMENTS = 50  # number of memories from which a word's rarity is meaningful
+SPREAD, FEW = 0.03, 10  # expected spread of cosines, and the number of memories it counts as
+TIME_TOLERANCE = 14 * 86_400_000_000  # microseconds: an event is often told this long after it happened
 
-# A light row: a recall looks at hundreds of these and at a handful of whole memories.
+# A light row. Recall reads hundreds of these and only a few whole memories.
 CandidateInfo = namedtuple("CandidateInfo", "id session turn speaker tokens chars asks trust at")
 
 WEIGHTS = {
@@ -57,27 +56,26 @@ WEIGHTS = {
     "time": 2.0,
 }
 WORDS, MEANING, WIDE_WORDS, TIME = (WEIGHTS[name] for name in ("words", "meaning", "wide_words", "time"))
-FIRST_HAND = frozenset({"user", "import"})  # whose own words: not an assistant's pages, not a tool's output
+FIRST_HAND = frozenset({"user", "import"})  # statements of people, not of assistants or tools
 
 Place = tuple[str, int]
-Window = tuple[int | None, int | None]  # microseconds since 1970, half open; an edge may be missing
+Window = tuple[int | None, int | None]  # microseconds since 1970, half open; either end may be missing
 
 
 class Query(Value):
-    """What a store is asked for candidates by: tokens, and a vector if there is a model."""
+    """The query for candidates: tokens, and a vector if there is a model."""
 
     words: Sequence[str] = ()
     vector: bytes | None = None
     model: str | None = None
-    nearest: int = 250  # how many by meaning
+    nearest: int = 250  # number of nearest vectors
     filter: Filter = ALIVE
 
 
 class Candidates(Value):
-    """What a store knows about a question. `places`: word → memory → how often; words that nearly every
-    memory has are left out. `asked`: how many words the question has without those. `usual`: mean and
-    spread of the question's cosines in general. `unrelated`: those of the model, between any texts that have
-    nothing to do with each other; the embedder knows them, not the store."""
+    """What a store returns for a query. `places`: word → memory → frequency, without very common words.
+    `asked`: the number of words of the question without those. `usual`: mean and spread of the question's
+    cosines. `unrelated`: the same for unrelated texts in general, as the embedder reports it."""
 
     total: int
     asked: int
@@ -92,7 +90,7 @@ class Candidates(Value):
 def relevance(
     evidence: Candidates, named: Iterable[str] = (), window: Window | None = None, most: int = 200
 ) -> dict[str, dict[str, float]]:
-    """The terms of the `most` likeliest memories; `named` are the speakers and `window` is the time that the
+    """The terms of the `most` likely memories. `named` are the speakers, and `window` is the time, that the
     question names."""
     view = _TermView(evidence, window)
     speakers = set(named)
@@ -103,21 +101,21 @@ def relevance(
 
 
 def weigh_terms(terms: Mapping[str, float]) -> float:
-    """One number from the terms."""
+    """The weighted sum of the terms."""
     return sum([WEIGHTS[name] * value for name, value in terms.items() if name in WEIGHTS])
 
 
 def confidence(
     heard: float, cosine: float | None, unrelated: tuple[float, float], *, same_language: bool = True
 ) -> float:
-    """How likely a memory is about the matter at all, 0 to 1. `heard` is the share of the question's words,
-    by their rarity, that stand in or around it. `unrelated` are mean and spread of the model's cosines
-    between texts that have nothing to do with each other."""
+    """Confidence, 0 to 1, that a memory is about the question. `heard` is the share of the question's words,
+    weighted by rarity, that occur in or around it. `unrelated` are mean and spread of the model's cosines
+    between unrelated texts."""
     if cosine is None:
         return _odds(-2.2 + 5.7 * heard)
     nearness = (cosine - unrelated[0]) / unrelated[1]
     usual = -2.6 + 1.35 * nearness + 4.2 * heard
-    # Across languages no word need be shared, and texts lie farther apart than their meanings.
+    # Texts in different languages share no words, and their vectors are farther apart.
     return _odds(usual if same_language else max(usual, -1.8 + nearness))
 
 
@@ -126,7 +124,7 @@ def _odds(logarithm: float) -> float:
 
 
 class _TermView:
-    """Evidence arranged by conversation, so that neighbours can be looked up."""
+    """The evidence by conversation, so that neighbouring turns can be looked up."""
 
     def __init__(self, evidence: Candidates, window: Window | None) -> None:
         self.window = window
@@ -151,7 +149,7 @@ class _TermView:
         self.session_meaning = _best_of_session(self.place_meaning)
 
     def promise(self, sketch: CandidateInfo) -> float:
-        """A first guess from what weighs most: own words and meaning, the words around, the time."""
+        """A first estimate from the strongest terms: own words and meaning, neighbouring words, time."""
         id = sketch.id
         guess = WORDS * self.words.get(id, 0.0) + MEANING * self.meaning.get(id, self.least)
         if sketch.session is not None:
@@ -171,7 +169,7 @@ class _TermView:
             "time": self._timely(sketch.at),
         }
         if sketch.session is None or sketch.turn is None:
-            # Alone: it is its own neighbourhood, so that it can be compared with those that have one.
+            # Outside conversations a memory is its own neighbourhood, so that both kinds can be compared.
             alone = {"window_words": words, "wide_words": words, "window_meaning": meaning}
             heard = {"heard": self._share_heard(self.heard_alone.get(id, 0.0))}
             return terms | alone | {"session_words": words, "session_meaning": meaning} | heard
@@ -193,7 +191,7 @@ class _TermView:
         return weight / self.asked if self.asked else 0.0
 
     def _timely(self, at: int) -> float:
-        """1 within the time that is asked for, half as much soon after it."""
+        """1 within the time asked for, 0.5 soon after it, else 0."""
         if self.window is None:
             return 0.0
         since, until = self.window
@@ -207,7 +205,7 @@ class _TermView:
         return {place: max(scores.get(id, least) for id in ids) for place, ids in self.at.items()}
 
     def _window_meaning(self, place: Place, own: float) -> float:
-        """Nearness of the turn among its neighbours: they count less the farther they are."""
+        """Cosine of a turn together with its neighbours; farther ones count less."""
         session, turn = place
         total, weight = own, 1.0
         for distance in (1, 2):
@@ -220,8 +218,8 @@ class _TermView:
 
 
 def _standard(evidence: Candidates) -> dict[str, float]:
-    """Cosines as distances from the usual, in units of the usual spread: models differ in both. What a
-    handful of memories says about the spread is not believed alone."""
+    """Cosines as standard scores, because models differ in mean and spread. With few memories the spread is
+    mixed with an expected one."""
     mean, spread = evidence.usual
     trust = evidence.total / (evidence.total + FEW)
     spread = math.sqrt(trust * spread**2 + (1 - trust) * SPREAD**2)
@@ -229,7 +227,7 @@ def _standard(evidence: Candidates) -> dict[str, float]:
 
 
 def bm25(evidence: Candidates) -> dict[str, float]:
-    """How well each memory matches by its words alone."""
+    """BM25 of each memory."""
     rarity = {word: _rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
     return _bm25(evidence, rarity)
 
@@ -246,13 +244,12 @@ def _bm25(evidence: Candidates, rarity: Mapping[str, float]) -> dict[str, float]
 
 
 def _rarity(total: int, having: int) -> float:
-    """How much a word tells. Among a handful of memories every word seems common, so it is judged as if there
-    were more."""
+    """The rarity of a word. With few memories every word seems common, so a minimum number is assumed."""
     return math.log(1 + (max(total, MIN_DOCUMENTS) - having + 0.5) / (having + 0.5))
 
 
 def _around(evidence: Candidates, reach: int) -> dict[str, dict[Place, int]]:
-    """How often each word stands in a turn or among its neighbours."""
+    """The frequency of each word in a turn and its neighbours."""
     around: dict[str, dict[Place, int]] = {}
     for word, where in evidence.places.items():
         times: dict[Place, int] = defaultdict(int)
@@ -268,7 +265,7 @@ def _around(evidence: Candidates, reach: int) -> dict[str, dict[Place, int]]:
 def _window_bm25(
     around: Mapping[str, Mapping[Place, int]], rarity: Mapping[str, float]
 ) -> dict[Place, float]:
-    """BM25 of each turn together with its neighbours, as one text of ordinary length."""
+    """BM25 of each turn together with its neighbours, as one text of average length."""
     scores: dict[Place, float] = defaultdict(float)
     for word, times in around.items():
         for place, count in times.items():
@@ -277,7 +274,7 @@ def _window_bm25(
 
 
 def _sums(where: Mapping[str, Mapping[Key, int]], rarity: Mapping[str, float]) -> dict[Key, float]:
-    """The rarities of the words that stand somewhere, each once."""
+    """For each key, the sum of the rarities of the words that occur there, each counted once."""
     sums: dict[Key, float] = defaultdict(float)
     for word, places in where.items():
         for place in places:
@@ -286,7 +283,7 @@ def _sums(where: Mapping[str, Mapping[Key, int]], rarity: Mapping[str, float]) -
 
 
 def _share(scores: Mapping[Key, float]) -> dict[Key, float]:
-    """Scores as shares of the best."""
+    """Scores as shares of the best score."""
     best = max(scores.values(), default=0.0)
     return {key: score / best for key, score in scores.items()} if best > 0 else {}
 
@@ -305,14 +302,13 @@ if TYPE_CHECKING:
     Key = TypeVar("Key", str, Place)
 
 
-# --- what holds now -------------------------------------------------------------------------------
-# A question for the present ("いまの部署は?", "where does she live these days?") fits the old statement as
-# well as the new one: both speak of the matter in the same words. What tells the new one apart is that it
-# speaks of a change, and that the same person had said something on the matter before. Nothing is compared
-# with anything, so this costs nothing; the two weights were fitted (docs/why/ranking.md).
+# --- freshness ------------------------------------------------------------------------------------
+# A question about the present ("いまの部署は?", "where does she live these days?") matches the old statement
+# as well as the new one. The new one mentions a change, and the same person said something about the matter
+# before. No texts are compared, so this is cheap. The two weights were fitted (docs/why/ranking.md).
 
 CHANGE, LATER = 0.73, 1.32
-MOST_STATEMENTS = 30  # statements that are looked at: the likeliest
+MOST_STATEMENTS = 30  # maximum number of statements considered, best first
 
 Statement = namedtuple("Statement", "id odds at speaker text")
 
@@ -340,21 +336,21 @@ _CHANGE = (
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.ASCII)  # a Latin word ends where Japanese begins
+    return re.compile(pattern, re.IGNORECASE | re.ASCII)  # Japanese text ends a Latin word
 
 
 def asks_for_current(question: str) -> bool:
-    """Does it ask how things stand, or how they turned out?"""
+    """Whether the question asks for the present state or for an outcome."""
     return _compile_pattern(_PRESENT).search(question) is not None
 
 
 def mentions_change(text: str) -> bool:
-    """Does it speak of something that is no longer as it was?"""
+    """Whether the text mentions a change."""
     return _compile_pattern(_CHANGE).search(text) is not None
 
 
 def freshness(statements: Sequence[Statement]) -> dict[str, float]:
-    """What to add to the odds of each: nothing, or more the likelier it replaces what was said before."""
+    """The freshness bonus of each statement: 0, or more the likelier it replaces an earlier one."""
     likeliest = sorted(statements, key=lambda each: (-each.odds, each.id))[:MOST_STATEMENTS]
     return {each.id: _freshness(each, likeliest) for each in likeliest if mentions_change(each.text)}
 
@@ -366,5 +362,5 @@ def _freshness(statement: Statement, others: Sequence[Statement]) -> float:
 
 
 def bounded_factor(value: float, low: float, high: float) -> float:
-    """A factor from `low` (value 0) to `high` (value 1): however loud, it moves a score no further."""
+    """A factor between `low` (value 0) and `high` (value 1)."""
     return low + (high - low) * clamp_unit(value)

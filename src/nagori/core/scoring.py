@@ -1,9 +1,7 @@
-"""The documents' own scores, and the factors that may nudge a relevant memory (see `relevance`).
+"""Scores of memories: resonance, the `priority` and `score` rankings, salience and importance.
 
-factors    retention, resonance, recalls … each `bounded`: relevance first, because an old loud memory
-           must not bury the right answer [ruling 16]
-exact      001's `priority` [E18] and 004's `recall_score` [S5], as their documents print them
-resonance  how close two feelings are [E17]; `felt_resonance` leaves neutral ones out [ruling 19]
+The default ranking is in `relevance`. Retention, resonance and past recalls change it only within bounds, so
+that an old and intense memory never hides the right answer [ruling 16].
 """
 
 from __future__ import annotations
@@ -26,45 +24,49 @@ if TYPE_CHECKING:
 
 
 class Resonance(Value):
-    """001 `resonance` [E17]."""
+    """Emotional resonance: how close two emotions are."""
 
-    valence_match_bonus: float = setting(0.3, "for the same direction of feeling", lo=0.0, hi=1.0)
-    arousal_proximity_bonus: float = setting(0.2, "at most, for equal excitement", lo=0.0, hi=1.0)
-    tags_overlap_weight: float = setting(0.5, "for the same names of feeling", lo=0.0, hi=1.0)
-    priority_weight_alpha: float = setting(0.3, "weight of resonance in 001's priority", lo=0.0, hi=10.0)
+    valence_match_bonus: float = setting(0.3, "Bonus for the same valence.", lo=0.0, hi=1.0)
+    arousal_proximity_bonus: float = setting(0.2, "Maximum bonus for similar arousal.", lo=0.0, hi=1.0)
+    tags_overlap_weight: float = setting(0.5, "Weight of shared emotion tags.", lo=0.0, hi=1.0)
+    priority_weight_alpha: float = setting(
+        0.3, "Weight of resonance in the `priority` ranking.", lo=0.0, hi=10.0
+    )
 
 
 class Retrieval(Value):
-    """001 `retrieval`, and the bounds of what is injected."""
+    """What recall returns: number, ranking and limits."""
 
-    top_k: int = setting(5, "at most so many memories", lo=1, hi=1000)
+    top_k: int = setting(5, "Maximum number of memories returned.", lo=1, hi=1000)
     ranking: str = setting(
         "fused",
-        "fused arms; or exactly 001's priority or 004's score",
+        "`fused` combines words, meaning and time; `priority` and `score` are single formulas.",
         choices=("fused", "priority", "score"),
     )
-    relevance_threshold: float = setting(5.0, "least score of 001's priority", lo=0.0, hi=1000.0)
+    relevance_threshold: float = setting(5.0, "Minimum score in the `priority` ranking.", lo=0.0, hi=1000.0)
     min_confidence: float = setting(
-        0.05, "least certainty that a memory is about the matter at all", lo=0.0, hi=1.0
+        0.05, "Minimum confidence that a memory is about the question.", lo=0.0, hi=1.0
     )
-    token_budget: int = setting(1500, "at most so many tokens", lo=0, hi=10**6)
-    char_budget: int = setting(9500, "at most so many characters; hosts cut at 10,000", lo=0, hi=9500)
+    token_budget: int = setting(1500, "Maximum number of tokens returned.", lo=0, hi=10**6)
+    char_budget: int = setting(
+        9500, "Maximum number of characters returned; hosts cut at 10,000.", lo=0, hi=9500
+    )
 
 
 class SelfRecall(Value):
-    """004 "scoring formula": weights of its recall score [S5]."""
+    """The weights of the `score` ranking."""
 
-    importance: float = setting(0.4, "weight of importance", lo=0.0, hi=1.0)
-    recency: float = setting(0.3, "weight of recency", lo=0.0, hi=1.0)
-    role_fit: float = setting(0.2, "weight of the asker's role being the memory's", lo=0.0, hi=1.0)
-    outcome: float = setting(0.1, "weight of having led to success", lo=0.0, hi=1.0)
+    importance: float = setting(0.4, "Weight of importance.", lo=0.0, hi=1.0)
+    recency: float = setting(0.3, "Weight of recency.", lo=0.0, hi=1.0)
+    role_fit: float = setting(0.2, "Weight of a matching role.", lo=0.0, hi=1.0)
+    outcome: float = setting(0.1, "Weight of past success.", lo=0.0, hi=1.0)
 
 
 # ── nearness ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """Similarity of two vectors, -1 to 1; the zero vector is like nothing."""
+    """Cosine similarity of two vectors, -1 to 1; 0 for the zero vector."""
     if len(a) != len(b):
         raise InvalidInput("vector", f"{len(a)} dimensions against {len(b)}")
     dot = math.fsum(x * y for x, y in zip(_direction(a), _direction(b), strict=True))
@@ -72,7 +74,8 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _direction(vector: Sequence[float]) -> Sequence[float]:
-    """The vector at length 1; scaled first, because squares of extreme numbers leave the range of floats."""
+    """The vector scaled to length 1. It is divided by its peak first, because squares of extreme values
+    overflow."""
     peak = max(map(abs, vector), default=0.0)
     if not peak:
         return vector
@@ -82,7 +85,7 @@ def _direction(vector: Sequence[float]) -> Sequence[float]:
 
 
 def resonance(current: Emotion, memory: Emotion, section: Resonance) -> float:
-    """How close two feelings are, 0–1 by default: same direction, like excitement, same names [E17]."""
+    """How close two emotions are, 0–1 by default: same valence, similar arousal, shared tags [E17]."""
     valence = section.valence_match_bonus if current.valence is memory.valence else 0.0
     apart = abs(current.arousal - memory.arousal) / 100.0
     arousal = max(0.0, section.arousal_proximity_bonus * (1.0 - apart))
@@ -92,10 +95,10 @@ def resonance(current: Emotion, memory: Emotion, section: Resonance) -> float:
 
 
 def felt_resonance(current: Emotion | None, memory: Emotion | None, section: Resonance) -> float:
-    """`resonance`, but 0 where either side is neutral or unknown.
+    """`resonance`, but 0 where either emotion is neutral or unknown.
 
-    In 001's formula two flat sentences resonate at 0.5 for being equally flat; neutral neither helps
-    nor hurts [ruling 19].
+    The formula gives two neutral sentences 0.5 for equal arousal; neutral must neither help nor hurt [ruling
+    19].
     """
     if current is None or memory is None:
         return 0.0
@@ -104,13 +107,13 @@ def felt_resonance(current: Emotion | None, memory: Emotion | None, section: Res
     return resonance(current, memory, section)
 
 
-# ── the documents' own scores ────────────────────────────────────────────────────────────────────
+# ── the rankings `priority` and `score` ──────────────────────────────────────────────────────────
 
 
 def priority(
     retention: float, match: float, recalls: int, resonance: float, recall: Reinforcement, feeling: Resonance
 ) -> float:
-    """001's reference priority [E18]; `match` is a cosine, and one below 0 counts as 0, as in its code."""
+    """The `priority` ranking [E18]. `match` is a cosine; a negative one counts as 0."""
     base = retention * max(0.0, match) * (1.0 + recall.recall_count_weight * recalls)
     return base + feeling.priority_weight_alpha * resonance * retention
 
@@ -118,7 +121,7 @@ def priority(
 def recall_score(
     importance: float, recency: float, role_fit: float, outcome: float, weights: SelfRecall
 ) -> float:
-    """004's recall score, 0–1; each input 0–1 [S5]."""
+    """The `score` ranking, 0–1; each input 0–1 [S5]."""
     return clamp_unit(
         weights.importance * clamp_unit(importance)
         + weights.recency * clamp_unit(recency)
@@ -130,46 +133,46 @@ def recall_score(
 # ── nudging ──────────────────────────────────────────────────────────────────────────────────────
 
 
-# --- how much something matters when it is new ----------------------------------------------------
-# Two weighted sums, both 0–1, from two documents:
+# --- salience and importance ----------------------------------------------------------------------
+# Two weighted sums, both 0–1:
 #
-#     salience     002 §7   does it enter long-term memory at all? [T7]
-#     importance   004      what is it worth to the work? [S6]
+#     salience     whether an item enters long-term memory [T7]
+#     importance   what a memory is worth to the work [S6]
 #
-# Neither knows about time; fading is `decay`'s business. Inputs outside their range are clipped, not
-# refused: they come from models and counters, and a number slightly off must not cost a memory.
+# Neither depends on time; that is `decay`. Inputs outside their range are clipped, because they come from
+# models and counters, and a slightly wrong number must not cost a memory.
 
 
 class Salience(Value):
-    """002 §7: weights of salience, and how much of it is kept."""
+    """The weights of salience, and the share of items that is consolidated."""
 
-    emotion: float = setting(0.4, "weight of the emotional impact", lo=0.0, hi=1.0)
-    novelty: float = setting(0.3, "weight of being new", lo=0.0, hi=1.0)
-    relatedness: float = setting(0.2, "weight of the ties to other memories", lo=0.0, hi=1.0)
-    repetition: float = setting(0.1, "weight of being said again", lo=0.0, hi=1.0)
-    mentions_full: int = setting(10, "so many mentions count in full", lo=1, hi=10**6)
-    neighbours: int = setting(5, "so many similar memories leave no novelty", lo=1, hi=1000)
-    neighbour_similarity: float = setting(
-        0.8, "cosine from which a memory counts as similar", lo=-1.0, hi=1.0
+    emotion: float = setting(0.4, "Weight of emotional impact.", lo=0.0, hi=1.0)
+    novelty: float = setting(0.3, "Weight of novelty.", lo=0.0, hi=1.0)
+    relatedness: float = setting(0.2, "Weight of relations to other memories.", lo=0.0, hi=1.0)
+    repetition: float = setting(0.1, "Weight of repetition.", lo=0.0, hi=1.0)
+    mentions_full: int = setting(
+        10, "Number of mentions that gives the full weight of repetition.", lo=1, hi=10**6
     )
+    neighbours: int = setting(5, "Number of similar memories that leaves no novelty.", lo=1, hi=1000)
+    neighbour_similarity: float = setting(0.8, "Minimum cosine of a similar memory.", lo=-1.0, hi=1.0)
     long_term_share: float = setting(
-        0.7, "this share, the most salient, goes to long-term memory", lo=0.0, hi=1.0
+        0.7, "Share of the most salient items that is consolidated into long-term memory.", lo=0.0, hi=1.0
     )
 
 
 class Importance(Value):
-    """004 "importance score": weights of what a memory did for the work."""
+    """The weights of importance: what a memory contributed to the work."""
 
-    outcome: float = setting(0.25, "weight of success", lo=0.0, hi=1.0)
-    reuse: float = setting(0.20, "weight of being used again", lo=0.0, hi=1.0)
-    cross_impact: float = setting(0.20, "weight of mattering to other tasks and agents", lo=0.0, hi=1.0)
-    novelty: float = setting(0.15, "weight of being new", lo=0.0, hi=1.0)
-    user_signal: float = setting(0.15, "weight of what the user said about it", lo=0.0, hi=1.0)
-    saving: float = setting(0.05, "weight of time and cost saved", lo=0.0, hi=1.0)
+    outcome: float = setting(0.25, "Weight of success.", lo=0.0, hi=1.0)
+    reuse: float = setting(0.20, "Weight of reuse.", lo=0.0, hi=1.0)
+    cross_impact: float = setting(0.20, "Weight of impact on other tasks and agents.", lo=0.0, hi=1.0)
+    novelty: float = setting(0.15, "Weight of novelty.", lo=0.0, hi=1.0)
+    user_signal: float = setting(0.15, "Weight of user feedback.", lo=0.0, hi=1.0)
+    saving: float = setting(0.05, "Weight of time and cost saved.", lo=0.0, hi=1.0)
 
 
 def salience(emotion: float, novelty: float, relatedness: float, mentions: int, weights: Salience) -> float:
-    """002's importance of an event, 0–1 [T7]. `emotion` is a valence, -1 to 1: joy and grief weigh alike."""
+    """Salience of an item, 0–1. `emotion` is a valence, -1 to 1; its sign does not matter."""
     return clamp_unit(
         weights.emotion * clamp_unit(abs(emotion))
         + weights.novelty * clamp_unit(novelty)
@@ -179,14 +182,14 @@ def salience(emotion: float, novelty: float, relatedness: float, mentions: int, 
 
 
 def novelty(similar: int, weights: Salience) -> float:
-    """002's novelty: 1 when nothing similar is known, 0 when all the nearest neighbours are similar."""
+    """Novelty: 1 without similar memories, 0 when all nearest neighbours are similar."""
     return clamp_unit(1.0 - similar / weights.neighbours)
 
 
 def consolidate(scored: Iterable[tuple[Item, float]], share: float = 0.7) -> list[Item]:
-    """The `share` of items with the highest scores, best first; equals keep their order [T7].
+    """The `share` of items with the highest scores, best first; ties keep their order.
 
-    Rounded down, as in 002: of one item nothing is kept, so give it whole threads, not single turns.
+    The number is rounded down, so a single item is never kept. Pass whole threads, not single turns.
     """
     ranked = sorted(scored, key=lambda pair: -pair[1])
     return [item for item, _ in ranked[: int(len(ranked) * share)]]
@@ -201,7 +204,7 @@ def importance(
     saving: float,
     weights: Importance,
 ) -> float:
-    """004's importance, 0–1; each input 0–1 [S6]."""
+    """Importance, 0–1; each input 0–1."""
     return clamp_unit(
         weights.outcome * clamp_unit(outcome)
         + weights.reuse * clamp_unit(reuse)

@@ -1,7 +1,7 @@
-"""A memory as plain JSON and back: the one form for journal, export and `--json`.
+"""Convert a memory to plain JSON and back: the one format for journal, export and `--json`.
 
-`to_record` is canonical (same memory, same record); `from_record` trusts nobody, because records come
-from files that people edit and other programs write.
+`to_record` is canonical: the same memory gives the same record. `from_record` checks everything, because
+people and other programs write such files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _ENUMS: dict[str, Callable[[Any], Any]] = {"kind": Kind, "trust": Trust, "privac
 
 
 def to_record(memory: Memory) -> Record:
-    """`memory` as JSON-ready data; absent values are left out."""
+    """`memory` as JSON-ready data, without empty values."""
     record: Record = {name: getattr(memory, name) for name in _PLAIN}
     record |= {name: _iso(getattr(memory, name)) for name in _TIMES}
     record |= {name: str(getattr(memory, name)) for name in _ENUMS}
@@ -79,13 +79,13 @@ def to_record(memory: Memory) -> Record:
     record["source"] = _without_none(
         session=source.session, turn=source.turn, speaker=source.speaker, uri=source.uri
     )
-    if memory.metadata:  # left out where there is none: the records of before have none either
+    if memory.metadata:  # empty metadata is omitted, as in older records
         record["metadata"] = {key: memory.metadata[key] for key in sorted(memory.metadata)}
     return _without_none(**record)
 
 
 def from_record(record: object) -> Memory:
-    """The memory of `record`; InvalidInput names the first field that is wrong."""
+    """The memory of a record; InvalidInput names the first wrong field."""
     if not isinstance(record, Mapping):
         raise InvalidInput("memory", "not an object")
     fields: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The words journal, ledger and store use with each other: positions, batches, turns, counts."""
+"""Data types shared by journal, ledger and store: positions, batches, log entries, counts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Owner = tuple[str, str]  # tenant and user: the unit of ownership and erasure
 
 
 class AppliedPosition(Value):
-    """How far a store has followed a journal: up to and including event `seq`.
+    """How far a store has applied a journal: up to and including event `seq`.
 
-    `journal` is the identity of the journal and `mark` the mark of that event: together they show a journal
-    that was exchanged, cut or put back since.
+    `journal` identifies the journal and `mark` that event. Together they reveal a journal that was replaced,
+    cut or restored from a copy.
     """
 
     seq: int = 0
@@ -28,7 +28,8 @@ NOTHING_APPLIED = AppliedPosition()
 
 
 class Vector(Value):
-    """What a memory's text became under a model; `digest` names the text, so a stale vector shows."""
+    """The embedding of a memory's text under a model. `digest` identifies the text, so a stale vector is
+    detected."""
 
     model: str
     digest: bytes
@@ -36,7 +37,7 @@ class Vector(Value):
 
 
 class LogEntry(Value):
-    """One line of the life-cycle log: which event touched which memories. The journal has the event."""
+    """One line of the life-cycle log: which event touched which memories. The journal holds the event."""
 
     seq: int
     at: datetime
@@ -45,7 +46,7 @@ class LogEntry(Value):
 
 
 class Batch(Value, frozen=False):
-    """Everything one commit changes. It lands whole, and only on top of event `before`."""
+    """All changes of one commit. It is applied as a whole, and only on top of event `before`."""
 
     before: int
     after: AppliedPosition
@@ -54,15 +55,16 @@ class Batch(Value, frozen=False):
     log: Sequence[LogEntry] = ()
     vectors: Mapping[str, Vector] = default_factory(dict)
     turns: Sequence[RecordedTurn] = ()
-    processed: Sequence[tuple[int, int]] = ()  # turns from event to event that need no more processing
-    origins: Sequence[tuple[str, int]] = ()  # memory, and the event of a turn it was formed from
+    processed: Sequence[tuple[int, int]] = ()  # ranges of events whose turns are processed
+    origins: Sequence[tuple[str, int]] = ()  # memory, and the event of the turn it was formed from
     state: Mapping[str, object] = default_factory(dict)  # plain JSON data; None removes the key
-    erased: Sequence[str] = ()  # memories whose rows, texts, vectors and relations go
-    redacted_turns: Sequence[int] = ()  # events of turns whose words go
+    erased: Sequence[str] = ()  # memories whose rows, texts, vectors and relations are removed
+    redacted_turns: Sequence[int] = ()  # events of turns whose words are removed
 
 
 class Counts(Value):
-    """How many memories there are; `levels` counts those alive, by level (the archive is level 4)."""
+    """The number of memories; `levels` counts those that are not forgotten, by level (the archive is level
+    4)."""
 
     levels: Mapping[int, int]
     protected: int
@@ -76,8 +78,8 @@ class Counts(Value):
 
 
 class Measures(Value):
-    """What is there, looked at closely: memories alive, the archive among them, by kind and by tier; and the
-    characters of those below level 1 whose full text is still kept, as shown now and in full."""
+    """Detailed statistics: memories by kind and tier, the archive included; and for compressed memories whose
+    full text is still kept, the characters shown now and in full."""
 
     kinds: Mapping[str, int]
     tiers: Mapping[str, int]
@@ -86,12 +88,12 @@ class Measures(Value):
 
     @property
     def compression(self) -> float:
-        """The share of the characters that is no longer shown; 0 while nothing is compressed."""
+        """The share of characters that compression saves; 0 if nothing is compressed."""
         return 1 - self.shown / self.whole if self.whole else 0.0
 
 
 class VectorModels(Value):
-    """The embedding models of an owner's vectors: the one that is searched with, and how many of each."""
+    """The embedding models of an owner's vectors: the active one, and the number of vectors of each."""
 
     active: str | None = None
     counts: Mapping[str, int] = default_factory(dict)

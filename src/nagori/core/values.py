@@ -1,13 +1,13 @@
-"""Plain values: classes that are nothing but their fields.
+"""Plain value classes: frozen fields with defaults, bounds and descriptions.
 
     class Cursor(Value, order=True):
         segment: int = 0
         offset: int = 0
 
-They are made, compared, shown and copied like frozen dataclasses, and type checkers read them as such.
-The difference is the price: a dataclass writes and compiles code for every class when a program starts,
-and a hook is a program that starts at every prompt. Here nothing is generated (a quarter of the cost of
-the whole import, measured), and making a value is quicker too.
+They are created, compared, shown and copied like frozen dataclasses, and type checkers treat them as such.
+The difference is the start-up cost. A dataclass generates and compiles code for every class at import, and a
+hook is a program that starts at every prompt. Here nothing is generated, which saves a quarter of the whole
+import, and creating a value is faster, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ else:
 
 
 class Setting:
-    """A default that knows its bounds and its meaning; see `setting`."""
+    """A default with bounds and a description; see `setting`."""
 
     def __init__(
         self,
@@ -47,16 +47,17 @@ class _DefaultFactory:
 
 
 def default_factory(make: Callable[[], Made]) -> Made:
-    """A default made anew for every value: `items: list[str] = fresh(list)`."""
+    """A default that is created for every value: `items: list[str] = fresh(list)`."""
     return _DefaultFactory(make)  # type: ignore[return-value]
 
 
 @dataclass_transform(frozen_default=True)
 class Value:
-    """Base of all plain values. `frozen=False` lets fields be set; `order=True` compares field by field."""
+    """Base of all plain values. `frozen=False` allows setting fields; `order=True` compares field by
+    field."""
 
     _names: tuple[str, ...] = ()
-    _defaults: dict[str, Any] = {}  # noqa: RUF012 - filled once a class, never changed
+    _defaults: dict[str, Any] = {}  # noqa: RUF012 - filled once per class, never changed
     _made: dict[str, Callable[[], Any]] = {}  # noqa: RUF012
     _knobs: dict[str, Setting] = {}  # noqa: RUF012
     _checks: bool = False
@@ -80,7 +81,7 @@ class Value:
             fields.update(self._defaults)
             for name, make in self._made.items():
                 fields[name] = make()
-        fields.update(zip(names, values))  # noqa: B905 - a night makes hundreds of thousands; counted below
+        fields.update(zip(names, values))  # noqa: B905 - a cycle creates hundreds of thousands; counted below
         if named:
             fields.update(named)
         if len(fields) != len(names) or len(values) > len(names):
@@ -122,14 +123,14 @@ def replace(value: Some, **changes: Any) -> Some:
 
 
 def build_unchecked(kind: type[Some], fields: dict[str, Any]) -> Some:
-    """The value of these fields, all of them, which were checked when they were kept: not checked again."""
+    """A value from all its fields, without checks: they were checked when they were stored."""
     value = object.__new__(kind)
     value.__dict__.update(fields)
     return value
 
 
 def no_observer(name: str, **fields: object) -> None:
-    """The observer that is told what happened and does nothing with it."""
+    """An observer that ignores all events."""
 
 
 def split_batches(items: Iterable[Made], size: int) -> Iterator[list[Made]]:
@@ -161,7 +162,7 @@ def _before(self: Value, other: Value) -> bool:
 
 
 def _raise_for_fields(value: Value, values: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """The same words Python itself uses for a wrong call."""
+    """Raise the same TypeError as Python for a wrong call."""
     names, who = value._names, type(value).__name__
     if len(values) > len(names):
         raise TypeError(f"{who}() takes {len(names)} positional arguments but {len(values)} were given")
@@ -173,8 +174,8 @@ def _raise_for_fields(value: Value, values: tuple[Any, ...], named: dict[str, An
 
 
 # --- settings -------------------------------------------------------------------------------------
-# A setting is a field that carries its own bounds and its own sentence. Sections stand beside the formulas
-# they steer; `nagori.config` collects them.
+# A setting is a field with bounds and a description. Sections stand beside the formulas that use them;
+# `nagori.config` collects them.
 
 
 def setting(
@@ -186,7 +187,7 @@ def setting(
     choices: tuple[str, ...] | None = None,
 ) -> Any:
     """A setting with its default, meaning and bounds (inclusive)."""
-    if isinstance(default, dict | list):  # no two sections share one table
+    if isinstance(default, dict | list):  # no two sections share one object
         from copy import deepcopy
         from functools import partial
 
@@ -214,7 +215,7 @@ def leaves(section: Value, prefix: str = "") -> Iterator[SettingLeaf]:
 
 
 def find_faults(section: Value, prefix: str) -> Iterator[str]:
-    """Every value of `section` that is outside its knob's bounds, in words."""
+    """A message for every value of `section` that is outside its bounds."""
     for key, _, knob, value in leaves(section, f"{prefix}."):
         if knob.choices and value not in knob.choices:
             yield f"{key}: {value!r} is none of {', '.join(knob.choices)}"
@@ -232,5 +233,5 @@ def _out_of_bounds(name: str, value: float, knob: Setting) -> Iterator[str]:
 
 
 def clamp_unit(value: float) -> float:
-    """`value` clipped to 0–1; what is not a number counts as 0."""
+    """`value` clipped to 0–1; NaN counts as 0."""
     return min(1.0, max(0.0, value))

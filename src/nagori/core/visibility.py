@@ -1,5 +1,7 @@
-"""Who may see a memory (ruling 31), and which memories are meant: the rules in plain Python. Engines say the
-same in their own query language and are held to it by the contract suite."""
+"""Visibility: which memories a scope may see [ruling 31] and a filter selects.
+
+Stores express the same rules in their own query language; the contract suite compares them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from nagori.core.model import Filter, Level, Memory, Scope
 
 
 def can_see(scope: Scope, memory: Memory) -> bool:
-    """Whether the scope may see a memory of its own space."""
+    """Whether a scope may see a memory of its owner."""
     if scope.project is not None and memory.project not in (None, scope.project):
         return False
     return is_visible(
@@ -20,7 +22,7 @@ def can_see(scope: Scope, memory: Memory) -> bool:
 
 
 def matches_filter(filter: Filter, memory: Memory) -> bool:
-    """Whether a memory is among those meant; only an engine knows which have no vector."""
+    """Whether a filter selects a memory; only a store knows which ones have no vector."""
     return (
         (filter.kinds is None or memory.kind in filter.kinds)
         and (filter.levels is None or memory.level in filter.levels)
@@ -49,7 +51,8 @@ def is_visible(
     asker_agent: str | None,
     asker_role: str | None,
 ) -> bool:
-    """May the asker see it? The user (no agent, no role) sees all of his own; an unknown level is private."""
+    """Whether a caller may see a memory. The user (no agent, no role) sees all of their own; an unknown
+    privacy counts as private."""
     if privacy == "public" or (asker_agent is None and asker_role is None):
         return True
     if asker_agent is not None and asker_agent == owner_agent:

@@ -1,1 +1,2 @@
-"""The porch: decode what comes in, call one verb, render what goes out."""
+"""Edges: decode a request, call one verb, render the result. Command line, hooks, worker, importers,
+charts."""

@@ -1,1 +1,1 @@
-"""Journals: where events are kept, in order. `file` keeps them on this machine."""
+"""Journals: ordered storage of events. `file` keeps them in files on this machine."""

@@ -1,17 +1,16 @@
-"""The journal: append-only JSONL, the truth that everything else is derived from.
+"""The file journal: append-only JSONL segments, the source of truth.
 
     <root>/<tenant>/<user>/00000001.jsonl   segments, in order; a new one when the last is large
                            lock             held while somebody appends
-                           space.json       whose folder this is, and the journal's identity
-                           torn-….bytes     ends of lines that a crash cut off, kept aside
-    <root>/requests/…                       whose turns wait to be processed
+                           space.json       the owner, and the journal's identity
+                           torn-….bytes     unfinished lines after a crash, kept aside
+    <root>/requests/…                       owners with turns to process
 
-One append is one line `{…,"seq":N,"sum":"xxxxxxxx"}`, whether it says one event or a bundle of them, so it is
-there whole or not at all. `seq` numbers the (last) event within the space, so a missing line shows, and any
-event is found by its number with a binary search; no offset leaves this file. `sum` is the CRC-32 of
-everything before it, so a damaged line shows. An append is one `write` and one `fsync`, and it is
-acknowledged after both. A crash can only leave the last line unfinished: it was never acknowledged, so the
-next writer moves it aside.
+One append is one line `{…,"seq":N,"sum":"xxxxxxxx"}`, with one event or several, so it is complete or absent.
+`seq` is the number of the (last) event, so a missing line is detected, and any event is found by binary
+search; no offset leaves this file. `sum` is the CRC-32 of everything before it, so a damaged line is
+detected. An append is one `write` and one `fsync`, and it is acknowledged after both. A crash can only leave
+the last line unfinished. It was never acknowledged, so the next writer moves it aside.
 """
 
 from __future__ import annotations
@@ -43,17 +42,17 @@ if TYPE_CHECKING:
 FORMAT = 1
 SEGMENT_BYTES = 64 * 1024 * 1024
 LOCK_SECONDS = 30.0
-NEAR = 64 * 1024  # bytes that are read through instead of searched
+NEAR = 64 * 1024  # below this many bytes, read instead of search
 REQUESTS, CLAIMED = "requests", "=claimed"
-UPGRADE = "upgrade"  # a note: 0.1 began this journal, and what its note files say is not taken over yet
-# what 0.1 kept beside the segments (and later-*.json), in the order in which it is taken over
+UPGRADE = "upgrade"  # file: 0.1 created this journal, and its note files are not taken over yet
+# files of 0.1 beside the segments (and later-*.json), in the order of taking them over
 NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)
 _TAIL = re.compile(rb',"seq":(\d{1,15}),"sum":"([0-9a-f]{8})"\}\n\Z')
 _END = len(b',"sum":"00000000"}\n')
 
 
 class Damage(Value, frozen=False):
-    """A line that cannot be trusted, and where it is."""
+    """A damaged line, and where it is."""
 
     file: str
     line: int
@@ -62,7 +61,8 @@ class Damage(Value, frozen=False):
 
 
 class Verdict(Value, frozen=False):
-    """What `verify` found in one space. An unfinished last line is no damage: it was never acknowledged."""
+    """The result of `verify` for one owner. An unfinished last line is not damage: it was never
+    acknowledged."""
 
     owner: Owner
     events: int = 0
@@ -76,7 +76,7 @@ class Verdict(Value, frozen=False):
 
 
 class FileJournal:
-    """The journal as files. Safe for many processes: they take turns at a lock per space."""
+    """The journal as files. Safe for many processes, with one lock per owner."""
 
     def __init__(
         self, root: Path, *, segment_bytes: int = SEGMENT_BYTES, patience: float | None = None
@@ -84,28 +84,28 @@ class FileJournal:
         self.root = root
         self.patience = patience  # seconds to wait for the lock; None: LOCK_SECONDS
         self._segment_bytes = segment_bytes
-        self._held: dict[tuple[Owner, int], int] = {}  # lock files that a thread holds
-        self._ends: dict[Path, tuple[_Stamp, int, bytes]] = {}  # of segments: the last number, and its line
+        self._held: dict[tuple[Owner, int], int] = {}  # lock files held, by thread
+        self._ends: dict[Path, tuple[_Stamp, int, bytes]] = {}  # last number and line of segments
         self._notes: dict[Path, tuple[_Stamp, Owner | None, str]] = {}
         self._folders: dict[Owner, Path] = {}
 
-    # --- whose ----------------------------------------------------------------------------------
+    # --- owners ---------------------------------------------------------------------------------
 
     def owners(self) -> list[Owner]:
-        """Every space that has a journal, in a stable order. Where the note that says whose folder it is was
-        damaged, the folder's own name tells it."""
+        """All owners with a journal, in a stable order. If the file that names the owner is damaged, the
+        folder name is used."""
         folders = sorted(path.parent for path in self.root.glob("*/*/space.json"))
         folders += sorted({path.parent for path in self.root.glob("*/*/00000001.jsonl")} - set(folders))
         named_owners = (_note_of(folder)[0] or _owner_of(folder) for folder in folders)
         return list(dict.fromkeys(named_owner for named_owner in named_owners if named_owner is not None))
 
     def unreadable_folders(self) -> list[Path]:
-        """Folders with a journal of which nobody knows whose it is."""
+        """Folders with a journal whose owner is unknown."""
         folders = {path.parent for path in self.root.glob("*/*/00000001.jsonl")}
         return sorted(f for f in folders if _note_of(f)[0] is None and _owner_of(f) is None)
 
     def has_old_notes(self, owner: Owner) -> bool:
-        """Whether note files of 0.1 wait to be taken over (`services.upgrade`)."""
+        """Whether there are note files of 0.1 to take over (`services.upgrade`)."""
         try:
             names = os.listdir(self.folder(owner))  # noqa: PTH208 - names are all that is needed
         except FileNotFoundError:
@@ -123,7 +123,7 @@ class FileJournal:
         return known
 
     def files(self, owner: Owner) -> list[tuple[Path, int]]:
-        """The files that make up the journal, and how long they are now."""
+        """The files of the journal, and their present lengths."""
         note = self.folder(owner) / "space.json"
         paths = [path for _, path in self._segments(owner)]
         return [(path, path.stat().st_size) for path in (note, *paths) if path.exists()]
@@ -146,7 +146,7 @@ class FileJournal:
             yield self.last_seq(owner)
         finally:
             self._held.pop(who, None)
-            unlock(descriptor)  # a child that was forked meanwhile has a copy: closing ours is not enough
+            unlock(descriptor)  # a forked child may have a copy, so closing is not enough
             os.close(descriptor)
 
     def append(self, owner: Owner, events: Sequence[Event], after: int) -> list[Event]:
@@ -172,8 +172,9 @@ class FileJournal:
         return numbered
 
     def redact(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
-        """Segments with a replaced event are written anew beside the old one, which then goes; lines without
-        one are copied byte for byte. Ends of lines that a crash cut off may hold the same words: they go."""
+        """Segments with a replaced event are written anew, and the old ones are deleted; other lines are
+        copied byte for byte. Unfinished lines that were kept aside may hold the same words, so they are
+        deleted."""
         self._check_lock(owner)
         replaced = 0
         with _disk_trouble():
@@ -215,7 +216,7 @@ class FileJournal:
         return first if first is not None and first.seq == seq else None
 
     def verify(self, owner: Owner) -> Verdict:
-        """Read every line and say what is wrong: damage, gaps in the numbering, an unfinished end."""
+        """Read every line and report faults: damage, gaps in the numbering, an unfinished end."""
         verdict, expected = Verdict(owner), 1
         segments = self._segments(owner)
         for number, path in segments:
@@ -254,7 +255,7 @@ class FileJournal:
                 asked[str(tenant), str(user)] = None
             except (OSError, ValueError):
                 with suppress(OSError):
-                    path.unlink()  # half a request: whoever wrote it was killed
+                    path.unlink()  # an incomplete request of a killed process
         for pattern in (f"*/*/{UPGRADE}", "*/*/drained.json"):
             for path in self.root.glob(pattern):
                 named_owner = _note_of(path.parent)[0] or _owner_of(path.parent)
@@ -272,13 +273,13 @@ class FileJournal:
         with _disk_trouble():
             path.with_name(path.name + CLAIMED).unlink(missing_ok=True)
 
-    # --- how it is done -------------------------------------------------------------------------
+    # --- internal -------------------------------------------------------------------------------
 
     def _request(self, owner: Owner) -> Path:
         return self.root / REQUESTS / f"{folder_name(owner[0])}@{folder_name(owner[1])}"
 
     def _settle(self, owner: Owner) -> Path:
-        """The space's folder, with a note whose it is."""
+        """The owner's folder, created with its identity file."""
         folder = self.folder(owner)
         named_owner, identity = self._note(folder)
         if named_owner != owner or not identity:
@@ -294,7 +295,7 @@ class FileJournal:
         return folder
 
     def _note(self, folder: Path) -> tuple[Owner | None, str]:
-        """Whose folder it is, and the identity of the journal; read again only when the note was changed."""
+        """The owner of a folder and the journal's identity; cached until the file changes."""
         stamp = _stamp_of(folder / "space.json")
         known = self._notes.get(folder)
         if known is None or known[0] != stamp or stamp is None:
@@ -302,8 +303,7 @@ class FileJournal:
         return known[1:]
 
     def _end(self, path: Path) -> tuple[int, bytes]:
-        """The number of the last event of a segment and its line ("" where that is damaged); read again only
-        when the file was changed."""
+        """The last event number of a segment and its line ("" if damaged); cached until the file changes."""
         stamp = _stamp_of(path)
         known = self._ends.get(path)
         if known is None or known[0] != stamp or stamp is None:
@@ -311,7 +311,7 @@ class FileJournal:
         return known[1:]
 
     def _last_line(self, owner: Owner, seq: int) -> bytes:
-        """The last line, if it ends with event `seq`: the one that is asked for all the time."""
+        """The last line, if it ends with event `seq`: a frequent question."""
         with _disk_trouble():
             for _, path in reversed(self._segments(owner)):
                 last, line = self._end(path)
@@ -320,7 +320,7 @@ class FileJournal:
         return b""
 
     def _check_lock(self, owner: Owner) -> None:
-        """JournalError unless this thread holds the lock, and the lock is still the one others would take."""
+        """JournalError unless this thread holds the lock, and the lock file is still the current one."""
         descriptor = self._held.get((owner, get_ident()))
         if descriptor is None:
             raise JournalError("the lock of this journal is not held")
@@ -332,7 +332,7 @@ class FileJournal:
             raise JournalError("the lock of this journal was taken away")
 
     def _segments(self, owner: Owner) -> list[tuple[int, Path]]:
-        """Segments in order. Asked on every recall: one listing of a folder with a handful of files."""
+        """Segments in order. Used by every recall: one listing of a small folder."""
         folder = self.folder(owner)
         try:
             names = os.listdir(folder)  # noqa: PTH208 - names are all that is needed
@@ -363,14 +363,14 @@ class FileJournal:
         return path.with_name(_segment_name(number + 1)), True
 
     def _mend_tail(self, descriptor: int, path: Path) -> int:
-        """Move an unfinished last line aside. Nobody else writes now, so it is a crash's, and it was
-        never acknowledged."""
+        """Move an unfinished last line aside. Nobody else writes now, so it comes from a crash and was never
+        acknowledged."""
         size = os.fstat(descriptor).st_size
         if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
             return size
         begin = _last_newline(descriptor, size)
         line = os.pread(descriptor, size - begin, begin)
-        if _checked_seq(line[:-1] + b"\n") is not None:  # whole but for its last byte: it was acknowledged
+        if _checked_seq(line[:-1] + b"\n") is not None:  # only its last byte is missing: it was acknowledged
             os.ftruncate(descriptor, size - 1)
             os.write(descriptor, b"\n")
             os.fsync(descriptor)
@@ -388,7 +388,7 @@ class FileJournal:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(descriptor)
         except OSError:
-            # Not acknowledged: take back what may have been written, so that it cannot appear later.
+            # Not acknowledged: truncate what may have been written, so that it cannot appear later.
             with suppress(OSError):
                 os.ftruncate(descriptor, size)
             raise
@@ -400,7 +400,7 @@ UNFINISHED = "unfinished line"
 
 
 def _scan(path: Path, after: int) -> Iterator[Event | Damage]:
-    """The events of a segment after a number, and what cannot be read, in order."""
+    """The events of a segment after a number, and damaged lines, in order."""
     with _disk_trouble(), path.open("rb") as file:
         offset = _find(file, after) if after else 0
         file.seek(offset)
@@ -417,13 +417,13 @@ def _scan(path: Path, after: int) -> Iterator[Event | Damage]:
 
 
 def _find(file: BinaryIO, after: int) -> int:
-    """Where a line begins before which no event has a higher number: binary search over sound lines. Nearly
-    everybody wants the newest events, so the search begins near the end."""
+    """An offset at which a line begins and before which no event has a higher number: binary search over
+    sound lines. Most callers want the newest events, so it starts near the end."""
     low, high = _find_near_end(file, after)
     while high - low > NEAR:
         middle = (low + high) // 2
         begin, end, seq = _sound_line(file, middle, high)
-        if seq is None:  # no line begins in the upper half
+        if seq is None:  # no sound line begins in the upper half
             high = middle
         elif seq <= after:
             low = end
@@ -433,7 +433,7 @@ def _find(file: BinaryIO, after: int) -> int:
 
 
 def _find_near_end(file: BinaryIO, after: int) -> tuple[int, int]:
-    """Two places between which the binary search can begin, found in growing steps backward from the end."""
+    """Start and end for the binary search, found in growing steps backward from the end."""
     size = high = file.seek(0, os.SEEK_END)
     step = NEAR
     while step < size:
@@ -456,7 +456,7 @@ def _sound_line(file: BinaryIO, start: int, limit: int) -> tuple[int, int, int |
 
 
 def _checked_seq(line: bytes) -> int | None:
-    """The number at the end of a line whose checksum is right."""
+    """The number at the end of a line with a correct checksum."""
     tail = _TAIL.search(line[-64:])
     if tail is None or crc32(line[:-_END]) != int(tail[2], 16):
         return None
@@ -467,18 +467,18 @@ _Stamp = tuple[int, int, int] | None
 
 
 def _stamp_of(path: Path) -> _Stamp:
-    """What changes whenever a file does; None if there is none."""
+    """A value that changes with the file; None if there is no file."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - asked all the time; a Path costs as much again
+        status = os.stat(path)  # noqa: PTH116 - runs very often; a Path costs as much again
     except OSError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _last_in(path: Path) -> tuple[int, bytes]:
-    """The number of the last event in a segment (0 if there is none) and its line. A damaged last line still
-    counts by the number it claims, unless that is lower than its predecessor's: its events are lost, and the
-    gap shows."""
+    """The last event number of a segment (0 if there is none) and its line. A damaged last line counts by the
+    number it claims, unless that is lower than its predecessor's: its events are lost, and the gap is
+    detected."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         window = 4096
@@ -505,7 +505,7 @@ def _last_of(lines: Sequence[bytes]) -> tuple[int, bytes]:
 
 
 def _rewrite(path: Path, replacements: Mapping[int, Event]) -> int:
-    """A segment with other events in some places; how many."""
+    """Write a segment with replaced events; returns their number."""
     fresh, replaced, before = path.with_suffix(".new"), 0, 0
     with (
         path.open("rb") as old,
@@ -531,7 +531,7 @@ def _exchange(line: bytes, replacements: Mapping[int, Event]) -> tuple[bytes, in
 
 
 def encode(events: Sequence[Event], before: int) -> tuple[bytes, list[Event]]:
-    """One line for `events`, numbered from `before` + 1, and the events as they will be read back."""
+    """One line for `events`, numbered from `before` + 1, and the events as they will be read."""
     numbered = [_with_seq(event, before + n) for n, event in enumerate(events, 1)]
     said = [_to_json(event) for event in numbered]
     body: dict[str, Any] = said[0] if len(said) == 1 else {"bundle": said}
@@ -560,7 +560,7 @@ def _to_json(event: Event) -> dict[str, Any]:
 
 
 def decode(line: bytes) -> list[Event]:
-    """The events of a line; JournalError says what is wrong with it."""
+    """The events of a line; JournalError describes the fault."""
     if not line.endswith(b"\n"):
         whole = _checked_seq(line[:-1] + b"\n") is not None
         raise JournalError("the end of the line is damaged" if whole else UNFINISHED)
@@ -599,8 +599,8 @@ def _from_json(said: dict[str, Any], seq: int) -> Event:
 
 
 def folder_name(name: str) -> str:
-    """A file name for any tenant or user: readable, reversible in its short form, the same on file
-    systems that fold case, and never a path."""
+    """A file name for any tenant or user: readable, reversible if short, unique on case-insensitive file
+    systems, and never a path."""
     safe = "abcdefghijklmnopqrstuvwxyz0123456789_-"
     encoded = "".join(chr(b) if chr(b) in safe else f"%{b:02x}" for b in name.encode())
     if len(encoded) > 120:
@@ -611,7 +611,7 @@ def folder_name(name: str) -> str:
 
 
 def _owner_of(folder: Path) -> Owner | None:
-    """Whose folder this is by its name, where that can be turned back."""
+    """The owner of a folder by its name, if the name is reversible."""
     named_owner = (_name_of(folder.parent.name), _name_of(folder.name))
     return named_owner if named_owner[0] and named_owner[1] else None  # type: ignore[return-value]
 
@@ -626,7 +626,7 @@ def _name_of(encoded: str) -> str | None:
 
 
 def _note_of(folder: Path) -> tuple[Owner | None, str]:
-    """Whose folder this is, and the journal's identity, as its note says."""
+    """The owner of a folder and the journal's identity, from its file."""
     try:
         said = json.loads((folder / "space.json").read_bytes())
         named_owner = (str(said["tenant"]), str(said["user"]))
@@ -664,7 +664,7 @@ def _last_newline(descriptor: int, size: int) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new name is durable only when its folder is."""
+    """Sync a folder: a new file name is durable only after that."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -1,1 +1,2 @@
-"""About words, in two languages: cut, compared, weighed, shortened, hidden. Pure, like core."""
+"""Pure rules about text in Japanese and English: tokens, keywords, appraisal, compression, redaction,
+time."""

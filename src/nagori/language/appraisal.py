@@ -1,13 +1,13 @@
-"""How it felt, what it is about, what it wants kept: read from the words alone (ruling 37).
+"""Appraise a text by rules: emotion, category, kind and wishes, from its words alone [ruling 37].
 
-    sentence -> words of feeling in their surroundings -> valence
-             -> how it is said (marks, length, particles) -> arousal
-             -> what it is about                          -> situation -> intensity, category
-             -> what it says of the memory itself         -> protect, correction, kind
+    sentence -> emotion words in their context           -> valence
+             -> style (marks, length, particles)         -> arousal
+             -> topic                                    -> situation -> intensity, category
+             -> what it says about the memory itself     -> protect, correction, kind
 
-The situations and their intensities are those of 001's appendix; feeling moves a text within its band, and
-strong feeling lifts it out. A caller with an embedder may add a leaning (`project`), which sees what no list
-of words holds.
+Each situation has a band of intensity [E2]. Emotion moves a text within its band, and strong emotion moves it
+out of the band. A caller with an embedder may add a position on the axes of feeling (`project`), for
+what no word list holds.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ __all__ = [
     "project",
 ]
 
-LONGEST = 4000  # characters: the feeling of a longer text is that of its beginning
+LONGEST = 4000  # characters: only the beginning of a longer text is appraised
 
-# Below this a score is no feeling; an embedding is never silent, so it must lean further.
+# Scores below this count as neutral; an embedding always gives a value, so its limit is higher.
 NEUTRAL, NEUTRAL_LEANING = 0.08, 0.16
-LEANING_VALENCE, LEANING_AROUSAL = 0.4, 12.0  # what a full leaning adds
-POLITE = 0.1  # sentences that say nothing lean this far to the good
-QUESTION = 0.6  # what is asked is felt less than what is said
+LEANING_VALENCE, LEANING_AROUSAL = 0.4, 12.0  # contribution of a full leaning
+POLITE = 0.1  # an embedding places neutral sentences this far on the positive side
+QUESTION = 0.6  # factor for questions: they express less emotion than statements
 TAG_FLOOR, MOST_TAGS = 0.25, 4
 
 _SENTENCE_END = re.compile(r"(?<=[。！？!?\n])(?![。！？!?」』)）])|(?<=[.…])\s+")
@@ -65,18 +65,18 @@ _ELLIPSIS = re.compile(r"…+|‥+|\.{3,}|。。+|・・+")
 
 
 class Appraisal(Value):
-    """What could be read from a text."""
+    """The appraisal of a text."""
 
     emotion: Emotion
     category: Category
     kind: Kind
     valence_score: float  # -1 to 1
-    protect: bool  # the speaker asks that it be kept: a wish, and only a user's
-    correction: bool  # it takes back or updates something said before
+    protect: bool  # the speaker asks to protect it; valid from a user only
+    correction: bool  # it corrects an earlier statement
 
 
 class _TextFeatures(Value):
-    """A text taken apart once: its words of feeling and how it is said."""
+    """A text after one analysis: its emotion words and its style."""
 
     text: str
     hits: list[FeelingHit]
@@ -86,7 +86,7 @@ class _TextFeatures(Value):
 
 
 def appraise(text: str, *, speaker_role: str = "user", leaning: AxisPosition | None = None) -> Appraisal:
-    """Feeling, category, kind and wishes of one text [E2, E3, E4, E19]."""
+    """Emotion, category, kind and wishes of one text [E2, E3, E4, E19]."""
     reading = _read(strip_outer_quotes(text[:LONGEST]))
     score = _score(reading, leaning)
     strength = _strength(reading.hits)
@@ -121,7 +121,7 @@ def _read(text: str) -> _TextFeatures:
 
 
 def _collapse_stretching(text: str) -> tuple[str, int]:
-    """すごーい and soooo as they are listed, and how often something was drawn out."""
+    """The text with stretched words (すごーい, soooo) in their listed form, and the number of stretches."""
     text, kana = _STRETCHED_KANA.subn("", text)
     text, letters = _STRETCHED_LETTER.subn(r"\1\1", text)
     return text, kana + letters
@@ -137,7 +137,7 @@ def _hits_of(sentence: str) -> list[FeelingHit]:
 
 
 def _statements(text: str) -> str:
-    """What is claimed, not asked, and in the speaker's own words."""
+    """The speaker's own statements, without questions and quotations."""
     parts = _SENTENCE_END.split(own_words(text))
     return " ".join(part for part in parts if part and not _ASKS.search(part))
 
@@ -146,7 +146,7 @@ def _statements(text: str) -> str:
 
 
 def _score(reading: _TextFeatures, leaning: AxisPosition | None) -> float:
-    """Valence, -1 to 1: one bitter word weighs less in a long text and among sweet ones."""
+    """Valence, -1 to 1. One negative word weighs less in a long text and among positive words."""
     total = sum(hit.valence for hit in reading.hits)
     weight = sum(abs(hit.valence) for hit in reading.hits)
     score = total / (0.5 * weight + 0.3 * sqrt(reading.words + 4))
@@ -163,13 +163,13 @@ def _valence(score: float, leant: bool) -> Valence:
 
 
 def _strength(hits: list[FeelingHit]) -> float:
-    """How strong the strongest feelings are, 0 to about 1.5; the second adds less than the first."""
+    """Strength of the strongest emotions, 0 to about 1.5; the second adds less than the first."""
     felt = sorted((abs(hit.valence) for hit in hits), reverse=True)
     return sum(value * share for value, share in zip(felt, (1.0, 0.4, 0.2), strict=False))
 
 
 def _arousal(reading: _TextFeatures, leaning: AxisPosition | None) -> float:
-    """Excitement, 0 to 100, from strong words and from the way of speaking (001)."""
+    """Arousal, 0 to 100, from strong words and from the style."""
     text, hits = reading.text, reading.hits
     lift = sum((hit.feeling.arousal - 45) * min(1.0, 0.3 + abs(hit.valence)) for hit in hits)
     arousal = 38.0 + 24.0 * tanh(lift / sqrt(reading.words + 4) / 30)
@@ -186,7 +186,7 @@ def _arousal(reading: _TextFeatures, leaning: AxisPosition | None) -> float:
 
 
 def _tags(hits: list[FeelingHit]) -> tuple[str, ...]:
-    """The names of what is felt, strongest first; a feeling that is denied is not named."""
+    """The emotion tags, strongest first; a negated emotion has no tag."""
     weights: dict[str, float] = {}
     for hit in hits:
         for tag in () if hit.negated else hit.feeling.tags:
@@ -200,7 +200,7 @@ def _tags(hits: list[FeelingHit]) -> tuple[str, ...]:
 
 
 def _situation(text: str, kind: Kind, strength: float, arousal: float) -> tuple[float, Category]:
-    """Intensity by 001's appendix, and the category that goes with it."""
+    """The intensity of the situation [E2], and its category [E4]."""
     work, personal = count("work", text), count("personal", text)
     intimate = personal > 0 and personal * 2 > work
     if count("trauma", text) and count("self", text) and not work:
@@ -221,5 +221,5 @@ def _situation(text: str, kind: Kind, strength: float, arousal: float) -> tuple[
 
 
 def _loose_category(strength: float, arousal: float) -> Category:
-    """Neither work nor family: chatter, unless it is said with all one's heart."""
+    """The category of a text without a topic: casual, unless its emotion is strong."""
     return Category.EMOTIONAL if strength >= 0.7 and arousal >= 60 else Category.CASUAL

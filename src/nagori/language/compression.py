@@ -1,11 +1,11 @@
-"""What is left of a memory when it fades: its most telling sentences, then its keywords [E6, ruling 37].
+"""Compress a text by rules: to its most informative sentences, then to its keywords [ruling 37].
 
     full     everything that was said
     summary  one or two of its own sentences, at most about LONGEST characters   (`compress_to_summary`)
-    trace    its keywords: names, numbers with units, identifiers, feelings      (`compress_to_trace`)
+    trace    its keywords: names, numbers with units, identifiers, emotions      (`compress_to_trace`)
 
-No language model is asked, so nothing is put in other words and nothing is invented: every word was there.
-Trigger and content fade by the same rule. What is a summary already stays as it is.
+No language model is used, so nothing is rephrased and nothing invented: every word comes from the text.
+Trigger and content are compressed by the same rule. A text that is short enough already stays as it is.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-LONGEST = 200  # width of a summary; a text of so few sentences and so much width is one already
-SHORTEST = 115  # a summary may be as wide as this, however short the text
-SHARE = 0.29  # of the text's width, between the two
-WIDE = 1.5  # width of a Japanese character: it says more than a Latin letter
+LONGEST = 200  # maximum width of a summary; a text within it is a summary already
+SHORTEST = 115  # a summary may always be this wide
+SHARE = 0.29  # share of the text's width, between these two limits
+WIDE = 1.5  # width of a Japanese character, relative to a Latin letter
 SENTENCES = 2
 KEYWORDS, KEYWORD_CHARACTERS = 11, 120
-DECIDES, ASKS, CODE, FIRST = 1.4, 0.7, 0.3, 1.3  # what a sentence's worth is multiplied with
-RETURNS = 0.4  # a word that comes up again tells more
-DENSITY = 0.3  # 0: the longest sentence tells most, 1: the densest
+DECIDES, ASKS, CODE, FIRST = 1.4, 0.7, 0.3, 1.3  # factors on the weight of a sentence
+RETURNS = 0.4  # bonus for a repeated word
+DENSITY = 0.3  # 0 prefers the longest sentence, 1 the densest
 
 _SPACES = re.compile(r"[^\S\n]+")
 _MARKUP = re.compile(r"^ ?(?:(?:[#>•*-]+|[0-9]{1,2}[.)]) )+|^`{3}.*$|^[-=_*#|: ]+$", re.MULTILINE)
@@ -43,7 +43,7 @@ _BOLD = re.compile(r"(?:(?<=[\s(])|^)\*\*(?=[^\s*])([^*\n]+)(?<=\S)\*\*(?=[:,.;)
 _NARROW_ENDS = re.compile(r"[.!?][\"'”’)\]]*$")
 _WIDE_ENDS = re.compile(r"[。｡．！？][」』）】]*$")
 _CLAUSE_END = re.compile(r"[、，；;—–]+\s*|,\s+(?!\d)|:\s+|\s[-/(]\s?|\s(?=\()")
-# Words end at spaces; in Japanese, at a particle after a noun, never inside 引っ越し.
+# Words end at spaces; in Japanese after a particle that follows a noun, never inside 引っ越し.
 _WORD_END = re.compile(r"\s+|(?<=を)(?=[^ぁ-ん])|(?<=[一-龠ァ-ヶーA-Za-z0-9」』][はがにでと])(?=[^ぁ-ん])")
 _SIGNS = re.compile(r"[(){}\[\]=;<>|\\_$\"]")
 _LOOSE_START = " 、，,；;—–"
@@ -52,7 +52,7 @@ _JOINING = re.compile(r"^(?:and|but|so|or|because|which) ", re.IGNORECASE)
 
 
 class _Part(Value):
-    """A sentence and its telling words."""
+    """A sentence and its keywords."""
 
     place: int
     text: str
@@ -61,14 +61,14 @@ class _Part(Value):
 
 
 def compress_to_summary(text: Text, emotion: Emotion) -> Text:
-    """Level 2: one or two sentences of each half [E6]."""
+    """Level 2: one or two sentences of trigger and of content [E6]."""
     feeling = _feeling_weight(emotion)
     return Text(_summary(text.trigger, feeling), _summary(text.content, feeling))
 
 
 def compress_to_trace(text: Text, emotion: Emotion) -> Text:
-    """Level 3: the keywords of each half, from the full text or from its summary [E6]. A feeling that no
-    word tells is named by its tag, once."""
+    """Level 3: the keywords of trigger and content, from the full text or its summary [E6]. An emotion that
+    no word expresses is added once, as its tag."""
     feeling = _feeling_weight(emotion)
     tag = emotion.tags[0] if emotion.tags else ""
     trigger = _trace(text.trigger, feeling, "" if text.content.strip() else tag)
@@ -76,14 +76,14 @@ def compress_to_trace(text: Text, emotion: Emotion) -> Text:
 
 
 def _feeling_weight(emotion: Emotion) -> float:
-    """How much words of feeling weigh: nothing in a text that was not felt."""
+    """The weight of emotion words: 0 in a text without emotion."""
     if not emotion.tags and emotion.valence is Valence.NEUTRAL:
         return 0.0
     return emotion.intensity / 100
 
 
 def _width(text: str) -> float:
-    """About how much room a text takes in a reader's head."""
+    """The visual width of a text."""
     return len(text) if text.isascii() else sum(WIDE if char > "\u2e80" else 1.0 for char in text)
 
 
@@ -91,7 +91,7 @@ def _width(text: str) -> float:
 
 
 def _summary(text: str, feeling: float) -> str:
-    """What was cut is looked at once more, so that a summary of a summary is the summary itself."""
+    """The summary. It is compressed again until it no longer changes, so a summary of a summary is itself."""
     if not text:
         return text
     short, final = _once(text, feeling)
@@ -102,7 +102,7 @@ def _summary(text: str, feeling: float) -> str:
 
 
 def _once(text: str, feeling: float) -> tuple[str, bool]:
-    """A shorter text, and whether looking at it again is known to change nothing."""
+    """A shorter text, and whether compressing it again is known to change nothing."""
     plain = _plain(text)
     found = sentences(plain) or [text]
     parts = _select_sentences(found, _width(plain), feeling)
@@ -113,7 +113,7 @@ def _once(text: str, feeling: float) -> tuple[str, bool]:
 
 
 def _select_sentences(found: Sequence[str], width: float, feeling: float) -> list[_Part]:
-    """The sentences that are left of `found`."""
+    """The sentences that remain of `found`."""
     if len(found) == 1 and width <= LONGEST:
         return [_Part(0, found[0], [])]
     parts = _informative_sentences(found, feeling)
@@ -123,25 +123,26 @@ def _select_sentences(found: Sequence[str], width: float, feeling: float) -> lis
 
 
 def _plain(text: str) -> str:
-    """Without marks of lists, headings and bold letters, unless there is nothing else."""
+    """The text without markup of lists, headings and bold type, unless nothing else is there."""
     plain = _BOLD.sub(r"\1", _MARKUP.sub("", _SPACES.sub(" ", text)))
     return plain if plain.strip() else text
 
 
 def _informative_sentences(found: Sequence[str], feeling: float) -> list[_Part]:
-    """The sentences that say something, or all if none does."""
+    """The sentences with content; all of them if none has any."""
     parts = [_Part(place, sentence, find_keywords(sentence, feeling)) for place, sentence in enumerate(found)]
     return [part for part in parts if any(word.weight > TALK for word in part.words)] or parts
 
 
 def _sort_by_weight(parts: Sequence[_Part]) -> list[_Part]:
-    """The most telling first."""
+    """The parts, most informative first."""
     often = Counter(word.text.casefold() for part in parts for word in part.words)
     return sorted(parts, key=lambda part: (-_worth(part, often), part.place))
 
 
 def _worth(part: _Part, often: Counter[str]) -> float:
-    """How much its words tell, for its length; what decides or teaches tells more, a question less."""
+    """The weight of a sentence: its keywords relative to its length; more for decisions and lessons, less for
+    questions."""
     distinct = {word.text.casefold(): word.weight for word in part.words}
     total = sum(weight * (1 + RETURNS * log(often[word])) for word, weight in distinct.items())
     if _decisive().occurs(part.text):
@@ -155,7 +156,7 @@ def _worth(part: _Part, often: Counter[str]) -> float:
 
 @cache
 def _decisive() -> Bilingual:
-    """Words of decisions, lessons and facts as one pattern."""
+    """One pattern for the words of decisions, lessons and facts."""
     cues = [cue(kind) for kind in (Kind.DECISION, Kind.LESSON, Kind.FACT)]
     return Bilingual(
         *("|".join(getattr(each, name).pattern for each in cues) for name in ("english", "japanese"))
@@ -163,7 +164,7 @@ def _decisive() -> Bilingual:
 
 
 def _choose_parts(parts: Sequence[_Part], room: float) -> list[_Part]:
-    """The first of `parts`, cut to fit, and the next that has room beside it, in the order of the text."""
+    """The first of `parts`, cut to fit, and the next one that fits beside it, in the order of the text."""
     best = _shorten_sentence(parts[0], room)
     room -= _width(best.text) + 1
     second = next((part for part in parts[1:] if _width(part.text) <= room), None)
@@ -171,7 +172,7 @@ def _choose_parts(parts: Sequence[_Part], room: float) -> list[_Part]:
 
 
 def _join_sentences(kept: Sequence[str]) -> str:
-    """Sentences as one text that can be cut into the same sentences again."""
+    """Sentences as one text that splits into the same sentences again."""
     if len(kept) == 1:
         return kept[0]
     first = kept[0]
@@ -184,7 +185,7 @@ def _join_sentences(kept: Sequence[str]) -> str:
 
 
 def _shorten_sentence(part: _Part, room: float) -> _Part:
-    """The sentence cut at clauses, else between words, around its most telling place."""
+    """The sentence cut at clauses, or else between words, around its most informative part."""
     start, end = 0, len(part.text)
     for ends in (_CLAUSE_END, _WORD_END):
         if _width(part.text[start:end]) <= room:
@@ -199,17 +200,17 @@ def _shorten_sentence(part: _Part, room: float) -> _Part:
 
 
 def _bounds(part: _Part, ends: re.Pattern[str], start: int, end: int) -> list[int]:
-    """Where it may be cut: never inside a telling word, be it `May 3, 2024`."""
+    """The positions where it may be cut: never inside a keyword such as `May 3, 2024`."""
     inside = {at for word in part.words for at in range(word.start + 1, word.end)}
     cuts = (found.end() for found in ends.finditer(part.text, start, end))
     return [start, *(at for at in cuts if start < at < end and at not in inside), end]
 
 
 def _run(part: _Part, bounds: Sequence[int], room: float) -> tuple[int, int]:
-    """The most telling piece and as many of its neighbours as there is room for, the more telling first."""
+    """The most informative piece and as many neighbours as fit, the more informative first."""
     worth = [0.0] * (len(bounds) - 1)
     for word in part.words:
-        if bounds[0] <= word.start < bounds[-1]:  # pragma: no branch - rarely a word stands outside
+        if bounds[0] <= word.start < bounds[-1]:  # pragma: no branch - a word is rarely outside
             worth[bisect_right(bounds, word.start) - 1] += word.weight
     worth[0] *= FIRST
     low = worth.index(max(worth))
@@ -225,7 +226,7 @@ def _run(part: _Part, bounds: Sequence[int], room: float) -> tuple[int, int]:
 
 
 def _beside(worth: Sequence[float], low: int, high: int) -> list[int]:
-    """The pieces just outside `low` to `high`, the more telling first."""
+    """The pieces next to `low` and `high`, the more informative first."""
     near = [at for at in (high, low - 1) if 0 <= at < len(worth)]
     return sorted(near, key=lambda at: -worth[at])
 
@@ -234,7 +235,7 @@ def _beside(worth: Sequence[float], low: int, high: int) -> list[int]:
 
 
 def _trace(text: str, feeling: float, tag: str) -> str:
-    """Keywords in the order in which they were said, never longer than what they stand for."""
+    """Keywords in the order of the text, never longer than the text."""
     if not text:
         return text
     plain = _plain(text)
@@ -250,21 +251,21 @@ def _trace(text: str, feeling: float, tag: str) -> str:
 
 
 def _rank_keywords(words: Sequence[Keyword]) -> list[Keyword]:
-    """The most telling first; verbs and small talk only when there is nothing else."""
+    """The most informative first; verbs and small talk only if nothing else is there."""
     often = Counter(word.text.casefold() for word in words)
     best = [word for word in words if word.weight > VERB] or words
     return sorted(best, key=lambda word: -word.weight * (1 + RETURNS * log(often[word.text.casefold()])))
 
 
 def _fit_keywords(words: Iterable[Keyword], room: int) -> list[Keyword]:
-    """As many as there is room for, each told once."""
+    """As many words as fit, each once."""
     kept: list[Keyword] = []
     told, alone = "", set[str]()
     for word in words:
         key = word.text.casefold()
         if len(kept) == KEYWORDS:
             break
-        # Is it part of another keyword? `16` is not told by `2016`, but 健診 is by 健診結果.
+        # Skip what another keyword contains: 健診結果 contains 健診, but `2016` does not count as `16`.
         if len(word.text) <= room and not (key in alone if key.isascii() else key in told):
             kept.append(word)
             told = f"{told}\n{key}"

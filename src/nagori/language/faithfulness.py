@@ -1,12 +1,12 @@
-"""Whether a model's answer can be used. A model may say anything; only what passes here is taken.
+"""Check the answers of a language model: schema, assignment to its source, and faithfulness.
 
-    exactly   the shape for so many items: a small model leaves out what it may leave out
-    fits      it has the shape that was asked for: fields, choices, bounds, lengths
-    belongs   it is about the passage whose number it bears: a small model loses count
-    strays    what a shorter text says that its source does not: names, numbers, another language
+    exactly   the schema for a given number of items: small models omit what is optional
+    fits      whether an answer matches the schema: fields, choices, bounds, lengths
+    belongs   whether an item was made from the passage with its number: small models miscount
+    strays    what a summary adds to its source: names, numbers, another language
 
-Names are known by their form (capitals inside a sentence, katakana, an honorific, an identifier), so a name
-in kanji without an honorific can slip in; a number cannot.
+Names are recognised by form (capitals inside a sentence, katakana, honorifics, identifiers). A name in kanji
+without an honorific can be missed; a number cannot.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FAMILIAR = (
-    0.4  # share of a Latin text's words that its source or grammar must have; other languages have less
-)
-MOST_PARTS = 200  # numbers and names that stand in the source only as parts of others
-KANA, MAINLY = 0.05, 0.25  # share of kana from which a text is partly, and mainly, Japanese
+FAMILIAR = 0.4  # minimum share of a Latin text's words that occur in its source or are function words
+MOST_PARTS = 200  # maximum number of names and numbers that occur in the source only inside others
+KANA, MAINLY = 0.05, 0.25  # share of kana above which a text is partly, and mainly, Japanese
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -47,13 +45,13 @@ _REFUSING = re.compile(
     "|申し訳|すみませんが|お答えでき|対応できません)",
     re.IGNORECASE,
 )
-# What a writer of summaries says of himself and others; names of nobody.
+# Capitalised words that summaries use for people; they are not names.
 _ROLES = frozenset(["user", "assistant", "speaker", "they", "team", "agent", "people", "someone", "both"])
 
 
 def exactly(schema: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
-    """`schema` of a list of `items` numbered by `i`, for exactly these places. It is how the question is
-    put; an answer that keeps to `schema` alone can still be read, for what it has."""
+    """`schema` of a list of `items` numbered by `i`, for exactly these numbers. It is used for the request;
+    an answer that matches only `schema` is still usable."""
     items = schema["properties"]["items"]
     fields = items["items"]["properties"]
     place = {**fields["i"], "minimum": min(places), "maximum": max(places)}
@@ -63,7 +61,7 @@ def exactly(schema: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
 
 
 def fits(value: object, schema: Mapping[str, Any], at: str = "answer") -> str | None:
-    """What is wrong with `value`, or None. Knows the part of JSON Schema that our questions use."""
+    """What is wrong with `value`, or None. Supports the part of JSON Schema that our requests use."""
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if not any(_is_a(value, kind) for kind in kinds):
         return f"{at}: not a {' or '.join(kinds)}"
@@ -105,8 +103,8 @@ def _list_fault(value: Sequence[Any], schema: Mapping[str, Any], at: str) -> str
 
 
 def belongs(words: str, place: int, texts: Sequence[frozenset[str]]) -> bool:
-    """Whether `words` may have been made from the text at `place` (its tokens): no other text has more than
-    twice as many of them. Words that stand nowhere belong anywhere."""
+    """Whether `words` may come from the text at `place`, given the tokens of all texts: no other text shares
+    more than twice as many of them. Words that occur in no text belong anywhere."""
     said = set(tokens(words))
     shared = [len(said & text) for text in texts]
     return max(shared) <= 2 * shared[place]
@@ -116,7 +114,7 @@ def belongs(words: str, place: int, texts: Sequence[frozenset[str]]) -> bool:
 
 
 def strays(text: str, source: str) -> str | None:
-    """Why `text` cannot stand for `source`: empty, refuses, longer, language or invents; else None."""
+    """Why `text` cannot replace `source`: empty, refuses, longer, language or invents; None if it can."""
     said, known = normal_form("NFKC", text).strip(), normal_form("NFKC", source)
     if not said:
         return "empty"
@@ -134,7 +132,7 @@ def strays(text: str, source: str) -> str | None:
 
 
 def _kana(text: str) -> float:
-    """The share of kana among its letters: names and code may be Latin, and a Chinese text has none."""
+    """The share of kana among its letters. Names and code may be Latin; Chinese text has no kana."""
     return len(_KANA_CHARACTER.findall(text)) / (len(_WRITTEN.findall(text)) or 1)
 
 
@@ -151,15 +149,15 @@ def _adds_facts(text: str, source: str, words: set[str]) -> bool:
 
 
 def _adds(kind: re.Pattern[str], text: str, source: str) -> bool:
-    """Whether `text` has a number or a name that `source` has not. One that the source has only inside a
-    longer one takes a search of the whole source, so there may be at most `MOST_PARTS` of them."""
+    """Whether `text` has a number or name that `source` lacks. Finding one inside a longer word takes a
+    search of the whole source, so at most `MOST_PARTS` are searched."""
     parts = set(kind.findall(text)).difference(kind.findall(source))
     return len(parts) > MOST_PARTS or any(part not in source for part in parts)
 
 
 def _is_stranger(found: re.Match[str], text: str, words: set[str]) -> bool:
-    """A Latin name or identifier that the source does not have. The first word of a sentence has a capital
-    anyway: there, what looks like a verb or a role is let through."""
+    """Whether this is a Latin name or identifier that the source lacks. The first word of a sentence has a
+    capital anyway: there, verbs and roles are accepted."""
     word = found[0]
     plain = word.lower().removesuffix("'s").removesuffix("’s")
     if plain.islower() and word.islower() and not any(sign in word for sign in "_.0123456789"):
@@ -171,7 +169,7 @@ def _is_stranger(found: re.Match[str], text: str, words: set[str]) -> bool:
 
 
 def _opens(text: str, at: int) -> bool:
-    """Whether a sentence begins at a place: only blanks and opening marks after a stop or the beginning."""
+    """Whether a sentence begins here: only blanks and opening marks after a stop or the start."""
     while at and text[at - 1] not in _STOPS:
         at -= 1
         if not (text[at].isspace() or text[at] in _OPENING):

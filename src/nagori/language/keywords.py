@@ -1,8 +1,8 @@
-"""The telling words of a text, where they stand and how much they tell: names, numbers with their units,
-dates, identifiers, terms, words of feeling; small talk tells next to nothing.
+"""Find the keywords of a text and their weights: names, numbers with units, dates, identifiers, terms,
+emotions.
 
-`find_keywords` weighs the whole text, because something is to be left out of it (`compression`). One pass of one
-pattern, since a night's cycle reads tens of thousands of texts. `keywords` names a text in a few words.
+`find_keywords` weighs all words of a text, for compression. It is one pass with one pattern, because a cycle
+reads tens of thousands of texts. `keywords` names a text in a few words.
 
     Moved the API to port 8080 on May 3  ->  moved · API · port · 8080 · May 3
     莉子ちゃんは11月3日に京都へ行かない      ->  莉子ちゃん · 11月3日 · 京都 · 行かない
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     Match: TypeAlias = re.Match[str]
 
 NAME, AMOUNT, DAY, NOUN, WORD, VERB, TALK = 2.0, 3.0, 1.6, 1.0, 0.7, 0.5, 0.1
-FELT = 0.4  # strength from which a word of feeling is kept
-FEELING = 0.5  # what the strongest feeling adds to its word
-LONGEST_NAME = 40  # characters that capitals may join: more is a heading
+FELT = 0.4  # minimum strength of an emotion word
+FEELING = 0.5  # maximum bonus of an emotion word
+LONGEST_NAME = 40  # maximum characters of a joined name; longer ones are headings
 _HIRA = "\u3041-\u3096"
 _KATA = "\u30a1-\u30fa"
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af々〆〇ヶヵ"
@@ -104,7 +104,7 @@ _SAID |= dict.fromkeys(_DAYS.split(), DAY) | dict.fromkeys(_VITAL.split(), NAME)
 _DENIES = frozenset(("not", "never", "no", "without", "cannot"))
 _GREETS = re.compile(r"\b(?:hey|hi|hello|thanks|thank you|wow|yeah|congrats|bye),? $", re.IGNORECASE)
 _PLAIN = re.compile("[a-z]+(?:[-'’][a-z]+)*")
-_OPENS = frozenset('\n.!?:;"“(「。！？•*>')  # after these a capital says nothing
+_OPENS = frozenset('\n.!?:;"“(「。！？•*>')  # after these a capital is normal
 _ENDINGS = {
     "か": ("った",),
     "ん": ("でいた", "でいる", "だ", "で"),
@@ -114,8 +114,8 @@ _ENDINGS = {
 
 
 class Keyword:
-    """One word, as it is written; `weight` says how much is lost with it. Made for every word of every text,
-    so it is not a Value, which costs five times as much."""
+    """One word as written; `weight` is the loss without it. Created for every word of every text, so it is
+    not a Value, which is five times slower."""
 
     __slots__ = ("end", "felt", "start", "text", "weight")
 
@@ -125,12 +125,12 @@ class Keyword:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Compiled when first asked for: a hook that only recalls does not pay for it."""
+    """Compiled on first use, so that a hook that only recalls does not pay for it."""
     return re.compile(_PATTERN)
 
 
 def find_keywords(text: str, feeling: float = 0.0) -> list[Keyword]:
-    """The telling words in order. `feeling`, 0 to 1, is how much words of feeling weigh."""
+    """The words with weights, in order. `feeling`, 0 to 1, is the weight of emotion words."""
     found: list[Keyword] = []
     denial = None
     for match in _pattern().finditer(text):
@@ -144,18 +144,19 @@ def find_keywords(text: str, feeling: float = 0.0) -> list[Keyword]:
 
 
 def _parse_amount(amount: str) -> str:
-    """`29 and` is a number; `4 weeks` is a number with its unit."""
+    """A number with its unit: `4 weeks`; the number alone for `29 and`."""
     number, owner, unit = amount.rpartition(" ")
     return number if owner and unit.casefold() in STOP_WORDS else amount
 
 
 def _take_latin(found: list[Keyword], match: Match, denial: Match | None, feeling: float) -> Match | None:
-    """One word in Latin letters, with the name or the denial before it; a denial is given back."""
+    """Add one Latin word together with the name or negation before it; returns a negation that is still
+    open."""
     word, weight = _latin(match[0])
     if weight <= 0:
         return match if weight else None
     start = match.start()
-    if weight == NAME and word.isalpha() and word[1:].islower():  # a name, or the first word of a sentence
+    if weight == NAME and word.isalpha() and word[1:].islower():  # a name, or the start of a sentence
         if _GREETS.search(match.string, max(0, start - 8), start):
             weight = TALK
         elif _opens(match.string, start):
@@ -175,9 +176,9 @@ def _is_strong(word: str) -> bool:
     return feeling is not None and abs(feeling.valence) >= FELT
 
 
-@lru_cache(1 << 14)  # speech repeats itself
+@lru_cache(1 << 14)  # words repeat
 def _latin(word: str) -> tuple[str, float]:
-    """A written word without what only surrounds it, and its weight; 0 for stop words, less for a denial."""
+    """A word without surrounding marks, and its weight: 0 for stop words, negative for negations."""
     word = re.sub("['’](?:s|re|ll|ve|d|m)$", "", word)
     low = word.casefold()
     if low in _DENIES or low.endswith(("n't", "n’t")):
@@ -197,7 +198,7 @@ def _opens(text: str, start: int) -> bool:
 
 
 def _continues(found: list[Keyword], text: str, start: int) -> bool:
-    """Does the name before end just here? `New York`, `Ana Ruiz`."""
+    """Whether the name before continues here: `New York`, `Ana Ruiz`."""
     last = found[-1] if found else None
     if last is None or last.end != start - 1 or text[start - 1] != " ":
         return False
@@ -205,7 +206,7 @@ def _continues(found: list[Keyword], text: str, start: int) -> bool:
 
 
 def _with_feelings(found: list[Keyword], text: str, feeling: float) -> list[Keyword]:
-    """The Japanese words of feeling among the others; a word that is part of one goes into it."""
+    """The list with Japanese emotion words added; words that are part of one are merged into it."""
     felt = [
         Keyword(text[start:end], start, WORD + FEELING * feeling, True) for start, end in _feeling_spans(text)
     ]
@@ -215,7 +216,7 @@ def _with_feelings(found: list[Keyword], text: str, feeling: float) -> list[Keyw
 
 
 def _feeling_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where the listed words of feeling stand, each with its ending: 嬉しか(った), 喜ん(で)."""
+    """The positions of listed emotion words with their endings: 嬉しか(った), 喜ん(で)."""
     table, lengths = japanese_words()
     end = 0
     for at, char in enumerate(text):
@@ -231,14 +232,14 @@ def _feeling_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_feeling(feeling: Feeling, mark: str, before: str) -> bool:
-    """Strong enough to be remembered, and not the end of another word."""
+    """Whether an emotion word is strong enough and not the end of another word."""
     return abs(feeling.valence) >= FELT and not ("^" in mark and "ぁ" <= before <= "ん")
 
 
 # --- the words that stand out ----------------------------------------------------------------------
 
 _COUNTED = "(?:[年日時分週]間?|[ヶか]月間?|[千万億]?円|[月秒千万億人回個本枚歳台件点度階匹杯冊泊名割倍%])"
-_COMPARED = 1000  # characters of a keyword in which others are looked for: a longer one is no word
+_COMPARED = 1000  # maximum characters of a keyword that is searched for others
 _DULL_LIST = """
     自分 場合 今回 以上 以下 一緒 本当 必要 可能 普通 全部 最近 質問 回答 確認 大丈夫 結局 一応 多分 絶対
     全然 実際 部分 状態 今日 昨日 明日 今朝 今夜 今年 去年 来年 今週 先週 来週 今月 先月 来月
@@ -256,12 +257,12 @@ def _candidate() -> re.Pattern[str]:
         f"|(?P<han>[{_HAN}]{{2,6}})"
         f"|(?P<one>[{_HAN}](?=[{_PARTICLES}もで]|\\W|$))"
         f"|(?<![{_HAN}{_HIRA}])(?:(?P<kana_only>[{_HIRA}][{_HIRA}ー]+?)(?=[{_PARTICLES}]|\\W|$)"
-        f"|[{_HIRA}][{_HIRA}ー]*+)"  # no word ends in this run: it is not tried again from its middle
+        f"|[{_HIRA}][{_HIRA}ー]*+)"  # no word ends inside this run, so it is not tried again from its middle
     )
 
 
 def keywords(text: str, limit: int = 5) -> list[str]:
-    """Readable words, most salient first: names, terms and amounts, then what is said often and early."""
+    """Readable keywords, most salient first: names, terms and amounts, then frequent and early words."""
     plain = normal_form("NFKC", text)
     rank: dict[str, list[int]] = {}
     shown: dict[str, str] = {}
@@ -288,7 +289,8 @@ def _without_overlaps(keys: Iterable[str], limit: int) -> list[str]:
 
 
 def _weigh_candidate(found: re.Match[str], plain: str) -> Iterator[tuple[str, int]]:
-    """The words of one candidate with their weight: 2 stands out by form, 1 is ordinary, 0 a last resort."""
+    """The words of one candidate with their weight: 2 for a distinctive form, 1 for an ordinary word, 0 as a
+    last resort."""
     word, group = found[0], found.lastgroup
     if group != "ascii":
         if group and word not in _DULL:
@@ -304,7 +306,7 @@ def _weigh_candidate(found: re.Match[str], plain: str) -> Iterator[tuple[str, in
 
 
 def weight_of(word: str, at_start: bool) -> int | None:
-    """How far a written word stands out: 2 as a name or identifier, 1 as a plain word, None not at all."""
+    """How distinctive a word is: 2 for a name or identifier, 1 for a plain word, None for neither."""
     if len(word) < 2 or re.sub("['’]", "", word.casefold()) in STOP_WORDS or re.fullmatch("[0-9.,:_]+", word):
         return None
     if re.fullmatch("[a-z]+(?:[-'’][a-z]+)*", word):

@@ -1,6 +1,6 @@
-"""Passages: how long a text is, where it is cut, whether it says anything, and whether two say the same.
+"""Split text into passages and sentences, detect small talk, and compare texts for duplicates.
 
-A page is found by its best passage, and a reader is shown that passage and not the page.
+Long texts are searched by passage, and a recall shows the best passage instead of the whole text.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from functools import cache
 
 from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, _PICTURE, normalise
 
-SIZE = 800  # characters: about what a small embedder reads at its best
-# About one token each, by the rule of thumb; four characters of anything else make one. Two ranges: a finer
+SIZE = 800  # characters: about the best input length of a small embedder
+# Each of these counts as about one token; four other characters make one. Two ranges only: a finer
 # set takes a hook 3 ms to compile.
 _WIDE = "[\u3000-\u9fff\uac00-\uffef]"
 
 
 def about_tokens(text: str) -> int:
-    """About how many tokens a model would read, a little too many rather than too few."""
+    """A rough token count, a little too high rather than too low."""
     wide = 0 if text.isascii() else len(re.findall(_WIDE, text))
     return wide + (len(text) - wide + 3) // 4
 
 
 def pieces(text: str, size: int = SIZE) -> list[str]:
-    """`text` in pieces of at most `size` characters, cut at paragraphs, else at sentences, else at words.
-    A text that is only a little too long stays whole."""
+    """`text` in pieces of at most `size` characters, cut at paragraphs, else sentences, else words. A text
+    that is only a little too long is not cut."""
     if len(text) <= size * 1.3:
         return [text]
     out: list[str] = []
@@ -49,7 +49,7 @@ def _parts(text: str, size: int) -> Iterator[str]:
 
 
 def _last_end(room: str) -> int:
-    """Where to cut: the last sentence end, or else the last space, in the second half of the room."""
+    """The position to cut: the last sentence end, or else the last space, in the second half of the room."""
     window = room[len(room) // 2 :]
     for end in (r"[。！？]|[.!?]\s", r"[、,;；\s]"):
         found = list(re.finditer(end, window))
@@ -89,7 +89,8 @@ def sentences(text: str) -> list[str]:
 
 
 def _dot_inside(text: str, start: int, dot: int, end: int) -> bool:
-    """Is this full stop part of `Mr.`, `e.g.` or the `1.` of a list? At the end of the text it never is."""
+    """Whether this full stop belongs to `Mr.`, `e.g.` or the `1.` of a list. At the end of the text it never
+    does."""
     found = re.search(_ABBREVIATION, text[max(start, dot - 12) : dot])
     if not found or not text[end : end + 20].strip():
         return False
@@ -99,9 +100,9 @@ def _dot_inside(text: str, start: int, dot: int, end: int) -> bool:
     return word != "No" or text[end : end + 2].strip().isdigit()
 
 
-# --- words that say nothing by themselves ---------------------------------------------------------
-# They keep a conversation going: "ok, go ahead", はい、続けて。 Nobody wants to be reminded of them, and they
-# remind of nothing.
+# --- small talk -----------------------------------------------------------------------------------
+# Words that only keep a conversation going: "ok, go ahead", はい、続けて。 They are not worth remembering
+# and are not used for recall.
 
 _SMALLTALK = """
     thanks|thank you|thank|thx|ty|you|ok|okay|k|yes|yep|yeah|yup|no|nope|sure|hi|hello|hey|bye|good
@@ -117,18 +118,19 @@ _SMALLTALK = """
     大丈夫|そう|ですね|やって|やってください|して|もう一度|を|で
 """
 
-_LONGEST_SMALLTALK = 60  # characters: whoever says more says something
+_LONGEST_SMALLTALK = 60  # characters: a longer text is not small talk
 
 
 @cache
 def _smalltalk_phrases() -> list[str]:
-    """Longest first; a pattern of so many words would cost a hook milliseconds to compile."""
+    """The listed words, longest first. A pattern of all of them would take milliseconds to compile in a
+    hook."""
     words = [word.strip() for line in _SMALLTALK.split("\n") for word in line.split("|")]
     return sorted(filter(None, words), key=len, reverse=True)
 
 
 def is_chatter(text: str) -> bool:
-    """Whether a text consists of such words alone."""
+    """Whether a text consists of small talk alone."""
     rest = text.strip().casefold()
     if len(rest) > _LONGEST_SMALLTALK:
         return False
@@ -144,23 +146,24 @@ def is_chatter(text: str) -> bool:
 
 
 def _begins(text: str, word: str) -> bool:
-    """With this word, not with a longer one; Japanese has no ends of words to look for."""
+    """Whether the text begins with this word, not with a longer one. Japanese has no word boundaries to
+    check."""
     after = text[len(word) : len(word) + 1]
     return text.startswith(word) and not (word.isascii() and after.isascii() and after.isalnum())
 
 
-# --- what makes two texts the same ----------------------------------------------------------------
-# Nearly all their letters, and every number and every "not".
+# --- duplicates -----------------------------------------------------------------------------------
+# Texts are duplicates if nearly all letters, all numbers and all negations agree.
 
-SAME = 0.9  # resemblance from which two texts say the same thing
+SAME = 0.9  # minimum resemblance of duplicates
 _SHINGLE = 4  # characters
 
 
 def shingles(text: str) -> frozenset[str]:
     """Overlapping pieces of the letters and digits, with numbers and negations weighted up.
 
-    A changed number or a "not" turns a long sentence into another statement while few letters change:
-    each adds marks for a sixteenth of the text's length, enough to bring the resemblance below 0.9.
+    A changed number or a "not" changes the statement while few letters change. Each adds marks for a
+    sixteenth of the text's length, enough to bring the resemblance below 0.9.
     """
     plain = normalise(text)
     bare = _letters(plain)
@@ -172,7 +175,7 @@ def shingles(text: str) -> frozenset[str]:
 
 
 def _letters(plain: str) -> str:
-    """Normalised text without punctuation and spaces, except where they part or sign numbers."""
+    """Normalised text without punctuation and spaces, except inside and before numbers."""
     plain = re.sub("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))", "", plain)
     plain = re.sub(r"\b([cf])(\+\+|#)", lambda sign: sign[1] + ("pp" if sign[2] == "++" else "sharp"), plain)
 
@@ -197,6 +200,6 @@ def resemblance(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two texts say the same thing; they are given by their shingles."""
-    # Sets of very different size cannot be alike: most pairs are told apart without looking inside.
+    """Whether two texts, given by their shingles, say the same."""
+    # Sets of very different size cannot be alike, so most pairs need no further comparison.
     return len(one) * SAME <= len(other) <= len(one) / SAME and resemblance(one, other) >= SAME

@@ -1,7 +1,6 @@
-"""What must not be kept (ruling 27).
+"""Redact text before it is stored: private passages, injected memory blocks and secrets [ruling 27].
 
-Text passes `scrub` before it is stored: what was marked `<private>`, our own injected blocks and secrets go.
-Every pattern is bounded or anchored, so hostile text costs linear time, and a kind whose trigger does not
+Every pattern is bounded or anchored, so hostile text costs linear time. A pattern whose trigger does not
 occur costs one substring search.
 """
 
@@ -15,14 +14,14 @@ from nagori.core.values import Value
 
 
 class RedactedText(Value):
-    """Text fit to be stored, and the kinds of things taken out of it."""
+    """The redacted text, and the kinds of secrets that were removed."""
 
     text: str
     removed: tuple[str, ...]
 
 
 def scrub(text: str) -> RedactedText:
-    """Without private passages, own blocks and secrets; doing it twice changes nothing more."""
+    """Text without private passages, injected blocks and secrets. Applying it twice changes nothing more."""
     spoken = _without_private(text)
     bare = without_memories(spoken)
     safe, kinds = redact_secrets(bare)
@@ -31,7 +30,7 @@ def scrub(text: str) -> RedactedText:
 
 
 def fit_to_keep(text: str, *, strip: bool = True, redact: bool = True) -> str:
-    """`text` as it may be written down: clean, and without what was private or secret [ruling 27]."""
+    """`text` as it may be stored: clean, without private passages and secrets."""
     text = clean(text)
     if strip:
         text = strip_private(text)
@@ -42,16 +41,17 @@ def fit_to_keep(text: str, *, strip: bool = True, redact: bool = True) -> str:
 
 # ── passages that were never meant for memory ────────────────────────────────────────────────────────
 
-# `<private` at a torn end or before another tag counts as a tag: when in doubt it goes.
+# `<private` at a cut-off end or before another tag counts as a tag: in doubt it is removed.
 _PRIVATE = r"[<＜](?P<end>/?)private(?=[\s/<>＞]|$)[^<>＜＞]*[>＞]?"
 _MEMORIES = r"(?P<tag><(?P<end>/?)memories(?=[\s/<>]|$)(?:[^<>\n]*>)?)"
 _OWN_LINES = r"(?:[ \t]*\n[ \t]*- \[[^\n<]*)*"  # `- [2026-05-01][L2] …` as edges/cli/render writes them
 
 
 def strip_private(text: str) -> str:
-    """Text without `<private>` passages (an unclosed one reaches to the end) and our own `<memories>` blocks.
+    """Text without `<private>` passages (an unclosed one reaches to the end) and injected `<memories>`
+    blocks.
 
-    An unclosed `<memories>` loses its tag and the memory lines right after it: what follows is the user's.
+    An unclosed `<memories>` loses its tag and the memory lines right after it; the rest belongs to the user.
     """
     return without_memories(_without_private(text))
 
@@ -62,7 +62,7 @@ def _without_private(text: str) -> str:
 
 
 def without_memories(text: str) -> str:
-    """Text without our own blocks: a memory that was shown and then heard again would grow stronger."""
+    """Text without injected blocks: a memory that was shown must not be counted as said again."""
     return _cut(text, _memory_spans(text)) if "<" in text and "memories" in text.casefold() else text
 
 
@@ -86,7 +86,7 @@ def _private_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _type_argument(text: str, at: int) -> bool:
-    """`List<Private>` in code is no tag if nothing closes it: written like a type, right behind a name."""
+    """Whether this is a type such as `List<Private>` in code: right behind a name, and never closed."""
     before = text[at - 1 : at]
     return text.startswith("<Private>", at) and before.isascii() and before.isalnum()
 
@@ -104,7 +104,7 @@ def _memory_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Take the spans out. A space stays between two pieces, so that their ends never grow into a new tag."""
+    """Remove the spans. A space stays between two pieces, so that they never form a new tag."""
     out: list[str] = []
     at = 0
     for start, end in [*spans, (len(text), len(text))]:
@@ -120,10 +120,10 @@ def _cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 # ── secrets ──────────────────────────────────────────────────────────────────────────────────────────
 
-_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"  # \n written out in JSON is no letter
+_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"  # \n in JSON text does not count as a letter
 _BODY = "[A-Za-z0-9_-]"
-# kind -> what must occur for the pattern to be worth trying, and the pattern; group 1 if only a part goes.
-# Cutting one secret must not uncover the edge of another for a second pass: each pattern eats all letters and
+# kind -> trigger substring, and the pattern; group 1 if only a part is removed.
+# Removing one secret must not expose another to a second pass: each pattern consumes all letters and
 # digits at its end, and those that need an edge come after those that do not.
 _KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "github": (
@@ -142,7 +142,7 @@ _KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "pypi": (("pypi-Ag",), f"pypi-Ag{_BODY}{{30,}}"),
     "openai": (
         ("sk-",),
-        f"{_EDGE}sk-(?={_BODY}{{0,60}}[0-9A-Z])"  # sk-learn-… is a word
+        f"{_EDGE}sk-(?={_BODY}{{0,60}}[0-9A-Z])"  # sk-learn-… is an ordinary word
         f"(?:(?:proj|svcacct|admin)-|(?:[a-z0-9]{{1,8}}-){{0,3}}(?=[A-Za-z0-9_]{{20}})){_BODY}{{20,}}",
     ),
     "huggingface": (("hf_",), _EDGE + "hf_[A-Za-z0-9]{30,}"),
@@ -164,7 +164,7 @@ _CARD = (
 _MY_NUMBER = r"(?i)(?:マイナンバー|個人番号|my number)[^\d\n]{0,12}(\d{4}[ -]?\d{4}[ -]?\d{4})(?![ -]?\d)"
 _AWS_SECOND_HALF = "(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
 _LABEL_HINTS = ("pass", "pwd", "secret", "token", "key", "パス", "暗証番号", "秘密鍵", "キー", "トークン")
-# A label and its equals sign. Our own `[secret:password]` is not a label.
+# A label and its equals sign. `[secret:password]`, which redaction writes, is not a label.
 _LABEL = (
     r"(?=[AaPpSsTtパ暗秘アト])(?:(?P<pass>(?i:pass(?:word|wd|phrase|code)|pwd)|パスワード|パスフレーズ|暗証番号)"
     r"|(?i:(?:secret|private|api|access|auth|signing)[ _-]?(?:access[_-]?)?key|secret|token)"
@@ -203,7 +203,7 @@ def redact_secrets(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _replace(kind: str, pattern: str, text: str, kinds: list[str], real: Callable[[str], bool]) -> str:
-    """Put `[secret:kind]` for group 1, or for the whole match if it has none."""
+    """Replace group 1, or the whole match without one, by `[secret:kind]`."""
 
     def put(found: re.Match[str]) -> str:
         group = 1 if found.re.groups and found[1] is not None else 0
@@ -217,7 +217,7 @@ def _replace(kind: str, pattern: str, text: str, kinds: list[str], real: Callabl
 
 
 def _without_assigned(text: str, kinds: list[str]) -> str:
-    """Without the values of `password = …`. A value ends where the next label begins: linear by design."""
+    """Redact the values of `password = …`. A value ends where the next label begins, so this is linear."""
     out, at = [], 0
     labels = list(re.finditer(_LABEL, text))
     value_at = re.compile(_VALUE)
@@ -234,7 +234,7 @@ def _without_assigned(text: str, kinds: list[str]) -> str:
 
 
 def _without_keys(text: str, kinds: list[str]) -> str:
-    """Without PEM private keys; one that is cut off loses the lines that look like key material."""
+    """Redact PEM private keys; an unfinished one loses the lines that look like key material."""
     out, at = [], 0
     close = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
     gap = r"(?:\s|\\[nr]){0,4}"
@@ -253,12 +253,12 @@ def _without_keys(text: str, kinds: list[str]) -> str:
 
 
 def _classes(value: str) -> int:
-    """How many of lower case, upper case (not just a capital first) and digits occur."""
+    """How many character classes occur: lower case, upper case (beyond the first letter), digits."""
     return sum(bool(re.search(kind, value)) for kind in ("[a-z]", "(?<!^)[A-Z]", "[0-9]"))
 
 
 def _random(value: str) -> bool:
-    """Keys look thrown together; ghp_xxxx and AKIA…EXAMPLE are documentation."""
+    """Whether a value looks random. ghp_xxxx and AKIA…EXAMPLE are documentation."""
     return len(set(value.lower())) > 6 and not re.search(r"([^-])\1{7}|EXAMPLE", value)
 
 
@@ -286,7 +286,7 @@ def _placeholder(value: str) -> bool:
 
 @cache
 def _harmless() -> re.Pattern[str]:
-    """Code, addresses, amounts, dates and names of algorithms in the place of a value."""
+    """Values that are not secrets: code, addresses, amounts, dates, names of algorithms."""
     dot = r"(?:\.|->|::)"
     roots = "self|this|config|cfg|settings|env|os|process|secrets|args|options|data|request|user|ctx|app|var"
     return re.compile(
@@ -297,7 +297,7 @@ def _harmless() -> re.Pattern[str]:
         r"|[0-9][0-9.,]*-?(?i:[kxsh%]|[kmg]b|ms"
         r"|(?:char|character|digit|token|byte|bit|sec|second|min|minute|hour|day|week|month|year|time)s?)"
         r"|(?i:sha-?[0-9]+|md5|base64|utf-?8|oauth2?|bcrypt|argon2\w*|pbkdf2|ed25519|rsa|aes|1password|bearer|jwt)"
-        r"(?:[-_ .].*)?"  # and names with underscores; known to be one before the word is looked for
+        r"(?:[-_ .].*)?"  # names with underscores; checked before the word itself
         r"|(?=[a-z0-9]+(?:_[a-z0-9]+)*+\Z)(?:[a-z0-9]+_)*(?:password|passwd|pwd|secret|token|key)(?:_[a-z0-9]+)*"
     )
 
@@ -312,9 +312,9 @@ def _prose() -> re.Pattern[str]:
 
 
 def _is_assigned_secret(label: re.Match[str], value: str, bare: bool, after: str) -> bool:
-    """Is the value after the label a secret, and not prose, code or a placeholder?"""
+    """Whether the value after a label is a secret rather than prose, code or a placeholder."""
     separator = label["sep"].strip()
-    if len(value) < 4 or " " in value or _placeholder(value):  # a space: a hint like "at least 8 characters"
+    if len(value) < 4 or " " in value or _placeholder(value):  # a hint: "at least 8 characters"
         return False
     if bare and re.match("で(?![すし])|[にをのとがへも桁文字回]", after):  # パスワードは1Passwordに保存
         return False
@@ -331,7 +331,7 @@ def _is_assigned_secret(label: re.Match[str], value: str, bare: bool, after: str
 
 
 def _is_plausible_password(label: re.Match[str], value: str, bare: bool, after: str) -> bool:
-    """A password of letters only: believed in quotes, in `DB_PASSWORD=word` and in 「…は word です」."""
+    """Whether a password of letters is real: in quotes, in `DB_PASSWORD=word` and in 「…は word です」."""
     if len(value) < 6 or _prose().fullmatch(value):
         return False
     shell = label["sep"] == "=" and label["pass"].isascii() and label["pass"].isupper()
@@ -339,27 +339,29 @@ def _is_plausible_password(label: re.Match[str], value: str, bare: bool, after: 
     return not bare or shell or said
 
 
-# --- what happens to any text first ---------------------------------------------------------------
-# Not in the tokenizer: a hook that only listens needs none.
+# --- cleaning -------------------------------------------------------------------------------------
+# Not in the tokenizer, because a hook that only records does not import it.
 
 _PICTURE = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001faff"
 _TONE = "\ufe0f\U0001f3fb-\U0001f3ff"
 
 
 def clean(text: str, *, field: str = "text") -> str:
-    """Text that is safe to store and show: no lone surrogates, controls or invisible direction tricks."""
+    """Text that is safe to store and show: without lone surrogates, control characters and hidden direction
+    marks."""
     if not isinstance(text, str):
         raise TypeError(f"{field} must be str, not {type(text).__name__}")
     if text.isascii() and text.isprintable():
         return text
-    if re.search("[\ud800-\udfff]", text):  # a pair kept apart is joined again, a lone half becomes U+FFFD
+    if re.search("[\ud800-\udfff]", text):  # surrogate pairs are joined, a lone half becomes U+FFFD
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _unwanted_characters().sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
 
 
 @cache
 def _unwanted_characters() -> re.Pattern[str]:
-    """Controls, bidi marks, zero-width characters; a joiner stays only between two emoji."""
+    """Control characters, direction marks and zero-width characters; a joiner stays only between two
+    emoji."""
     return re.compile(
         "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
         f"|(?<![{_PICTURE}{_TONE}])\u200d|\u200d(?![{_PICTURE}])"

@@ -1,13 +1,13 @@
-"""One tokenizer for Japanese and English: how text is cut into the tokens it is found by.
+"""Tokenizer for Japanese and English: normalisation, tokens, stems and query tokens.
 
-It needs no dictionary (ruling 20): text is cut where the script changes, and each script has its own rule.
+It needs no dictionary [ruling 20]: text is split where the script changes, and each script has its own rule.
 
     ラーメン屋で 3 bowls  ->  らーめん らー ーめ めん 屋 屋で 3 bowl
 
-Tokens hold letters, marks, digits and `_` only, so that FTS5_TOKENIZE never cuts one in two.
+Tokens hold letters, marks, digits and `_` only, so that FTS5_TOKENIZE never splits one.
 
 Stems follow Porter2, the Snowball "English" algorithm; all 42,633 words of its published vocabulary agree.
-While its steps run, a `y` that sounds as a consonant is written `Y`.
+During its steps a `y` that is a consonant is written `Y`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _KANA_DASH = (
     f"[~〜ー](?<=[{_HIRA}{_KATA}].)[~〜ー]*"  # すご〜〜い
     f"|[-‐−](?<=[{_HIRA}{_KATA}].)(?=[{_HIRA}{_KATA}])"  # ラ-メン
 )
-# Words that ask, point or politely end a sentence say nothing about what is looked for.
+# Question words, pronouns and polite endings say nothing about the topic.
 _ASKING = frozenset("何誰私僕俺君事教言")
 _PARTICLES = "はがをにとのへ"
 _POLITE = (
@@ -60,7 +60,7 @@ _QUESTION = (
 
 
 def normalise(text: str) -> str:
-    """One spelling for what readers take as the same: width, case, kana script, long marks, whitespace."""
+    """One spelling for equivalent text: width, case, kana script, long vowel marks, whitespace."""
     folded = normal_form("NFKC", normal_form("NFKC", text).casefold())
     return " ".join(_long_marks(folded).translate(_FOLD).split())
 
@@ -70,9 +70,9 @@ def _long_marks(text: str) -> str:
 
 
 class _Scripts(dict[int, str]):
-    """The script of every character as one letter, found out when first met.
+    """The script of every character as one letter, determined on first use.
 
-    A regular expression over these letters is small; one over the scripts' own ranges takes longer to
+    A regular expression over these letters is small. One over the scripts' own ranges would take longer to
     compile than a prompt hook may take to answer.
     """
 
@@ -82,7 +82,7 @@ class _Scripts(dict[int, str]):
 
 
 _SCRIPTS = _Scripts({ord(sign): sign for sign in "-.'_,+#"} | {ord("’"): "'"})
-_RANGES = {  # the first that fits; small letters belong to two scripts
+_RANGES = {  # the first match wins; small letters belong to two scripts
     "0": "09",
     "a": "AZazÀÖØöøɏḀỿ",
     "m": "\u0300\u036f",
@@ -113,7 +113,7 @@ def _script_of(char: str) -> str:
         char, "\u0483\u0487\u0591\u05bd\u0610\u061a\u064b\u065f\u0670\u0670\u0900\u0963\u0971\u0dff"
     )
     for letter, bounds in _RANGES.items():
-        if _within(char, bounds) and not (letter == "P" and char.isalnum()):  # ❶ is a number
+        if _within(char, bounds) and not (letter == "P" and char.isalnum()):  # ❶ counts as a number
             return letter
     if char.isalnum():
         return "o" if mark else "O"
@@ -149,7 +149,7 @@ def tokens(text: str) -> list[str]:
 
 
 def _lone_kana(text: str) -> list[str]:
-    """A single hiragana is grammar beside other text, and a token when there is nothing else."""
+    """A single hiragana is grammar beside other text, and a token if nothing else is there."""
     return [char for char in normalise(text) if "\u3041" <= char <= "\u3096"]
 
 
@@ -164,20 +164,20 @@ def _cut(script: int, run: str, before: str, after: str) -> tuple[str, ...]:
         return _grams(run) if len(run) > 3 else (run.translate(_FOLD),)
     if script == _UNSPACED:
         return _grams("".join(char for char in run if category(char)[0] in "LMN"))
-    if script == _EMOJI:  # a skin tone does not make another word
+    if script == _EMOJI:  # skin tones are ignored
         return ("".join(f"u{ord(char):x}" for char in re.sub(f"(?<=.)[{_TONE}\u200d]", "", run)),)
     return (run.casefold(),)
 
 
 def _cut_long(script: int, run: str) -> list[str]:
-    """A run too long to be a word: in pieces, which overlap so that no pair of characters is lost."""
+    """A run that is too long for a word, in overlapping pieces, so that no pair of characters is lost."""
     step = LONGEST - 2
     pieces = (run[at : at + LONGEST - 1] for at in range(0, len(run) - 1, step))
     return [token for piece in pieces for token in _cut.__wrapped__(script, piece, "", "")]
 
 
 def _kanji(run: str, before: str, after: str) -> tuple[str, ...]:
-    """Every character and every pair: a word of one or two characters is found inside any compound."""
+    """Every character and every pair, so that words of one or two characters are found inside compounds."""
     out = [before + run[0]] if before else []
     for pair in zip(run, run[1:] + after, strict=False):
         out += (pair[0], "".join(pair))
@@ -194,7 +194,8 @@ def _grams(run: str, *, whole: bool = True) -> tuple[str, ...]:
 
 
 def query_tokens(text: str) -> list[str]:
-    """Distinct tokens to look for: stop words, question words and grammar go unless nothing else is there."""
+    """Distinct tokens to search for, without stop words, question words and grammar unless nothing else is
+    there."""
     found: list[str] = []
     kana: list[str] = []
     for script, run, before, after in _runs(text):
@@ -222,12 +223,12 @@ def _content(run: str) -> Iterator[str]:
 
 
 def fts_query(tokens: Iterable[str]) -> str:
-    """A MATCH expression that finds any of the tokens; nothing in a token can act as syntax."""
+    """A MATCH expression for any of the tokens. No token can act as syntax."""
     return " OR ".join('"' + token.replace('"', '""').replace("\0", "") + '"' for token in tokens)
 
 
 def is_japanese(text: str) -> bool:
-    """Do kana and kanji carry the text? One of them weighs as much as four Latin letters."""
+    """Whether the text is mainly Japanese. A kana or kanji counts as four Latin letters."""
     if text.isascii():
         return False
     scripts = normal_form("NFKC", text[:4000]).translate(_SCRIPTS)
@@ -247,8 +248,7 @@ def asks(text: str) -> bool:
 
 
 def _without_note(text: str) -> str:
-    """Without a remark in brackets at the end. By hand, because a pattern would look for the end of every
-    bracket and every run of blanks anew."""
+    """Without a remark in brackets at the end. Written as a loop, because a pattern would be quadratic."""
     bare = text.rstrip()
     if not bare.endswith("]"):
         return text
@@ -259,22 +259,22 @@ def _without_note(text: str) -> str:
 
 # --- normal forms ----------------------------------------------------------------------------------
 
-MOST_MARKS = 30  # on one letter, as Unicode's stream-safe format has it; no language comes near
+MOST_MARKS = 30  # per letter, as in Unicode's stream-safe format; no language needs more
 
 
 def normal_form(form: Literal["NFC", "NFD", "NFKC"], text: str) -> str:
-    """`text` in a Unicode normal form. Marks on one letter are put in order by pairwise comparison, which
-    takes minutes for a million of them; so marks after the first `MOST_MARKS` on a letter are left out."""
+    """`text` in a Unicode normal form. Sorting the marks on one letter is quadratic and takes minutes for a
+    million of them, so marks after the first `MOST_MARKS` on a letter are dropped."""
     if text.isascii():
         return text
-    from unicodedata import normalize  # a hook that only listens does not pay for its tables
+    from unicodedata import normalize  # imported late: a hook that only records does not need its tables
 
     return normalize(form, _many_marks().sub(_with_few_marks, text))
 
 
 @cache
 def _many_marks() -> re.Pattern[str]:
-    """Where so many marks may stand. Signs look the same to a pattern, and are told apart one by one."""
+    """Candidates for too many marks. Other signs match as well and are checked one by one."""
     sign, kana = r"[^\w\s\0-\u02ff]", "[ﾞﾟ]"
     return re.compile(f"(?<!{sign})(?<!{kana})(?:{sign}|{kana}){{{MOST_MARKS + 1},}}")
 
@@ -294,7 +294,7 @@ def _with_few_marks(run: re.Match[str]) -> str:
 # --- words in Latin letters -----------------------------------------------------------------------
 # The parts of identifiers, English stop words, English stems.
 
-LONGEST = 64  # characters: a longer run is no word, and must not fill the caches
+LONGEST = 64  # characters: a longer run is not a word and must not fill the caches
 _STOP = """
     a about above after again against all also am an and any anyone anything are as at be because been before
     being below between both but by can cannot could did do does doing done don down during each either else
@@ -322,11 +322,11 @@ _SHORTENED = {"wo": "will", "ca": "can", "sha": "shall"}
 _CAMEL = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _VOWELS = frozenset("aeiouy")
 
-# Words whose first region would start too early and melt general into generate, organ into organic.
+# Words whose first region would start too early and merge general with generate, organ with organic.
 _LONG_START = re.compile("gener|commun|arsen|past|univers|later|emerg|organ|inter")
 _REGION = re.compile(r"[^aeiouy]*[aeiouy]+[^aeiouy]")
 
-# A search finds the earliest place from which the end of the word is reached: the longest suffix.
+# A search finds the earliest position from which the word's end is reached: the longest suffix.
 _STEP_1A = re.compile("(sses|ied|ies|us|ss|s)$")
 _STEP_1B = re.compile("(eedly|ingly|edly|eed|ing|ed)$")
 _STEP_2 = {
@@ -359,11 +359,11 @@ def _words(run: str) -> tuple[tuple[str, str], ...]:
     found = [_token(whole)]
     if not re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", run):
         found += [(whole, whole), *(_token(part) for part in _parts(run))]
-    return (*(pair for pair in dict.fromkeys(found) if pair[1]), *tail)  # nothing stands before a lone n't
+    return (*(pair for pair in dict.fromkeys(found) if pair[1]), *tail)  # a lone n't has nothing before it
 
 
 def _bare(run: str) -> str:
-    """Accents off (café is typed cafe), thousands joined, names with signs spelled out."""
+    """Without accents (café is typed cafe), thousands joined, names with signs spelled out."""
     if not run.isascii():
         flat = normal_form("NFD", run.replace("’", "'"))
         run = "".join(char for char in flat if char.isalnum() or char in "_-.',+#")
@@ -386,7 +386,7 @@ def _without_clitic(run: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _parts(run: str) -> list[str]:
-    """load_allItems -> load, allItems, all, Items; a digest such as a3f9c1 is one part."""
+    """load_allItems -> load, allItems, all, Items; a digest such as a3f9c1 stays one part."""
     found = []
     for piece in re.split("[-._']+", run):
         inner = _CAMEL.findall(piece) if piece.isascii() else []
@@ -426,7 +426,7 @@ def _regions(word: str) -> tuple[int, int]:
 
 
 def _short_end(word: str) -> bool:
-    """Does the word end in a short syllable (`hop`, `bed`, `at`)?"""
+    """Whether the word ends in a short syllable (`hop`, `bed`, `at`)."""
     if len(word) == 2:
         return word[0] in _VOWELS and word[1] not in _VOWELS
     if len(word) < 2:
@@ -449,7 +449,7 @@ def _plural(word: str) -> str:
 
 
 def _past(word: str, r1: int) -> str:
-    """Drop -ed and -ing and mend what is left: hoping -> hope, hopping -> hop, failing -> fail."""
+    """Remove -ed and -ing and restore the stem: hoping -> hope, hopping -> hop, failing -> fail."""
     found = _STEP_1B.search(word)
     if not found:
         return word
@@ -515,5 +515,5 @@ def _final(word: str, r1: int, r2: int) -> str:
 
 
 def index_words(memory: Memory) -> list[str]:
-    """The tokens a memory is found by; every engine indexes exactly these."""
+    """The tokens of a memory for full-text search; every store indexes exactly these."""
     return tokens(memory.searchable) + [token for word in memory.keywords for token in tokens(word)]

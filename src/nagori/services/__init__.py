@@ -1,2 +1,1 @@
-"""The workrooms: one file per verb or two that belong together. They are given `Parts` and a scope; the
-rules they follow stand in `core`."""
+"""Services: one module per use case. They take a runtime and a scope and apply the rules of `core`."""

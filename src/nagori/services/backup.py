@@ -1,11 +1,11 @@
-"""Backup and restore, while others write [E23].
+"""Back up and restore the data folder while others write [E23].
 
-A backup is one tar file: the journal up to a moment, a consistent copy of the store, and a list of
-checksums. The journal only ever grows, so its first N bytes are a snapshot without stopping anybody. The
-store is copied first: it is never ahead of the journal.
+A backup is one tar file: the journal up to a moment, a consistent copy of the store, and a list of checksums.
+The journal only grows, so its first N bytes are a snapshot. The store is copied first, so it is never ahead
+of the journal.
 
-A restore checks every checksum and every journal line before it touches anything, and puts what was
-there aside instead of deleting it.
+A restore checks every checksum and every journal line first. It moves the former data aside and deletes
+nothing.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ STORE = "nagori.db"
 
 
 class BackupReport(Value):
-    """A finished backup. `damaged`: lines of the journal that cannot be read, saved as they are; `store` says
-    whether the store is in it, too, or will be made anew from the journal."""
+    """A finished backup. `damaged`: unreadable journal lines, saved as they are. `store`: whether the store
+    is included; otherwise it is rebuilt from the journal."""
 
     path: Path
     files: int
@@ -43,7 +43,7 @@ class BackupReport(Value):
 
 
 def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> BackupReport:
-    """Write everything to one file, then read it back to prove it."""
+    """Write everything to one file, then read it back and check it."""
     if path.exists():
         raise InvalidInput("path", "{path} exists already", path=path)
     with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix="backup-") as work:
@@ -60,7 +60,7 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
 
 
 def _copy_store(runtime: Runtime, copy: Path) -> bool:
-    """A copy of the store; a damaged one is left out, because the journal tells everything again."""
+    """Copy the store; a damaged one is left out, because it can be rebuilt from the journal."""
     try:
         runtime.store.backup(copy)  # type: ignore[attr-defined]
     except StoreDamaged as trouble:
@@ -70,7 +70,7 @@ def _copy_store(runtime: Runtime, copy: Path) -> bool:
 
 
 def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
-    """Put a backup in place; the folder where the former state now lies, if there was one."""
+    """Install a backup; returns the folder with the former data, if there was any."""
     with _trouble(path), _unpack(path, near=data_dir.parent) as (folder, _):
         _read_through(folder)
         aside = None
@@ -84,7 +84,7 @@ def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
 
 
 def _journal_prefix(runtime: Runtime) -> Iterator[tuple[str, Path, int]]:
-    """The files of every journal, up to their present ends; also of those nobody knows the owner of."""
+    """The files of every journal up to their present ends, including journals without a known owner."""
     journal = runtime.journal
     if not isinstance(journal, FileJournal):
         raise StoreError("only a journal in files can be saved to a file")
@@ -165,8 +165,8 @@ def _compare(path: Path, folder: Path, files: dict[str, dict[str, object]]) -> N
 
 
 def _read_through(folder: Path) -> tuple[int, int]:
-    """The events of every journal, and how many lines of them cannot be read. Damage forbids neither saving
-    nor restoring what is sound: it is told."""
+    """The number of events of all journals, and of unreadable lines. Damage is reported and does not prevent
+    saving or restoring the rest."""
     journal, events, damaged = FileJournal(folder / "journal"), 0, 0
     for owner in journal.owners():
         verdict = journal.verify(owner)

@@ -1,4 +1,4 @@
-"""How much is remembered: the user's own numbers, for those who ask what a model would cost him."""
+"""Measure a user's memories per day and their sizes, as input for cost estimates."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PAGE = 1000
 
 
 def usage(runtime: Runtime, scope: Scope) -> Usage | None:
-    """Memories a day and their mean sizes over the last 30 days; None when there is nothing to go by.
+    """Memories per day and their mean sizes over the last 30 days; None without data.
 
-    A memory that was forgotten since was formed all the same. Sizes that nobody has seen yet (no memory has
-    faded so far) are 001's, but never more than the memory itself.
+    Forgotten memories count, because forming them cost as much. Sizes that do not occur yet (no memory is
+    compressed so far) are the defaults, but never larger than the memory.
     """
     runtime.ledger.catch_up(scope.owner)
     now = runtime.clock.now()

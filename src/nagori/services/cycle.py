@@ -1,11 +1,11 @@
-"""The cycle: what happens to memories while nobody asks for them. A plan first, then its steps.
+"""Run the cycle: plan first, then execute the steps. Archive and restore by hand.
 
-    lease → plan (core.cycle, pure) → for each handful of steps:
-        read the memories → make the shorter words and their vectors, outside any lock
-        → lock, look whether they are still the ones that were read → one write
+    lease → plan (core.cycle, pure) → for each batch of steps:
+        read the memories → make compressed texts and their vectors, outside any lock
+        → lock, check that the memories are unchanged → one write
 
-A memory that changed meanwhile is left for the next night. A cycle that is killed leaves what it has done;
-the next one plans the rest. The first thing that went wrong with a memory is told and the others go on.
+A memory that changed meanwhile is left for the next cycle. A killed cycle keeps what it has done, and the
+next one plans the rest. A fault in one memory is reported, and the others go on.
 """
 
 from __future__ import annotations
@@ -40,21 +40,23 @@ from nagori.services.remember import embed
 from nagori.services.upgrade import adopt_notes
 from nagori.services.vectors import embed_missing
 
-AT_ONCE = 250  # steps of one write: short enough that nobody waits long for it
+AT_ONCE = 250  # steps per write: small enough that nobody waits long
 
 
 class CycleReport(Value, frozen=False):
-    """What a cycle did."""
+    """The result of a cycle."""
 
     plan: CyclePlan
     done: int = 0
-    left: list[str] = default_factory(list)  # changed meanwhile, or could not be done
-    steps_on: Counter[str] = default_factory(Counter)  # a memory may be strengthened and fade in one night
-    ties: int = 0  # made between memories of one topic
-    bytes_before: int = 0  # of the words of what faded
+    left: list[str] = default_factory(list)  # memories that changed meanwhile or failed
+    steps_on: Counter[str] = default_factory(
+        Counter
+    )  # a memory may be reinforced and compressed in one cycle
+    ties: int = 0  # new relations between memories of one topic
+    bytes_before: int = 0  # of the compressed memories' texts
     bytes_after: int = 0
-    waiting: dict[str, str] = default_factory(dict)  # for a model's shorter words, and why they are not there
-    written: dict[str, Text] = default_factory(dict)  # by the model, for the steps at hand
+    waiting: dict[str, str] = default_factory(dict)  # memories that wait for a model's text, and why
+    written: dict[str, Text] = default_factory(dict)  # texts by the model, for the present batch
     by_model: int = 0
 
 
@@ -72,7 +74,7 @@ def rules_of(runtime: Runtime) -> CycleRules:
 
 
 def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
-    """What a cycle would do now."""
+    """The plan of a cycle at this moment."""
     runtime.ledger.catch_up(owner)
     rules, now, store = rules_of(runtime), runtime.clock.now(), runtime.store
     rows = store.cycle_rows(owner, rules, now)
@@ -82,7 +84,7 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
 def run(
     runtime: Runtime, owner: Owner, planned: CyclePlan | None = None, progress: Progress = no_progress
 ) -> CycleReport:
-    """Plan and do it. Conflict when somebody else is at it."""
+    """Plan and execute a cycle. Conflict if another process is running one."""
     adopt_notes(runtime, owner)
     with lease(runtime, owner, "cycle") as renew:
         night = CycleReport(planned or plan(runtime, owner))
@@ -94,7 +96,7 @@ def run(
             progress(min(night.done + len(night.left), len(steps)), len(steps))
         if model:
             model.save()
-        embed_missing(runtime, owner)  # a kill between journal and store costs vectors, nothing else
+        embed_missing(runtime, owner)  # a kill between journal and store loses vectors and nothing else
         night.ties, linked = link_new(runtime, owner)
         renew()
         redact_purged(runtime, owner)
@@ -103,7 +105,7 @@ def run(
 
 
 def hours_since(runtime: Runtime, owner: Owner) -> float | None:
-    """How long ago the last cycle ended; None if never, or if that lies in the future [ruling 6]."""
+    """Hours since the last cycle; None if there was none or if its time lies in the future [ruling 6]."""
     adopt_notes(runtime, owner)
     last = runtime.store.state(owner, CYCLE)
     if last is None:
@@ -113,7 +115,7 @@ def hours_since(runtime: Runtime, owner: Owner) -> float | None:
 
 
 def note_time(runtime: Runtime, owner: Owner, linked: int | None = None, *, compacted: bool = False) -> None:
-    """The last night ended now."""
+    """Record that a cycle ended now."""
     data: dict[str, object] = {} if linked is None else {"linked": linked}
     data |= {"compacted": True} if compacted else {}
     event = Event("cycle_finished", runtime.clock.now(), data, by="cycle")
@@ -130,7 +132,7 @@ def _do(
     night: CycleReport,
     model: Compressor | None = None,
 ) -> None:
-    """One handful of steps: words and vectors first, then one write."""
+    """Execute one batch: texts and vectors first, then one write."""
     seen = read_memories(runtime.store, owner, [step.id for step in steps])
     if model:
         _write_shorter(model, steps, seen, night)
@@ -146,7 +148,7 @@ def _do(
             night.left.append(step.id)
             continue
         event = _event(memory, step, night)
-        if twice[step.id] > 1 or embeds:  # otherwise nobody asks what became of it
+        if twice[step.id] > 1 or embeds:  # otherwise its state after the step is not needed
             after |= fold([event], after).memories
         events.append(event)
         night.steps_on[step.id] += 1
@@ -168,7 +170,7 @@ def _do(
 def _write_shorter(
     model: Compressor, steps: Sequence[CycleStep], seen: Mapping[str, Memory], night: CycleReport
 ) -> None:
-    """The model's words for what fades. What fades can wait for them; what is put away cannot."""
+    """Get the model's texts for compression. Compression can wait for them; archiving cannot."""
     fade = {step.id: step.level or Level.TRACE for step in steps if step.act == "compress"}
     away = {step.id: Level.TRACE for step in steps if step.act == "archive" and not model.by_post}
     wanted = [(seen[id], level) for id, level in fade.items() if id in seen]
@@ -202,7 +204,7 @@ def _compress(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, 
 
 
 def _archive(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
-    """A trace is made even of what goes from the top: it is what will be left [L4]."""
+    """Archive a memory. A trace is made in any case, because it stays after the purge."""
     if Level.TRACE in memory.texts:
         return {"score": round(step.score, 3)}
     told = _compress(
@@ -247,7 +249,7 @@ TYPES = {
 
 
 def compress_memories(memory: Memory, level: Level) -> Text:
-    """What is left of a memory at `level`, made from the fullest words there are."""
+    """The text of a memory at `level`, made from its fullest text."""
     fullest = memory.texts[min(memory.texts)]
     if level is Level.SUMMARY:
         return compress_to_summary(fullest, memory.emotion)
@@ -258,7 +260,7 @@ def compress_memories(memory: Memory, level: Level) -> Text:
 
 
 def archive(runtime: Runtime, scope: Scope, id: str) -> Memory:
-    """Put a memory away by hand [L4]; it can still be found, and brought back."""
+    """Archive a memory by hand; it can still be found and restored."""
     runtime.ledger.catch_up(scope.owner, wait=True)
     memory = read_version(runtime, scope, id)
     if memory.is_archived:
@@ -269,8 +271,8 @@ def archive(runtime: Runtime, scope: Scope, id: str) -> Memory:
 
 
 def unarchive(runtime: Runtime, scope: Scope, id: str) -> Memory:
-    """Bring a memory back whole, while its full words are kept [L5]. It is as strong as when it was put
-    away, and is left alone for a week."""
+    """Restore a memory while its full text is kept [L5]. It has the retention it was archived with and is not
+    archived again for a week."""
     runtime.ledger.catch_up(scope.owner, wait=True)
     memory, now = read_version(runtime, scope, id), runtime.clock.now()
     if memory.level is Level.FULL:

@@ -1,4 +1,4 @@
-"""Doctor: look at everything a user might have to know about, and say what to do."""
+"""Diagnose problems: check the installation and the data, and say what to do."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from nagori.services.maintenance import all_owners, lost_folders
 
 
 class Finding(Value):
-    """One check of the doctor: `ok`, `warn` or `fail`, what was seen (a template and its values, so that it
-    can be said in another language), and what to do."""
+    """One check: `ok`, `warn` or `fail`, the observation (a template with values, for translation), and the
+    advice."""
 
     name: str
     state: str
@@ -29,12 +29,12 @@ class Finding(Value):
 
 
 def make_finding(name: str, state: str, template: str, advice: str = "", **values: object) -> Finding:
-    """A finding with the values of its template by name."""
+    """A finding; the values fill the template by name."""
     return Finding(name, state, template, advice, values)
 
 
 def doctor(runtime: Runtime) -> list[Finding]:
-    """Look at everything a user might have to know about."""
+    """All findings."""
     return [
         finding
         for check in (
@@ -96,7 +96,7 @@ def _journals(runtime: Runtime) -> Iterator[Finding]:
 
 
 def _lost_folders(runtime: Runtime) -> Iterator[Finding]:
-    """Journals of which nobody knows whose they are, and turns that could not be read from the spool."""
+    """Journals without a known owner, and unreadable files in the spool."""
     for folder in lost_folders(runtime, all_owners(runtime)):
         advice = "put its space.json back from a backup"
         yield make_finding(
@@ -109,7 +109,7 @@ def _lost_folders(runtime: Runtime) -> Iterator[Finding]:
 
 
 def _agreement(runtime: Runtime) -> Iterator[Finding]:
-    """Whether the store was made from this journal, and whether all of it could be applied."""
+    """Whether the store belongs to this journal, and whether all events could be applied."""
     for owner in all_owners(runtime):
         try:
             runtime.ledger.compare(owner, runtime.store.applied(owner), runtime.journal.last_seq(owner))
@@ -124,7 +124,7 @@ def _agreement(runtime: Runtime) -> Iterator[Finding]:
             )
             continue
         except NagoriError:
-            return  # said already, by the check of the store
+            return  # reported by the check of the store
         if passed_over:
             seq, reason = passed_over[-1]
             template = "{owner}: {n} events could not be applied, the last one {seq}: {reason}"
@@ -171,7 +171,7 @@ def _embedder(runtime: Runtime) -> Iterator[Finding]:
 
 
 def _other_models(runtime: Runtime, wished: str) -> Iterator[Finding]:
-    """Spaces whose vectors are of another model than the one that is configured."""
+    """Owners whose vectors belong to another model than the configured one."""
     try:
         used = {runtime.vectors.active(owner) for owner in runtime.journal.owners()} - {None, wished}
     except NagoriError:
@@ -183,7 +183,7 @@ def _other_models(runtime: Runtime, wished: str) -> Iterator[Finding]:
 
 
 def _model(runtime: Runtime) -> Iterator[Finding]:
-    """The language model, as its last answers tell: nobody is asked anything here."""
+    """The state of the language model, from its last answers; no request is made."""
     from nagori.services.llm.health import ModelHealth
 
     if runtime.llm is None:

@@ -1,7 +1,7 @@
-"""Edit, judge, forget, undo: every memory can be corrected, let go and brought back.
+"""Edit, feedback, forget, undo and protect.
 
-Nothing here destroys: an edit keeps the old words in the journal, forgetting hides, and undo tells the
-story again without the part that was undone.
+Nothing is destroyed: an edit keeps the old words in the journal, forgetting hides the memory, and undo
+replays its events without the last one.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ UNDOABLE = frozenset(
 
 
 def edit(runtime: Runtime, scope: Scope, id: str, changes: Edit, version: int | None = None) -> Memory:
-    """Correct a memory. It is found by its new words at once. With the `version` that was seen, Conflict if
-    somebody has changed it since."""
+    """Correct a memory. The new words are searchable at once. With `version`, Conflict if the memory has
+    changed since."""
     memory = read_version(runtime, scope, id)
     if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
         raise InvalidInput("version", "{value!r} is not a whole number", value=version)
@@ -44,10 +44,9 @@ def edit(runtime: Runtime, scope: Scope, id: str, changes: Edit, version: int | 
 
 
 def feedback(runtime: Runtime, scope: Scope, id: str, good: bool) -> Memory:
-    """The user found a memory useful, or not: it gets stronger or weaker, once a day at most [L11].
+    """Feedback of the user: a useful memory gets stronger, an unhelpful one weaker, once a day at most [L11].
 
-    A second word on the same day changes nothing, so that no eager button can bury or gild a memory; `undo`
-    takes the first one back.
+    More feedback on the same day changes nothing, so repeated clicks have no effect; `undo` takes it back.
     """
     memory = read_version(runtime, scope, id)
     emotion, coefficient = adjust_for_feedback(memory, good, runtime.config.retention)
@@ -79,7 +78,7 @@ def forget(runtime: Runtime, scope: Scope, id: str) -> Memory:
 
 
 def undo(runtime: Runtime, scope: Scope, id: str) -> tuple[Memory, str]:
-    """Take back the last change of a memory; the memory as it is now, and what was undone."""
+    """Revert the last change of a memory; returns the memory and what was undone."""
     memory, now = read_version(runtime, scope, id), runtime.clock.now()
     story = describe_change(runtime, scope, memory.id)
     taken_back = {event.data["seq"] for event in story if event.type == "undone"}
@@ -93,15 +92,15 @@ def undo(runtime: Runtime, scope: Scope, id: str) -> tuple[Memory, str]:
     before = fold(told_again, {}).memories.get(memory.id)
     if before is None or not before.text.whole:
         raise InvalidInput("undo", "what it was before can no longer be read")
-    if last.type == "appraised":  # whoever takes a judgement back does not want the next one
+    if last.type == "appraised":  # after undoing an appraisal, the model must not repeat it
         before = replace(before, appraised_by="user")
     event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
     return change_seen(runtime, scope, memory, event), last.type
 
 
 def change_seen(runtime: Runtime, scope: Scope, seen: Memory, event: Event) -> Memory:
-    """Make one change to a memory as it was seen; Conflict if somebody was faster. The vector of the new
-    words is computed before, so that row, words and vector change together."""
+    """Apply one change to a memory as it was read; Conflict if it has changed meanwhile. The vector of the
+    new text is computed before, so that row, words and vector change together."""
     after = prove([event], {seen.id: seen}, {}).memories[seen.id]
     vectors = embed(runtime, scope, [after]) if after.digest != seen.digest else {}
 
@@ -120,7 +119,7 @@ def _changed_meanwhile(id: str) -> Conflict:
 
 
 def read_version(runtime: Runtime, scope: Scope, id: str) -> Memory:
-    """The memory `id`, if this scope may see it; a unique beginning of an id will do."""
+    """The memory `id`, if this scope may see it. A unique prefix of an id is enough."""
     if not isinstance(id, str) or not id.strip():
         raise InvalidInput("id", "not an id")
     found = runtime.store.get(scope, [id])
@@ -133,7 +132,7 @@ def read_version(runtime: Runtime, scope: Scope, id: str) -> Memory:
 
 
 def describe_change(runtime: Runtime, scope: Scope, id: str) -> list[Event]:
-    """Everything that ever happened to a memory, oldest first, read from the journal."""
+    """The history of a memory: all its events, oldest first, from the journal."""
     entries = runtime.store.history(scope.owner, id)
     events = (runtime.journal.event(scope.owner, entry.seq) for entry in entries)
     return [event for event in events if event is not None]
@@ -141,9 +140,7 @@ def describe_change(runtime: Runtime, scope: Scope, id: str) -> list[Event]:
 
 def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any]:
     data: dict[str, Any] = {}
-    old = memory.texts[
-        min(memory.texts)
-    ]  # the fullest words there are: an edit must not make a trace of them
+    old = memory.texts[min(memory.texts)]  # the fullest text: an edit of a compressed memory keeps it
     text = Text(
         old.trigger if changes.trigger is None else safe_text(runtime, changes.trigger, "trigger"),
         old.content if changes.content is None else safe_text(runtime, changes.content, "content"),
@@ -173,12 +170,12 @@ def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any
 
 
 # --- protecting -----------------------------------------------------------------------------------
-# What a person asked never to forget [E19]. There is room for fifty, so that it means something; when it is
-# full, a person chooses which one to let go.
+# Protected memories do not decay [E19]. The limit is 50 by default; when it is reached, a person
+# chooses which one to release.
 
 
 def protect(runtime: Runtime, scope: Scope, id: str, release: Sequence[str] = ()) -> Memory:
-    """Protect `id`; `release` are protected memories to let go in the same step."""
+    """Protect `id`; `release` are protected memories to release in the same write."""
 
     def decide() -> list[Event]:
         now = runtime.clock.now()
@@ -195,7 +192,7 @@ def protect(runtime: Runtime, scope: Scope, id: str, release: Sequence[str] = ()
 
 
 def unprotect(runtime: Runtime, scope: Scope, id: str) -> Memory:
-    """Let `id` fade like any other memory."""
+    """Release a protected memory: it decays again."""
 
     def decide() -> list[Event]:
         [memory] = runtime.store.get(scope, [id]) or _raise_not_found(id)

@@ -1,8 +1,8 @@
-"""Form: what was said in a conversation becomes memories, one for each turn [E14].
+"""Form memories from conversation turns [E14].
 
-A long message becomes several, each with the feeling, the category and the kind that rules read from it
-[E3, E4]. What the same speaker has said before in the same words is bundled with it: the older memory is
-mentioned once more. What takes something back marks it as superseded; both stay.
+Each turn becomes a memory; a long one becomes several. Rules read emotion, category and kind. If the same
+speaker said the same before, the older memory is counted as repeated. A correction marks the older memory as
+superseded; both stay.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from nagori.runtime import Runtime
 from nagori.services.linking import link_event, supersede_events
 from nagori.services.remember import AT_ONCE, Draft, compose, embed, find_known, redact_text, store_memories
 
-LASTING = 45.0  # least intensity of a fact: a summary of it is left after half a year
-NEAREST = 2  # older memories that a new one is compared with
-# A correction knows its object by its meaning (spreads above the usual cosine) and some of its words (their
-# share by rarity), or by many of its words alone: among a handful of memories nothing is usual yet.
+LASTING = 45.0  # minimum intensity of a fact: it is still a summary after half a year
+NEAREST = 2  # number of older memories compared with a new one
+# The corrected memory is found by meaning (spreads above the usual cosine) and some words (their share
+# by rarity), or by many words alone: with few memories the usual cosine is not known yet.
 SAME_MATTER, SOME_WORDS, MANY_WORDS = 2.2, 0.10, 0.40
-ENOUGH_WORDS = 0.30  # for a mere tie: a wrong one takes nothing back
+ENOUGH_WORDS = 0.30  # for a relation without supersession, where a mistake does no harm
 LOOKED_AT = 50
 NEIGHBOURS = 2  # turns
 
@@ -44,11 +44,11 @@ class FormationInput(Value):
 class _Formation(Value):
     memory: Memory
     seq: int  # of the turn it comes from
-    speaks_of: RelationType | None  # something said before
+    speaks_of: RelationType | None  # its relation to an earlier memory
 
 
 def form_memories(runtime: Runtime, scope: Scope, said: Iterable[FormationInput]) -> list[Memory]:
-    """Memories of recorded turns. Forming the same turns again adds nothing."""
+    """Form memories of recorded turns. Forming the same turns again adds nothing."""
     kept: list[Memory] = []
     for bundle in split_batches((each for one in said for each in _form_turn(runtime, scope, one)), AT_ONCE):
         kept += _keep(runtime, scope, bundle)
@@ -56,10 +56,10 @@ def form_memories(runtime: Runtime, scope: Scope, said: Iterable[FormationInput]
 
 
 def _form_turn(runtime: Runtime, scope: Scope, said: FormationInput) -> Iterator[_Formation]:
-    """What one turn becomes; only a user can wish for protection or take something back."""
+    """The memories of one turn. Only a user can ask for protection or correct something."""
     turn = said.turn
     source = Source(turn.session, turn.index, turn.speaker, turn.uri)
-    # Scrubbed before it is cut: half of a private passage or of a key does not look like one.
+    # Redact before splitting: half of a private passage or of a key is not recognised.
     for piece in pieces(redact_text(runtime, turn.text)):
         if not piece.strip():
             continue
@@ -74,7 +74,7 @@ def _form_turn(runtime: Runtime, scope: Scope, said: FormationInput) -> Iterator
             trust=turn.role,
             protect=felt.protect,
         )
-        if felt.kind is Kind.FACT:  # said calmly, and yet meant to last [ruling 4]
+        if felt.kind is Kind.FACT:  # facts last, even if said without emotion [ruling 4]
             lasting = replace(felt.emotion, intensity=max(felt.emotion.intensity, LASTING))
             draft = replace(draft, emotion=lasting)
         tie = RelationType.CONTRADICTS if felt.correction else speaks_of(piece)
@@ -82,7 +82,7 @@ def _form_turn(runtime: Runtime, scope: Scope, said: FormationInput) -> Iterator
 
 
 def _keep(runtime: Runtime, scope: Scope, bundle: Sequence[_Formation]) -> list[Memory]:
-    bundle = list({each.memory.id: each for each in bundle}.values())  # a turn may say the same twice
+    bundle = list({each.memory.id: each for each in bundle}.values())  # a turn may repeat itself
     memories = [each.memory for each in bundle]
     vectors = embed(runtime, scope, memories)
     echoes = _find_repetitions(runtime, scope, memories, vectors)
@@ -91,7 +91,7 @@ def _keep(runtime: Runtime, scope: Scope, bundle: Sequence[_Formation]) -> list[
     try:
         kept = store_memories(runtime, scope, new, vectors, origins)
     except LimitReached as full:
-        # Nobody can be asked here which protected memory may fade: the words are kept, the wish is told.
+        # Nobody can be asked here which one to release: the memory is kept, and the wish is reported.
         runtime.observe("protection.full", limit=full.limit)
         kept = store_memories(
             runtime, scope, [replace(memory, protected=False) for memory in new], vectors, origins
@@ -106,13 +106,13 @@ def _keep(runtime: Runtime, scope: Scope, bundle: Sequence[_Formation]) -> list[
     return [by_id.get(memory.id) or by_id.get(echoes[memory.id].id, echoes[memory.id]) for memory in memories]
 
 
-# --- said again -----------------------------------------------------------------------------------
+# --- repetitions ----------------------------------------------------------------------------------
 
 
 def _find_repetitions(
     runtime: Runtime, scope: Scope, memories: Sequence[Memory], vectors: Mapping[str, Vector]
 ) -> dict[str, Memory]:
-    """New memories that say what an older one says, by their ids, with the older one."""
+    """New memories that repeat an older one: by id, with the older one."""
     echoes: dict[str, Memory] = {}
     first: dict[tuple[object, ...], Memory] = {}
     known = find_known(runtime, scope, [memory.id for memory in memories])
@@ -136,7 +136,7 @@ def _older(runtime: Runtime, scope: Scope, memory: Memory, vector: Vector | None
         else:
             ids = _by_words(runtime, scope, memory)
         found = runtime.store.get(scope, ids)
-    except (StoreError, InvalidInput):  # InvalidInput: a vector that is not of the model's dimension
+    except (StoreError, InvalidInput):  # InvalidInput: a vector of a wrong dimension
         return None
     said = shingles(memory.text.content)
     return next((other for other in found if _repeats(memory, other, said)), None)
@@ -150,7 +150,7 @@ def _by_words(runtime: Runtime, scope: Scope, memory: Memory) -> list[str]:
 
 
 def _repeats(memory: Memory, other: Memory, said: frozenset[str]) -> bool:
-    """The same words by the same speaker, where they belong to the same people."""
+    """Whether the same speaker said the same words, with the same visibility."""
     return _identity_of(memory) == _identity_of(other) and alike(said, shingles(other.text.content))
 
 
@@ -165,8 +165,8 @@ def _record_repetition(
     wishes: Container[str],
     origins: Mapping[str, Sequence[int]],
 ) -> None:
-    """Count each repetition once: the turn's id goes into the log, where it is found when the same turn is
-    told again."""
+    """Count each repetition once. The turn's id goes into the log, where it is found if the turn comes
+    again."""
 
     def decide() -> list[Event]:
         now, events = runtime.clock.now(), []
@@ -182,11 +182,11 @@ def _record_repetition(
         runtime.ledger.write(scope.owner, decide)
 
 
-# --- spoken of before -----------------------------------------------------------------------------
+# --- corrections and references -------------------------------------------------------------------
 
 
 def link_to_subject(runtime: Runtime, scope: Scope, memory: Memory) -> Memory:
-    """A memory that was told by hand may speak of another one, too."""
+    """Apply a correction in a memory that was added by hand."""
     tie = speaks_of(memory.text.content)
     if tie is None:
         return memory
@@ -197,11 +197,12 @@ def link_to_subject(runtime: Runtime, scope: Scope, memory: Memory) -> Memory:
 def _link_or_supersede(
     runtime: Runtime, scope: Scope, memory: Memory, tie: RelationType, vector: Vector | None
 ) -> None:
-    """Take back, carry on or mention what a memory speaks of, where it is plain which one that is."""
+    """Supersede, continue or reference the memory that this one refers to, if it is clear which one that
+    is."""
     try:
         old = _find_subject(runtime, scope, memory, vector, own=tie is RelationType.CONTRADICTS)
     except (StoreError, InvalidInput):
-        return  # the words are kept; what they speak of can wait
+        return  # the memory is kept; the relation can wait
     if old is None:
         return
     now = runtime.clock.now()
@@ -214,7 +215,7 @@ def _link_or_supersede(
 
 
 def _neighbours(old: Memory, new: Memory) -> bool:
-    """Turns that follow each other belong together anyway."""
+    """Whether two turns follow each other; they need no relation."""
     same = old.source.session is not None and old.source.session == new.source.session
     return same and (new.source.turn or 0) - (old.source.turn or 0) <= NEIGHBOURS
 
@@ -222,8 +223,8 @@ def _neighbours(old: Memory, new: Memory) -> bool:
 def _find_subject(
     runtime: Runtime, scope: Scope, memory: Memory, vector: Vector | None, *, own: bool
 ) -> Memory | None:
-    """The older memory that one speaks of (`own`: of the same speaker): nearest in meaning, and with some of
-    its rare words. Without vectors nobody can tell speaking of this from speaking of that."""
+    """The older memory that this one refers to (`own`: of the same speaker): nearest in meaning, with some of
+    its rare words. Without vectors it cannot be determined."""
     if vector is None:
         return None
     words = list(dict.fromkeys(tokens(memory.text.content)))

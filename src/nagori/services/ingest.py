@@ -1,7 +1,7 @@
-"""Ingest: recorded turns become memories. The same for the worker, the library and what leaves a window.
+"""Ingest: form memories from recorded turns, for the worker, the library and the context window alike.
 
-Pending turns stand in the store, so nothing is lost between recording and forming; a crash in between leaves
-them pending, and forming a turn again adds nothing. What a turn becomes names the turn it came from.
+Pending turns are in the store, so nothing is lost between recording and forming. After a crash they are still
+pending, and forming a turn again adds nothing. A memory names the turn it was formed from.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from nagori.services.record import turn_event
 from nagori.services.remember import AT_ONCE as BUNDLE
 from nagori.services.remember import Draft, remember_many
 
-AT_ONCE = 100  # turns between two notes of how far we are
+AT_ONCE = 100  # turns per batch; progress is saved after each
 SPOKEN = ("user", "assistant", "import")
-WINDOW = "window"  # the host's name of what left a context window
-LIVE = "live"  # in a uri: heard from the host itself, not read from its files
-TOLD = (500, 250)  # characters from the beginning and the end of a tool's result that become a memory
+WINDOW = "window"  # host name of turns that left a context window
+LIVE = "live"  # in a uri: recorded by a hook, not read from a transcript
+TOLD = (500, 250)  # characters kept from the start and the end of a tool's result
 
 
 def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
-    """Form what is pending in a space; how many turns were processed."""
-    has_old_notes = getattr(runtime.journal, "has_old_notes", None)  # only files have notes beside them
+    """Form memories of an owner's pending turns; returns the number of turns processed."""
+    has_old_notes = getattr(runtime.journal, "has_old_notes", None)  # only the file journal has note files
     if has_old_notes is not None and has_old_notes(owner):
         from nagori.services.upgrade import adopt_notes
 
@@ -48,7 +48,7 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
 
 
 def count_pending(runtime: Runtime, owner: Owner) -> int:
-    """How many turns wait to be processed."""
+    """The number of unprocessed turns."""
     runtime.ledger.catch_up(owner, turns=True)
     return len(runtime.store.turns(owner, TurnFilter(pending=True)))
 
@@ -63,7 +63,7 @@ def _process(runtime: Runtime, owner: Owner, turns: Sequence[RecordedTurn]) -> i
 
 
 def mark_processed(runtime: Runtime, owner: Owner, turns: Iterable[RecordedTurn]) -> None:
-    """These turns need no more processing."""
+    """Mark these turns as processed."""
     data = {"turns": _ranges(sorted(turn.seq for turn in turns))}
     event = Event("turns_processed", runtime.clock.now(), data, by="worker")
     runtime.ledger.write(owner, lambda: [event] if data["turns"] else [], blind=True)
@@ -80,7 +80,8 @@ def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
-    """Memories of consecutive turns of one project. A turn that cannot be kept must not hold up the rest."""
+    """Form memories of consecutive turns of one project. A turn that cannot be stored does not stop the
+    others."""
     said = [FormationInput(_to_turn(turn), turn.seq) for turn in turns if _is_spoken(turn)]
     others = [turn for turn in turns if turn.role not in SPOKEN and turn.host != WINDOW]
     try:
@@ -98,7 +99,7 @@ def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
 
 
 def _is_spoken(turn: RecordedTurn) -> bool:
-    """Whether memories are formed of the words themselves; mere noises are not remembered."""
+    """Whether memories are formed from the words themselves; mere interjections are not remembered."""
     if turn.host == WINDOW:
         return turn.role in (*SPOKEN, "tool") and not is_chatter(turn.text)
     return turn.role in SPOKEN and not is_chatter(turn.text)
@@ -124,8 +125,8 @@ def _uri(turn: RecordedTurn) -> str:
 
 
 def _draft(runtime: Runtime, scope: Scope, turn: RecordedTurn) -> Draft:
-    """What was not said by anybody: a tool's failure is a lesson; a recap is a summary of its session, as
-    private as the most private thing it tells of."""
+    """The draft for a turn that nobody said: a tool's failure becomes a lesson; a recap becomes a summary of
+    its session, as private as the most private memory of it."""
     from nagori.core.model import strictest_privacy
 
     spoken = _to_turn(turn)
@@ -151,7 +152,7 @@ def _draft(runtime: Runtime, scope: Scope, turn: RecordedTurn) -> Draft:
 def form_turns(
     runtime: Runtime, scope: Scope, turns: Iterable[Turn], progress: Progress = no_progress
 ) -> list[Memory]:
-    """Record turns of a conversation and form their memories. Telling the same turns again adds nothing."""
+    """Record turns of a conversation and form their memories. Repeating the same turns adds nothing."""
     formed: list[Memory] = []
     for bundle in split_batches(check_list("turns", turns), BUNDLE):
         told = [check_kind("turns", turn, Turn) for turn in bundle]
@@ -165,7 +166,7 @@ def form_turns(
 
 
 def ingest(runtime: Runtime, scope: Scope, events: Sequence[Event]) -> list[Memory]:
-    """Record turns that are not known yet, and form memories of those at once."""
+    """Record new turns and form their memories at once."""
     recorded = [turn for turn in _record_new(runtime, scope.owner, events) if not turn.processed]
     formed = form_memories(
         runtime, scope, [FormationInput(_to_turn(turn), turn.seq) for turn in recorded if _is_spoken(turn)]
@@ -175,7 +176,7 @@ def ingest(runtime: Runtime, scope: Scope, events: Sequence[Event]) -> list[Memo
 
 
 def _record_new(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> list[RecordedTurn]:
-    """The turns of these events, in order; those that are not known yet are recorded now."""
+    """The turns of these events, in order; unknown ones are recorded now."""
     known = _known_turns(runtime, owner, events)
     fresh = {_id(event): event for event in events if _id(event) not in known}
     written = record_turns(runtime.journal, owner, list(fresh.values()))
@@ -184,7 +185,7 @@ def _record_new(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> list
 
 
 def _finish(runtime: Runtime, owner: Owner, turns: Sequence[RecordedTurn]) -> None:
-    """They are formed: nobody need come back to them."""
+    """Mark the turns as processed."""
     pending = [turn for turn in turns if not turn.processed]
     if pending:
         mark_processed(runtime, owner, pending)
@@ -209,7 +210,7 @@ def _event_of(runtime: Runtime, scope: Scope, turn: Turn) -> Event | None:
 
 
 def _known_turns(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> dict[str, RecordedTurn]:
-    """Those that were recorded before; none when the store cannot say."""
+    """The turns that were recorded before; none if the store cannot be read."""
     try:
         runtime.ledger.catch_up(owner, turns=True)
         known = runtime.store.turns(owner, TurnFilter(ids=tuple(_id(event) for event in events)))

@@ -1,4 +1,4 @@
-"""Why, status and measures: a memory explains itself, and the store tells how it is."""
+"""Inspect memories and stores: explanation, history, status and statistics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Explanation(Value):
-    """Why a memory is as strong as it is, what happened to it, and what will."""
+    """The retention of a memory, its history and its forecast."""
 
     memory: Memory
     retention: float
@@ -44,7 +44,7 @@ class Explanation(Value):
 
 
 class Status(Value):
-    """How the house is."""
+    """Counts, sizes and health of an owner's memory."""
 
     data_dir: Path
     counts: Counts
@@ -54,14 +54,14 @@ class Status(Value):
     last_event: datetime | None
     embedder: str | None
     law: str
-    llm: str | None = None  # the model that helps, if any
-    unjudged: int = 0  # waiting for it
+    llm: str | None = None  # the language model in use, if any
+    unjudged: int = 0  # memories that wait for its appraisal
     spent: float = 0.0  # dollars, today
-    trouble: str = ""  # the model's last, while it lasts
+    trouble: str = ""  # its last failure, until it answers again
 
 
 def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Explanation:
-    """Everything there is to say about one memory; with `query`, also how it ranks for it."""
+    """The explanation of a memory; with `query`, also its ranking for that query."""
     runtime.ledger.catch_up(scope.owner)
     memory, now = read_version(runtime, scope, id), runtime.clock.now()
     config = runtime.config
@@ -83,12 +83,12 @@ def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Ex
 
 
 def as_of(runtime: Runtime, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:
-    """The memories as they were at a past moment, newest first: the journal, read up to there."""
+    """The memories as they were at a past moment, newest first, from the journal."""
     then = utc(moment, "as_of")
     check_kind("filter", filter, Filter)
     runtime.ledger.catch_up(scope.owner)
     known: dict[str, Memory] = {}
-    # Not "until the first later one": a clock that ran ahead for an hour must not hide what came after it.
+    # Read to the end: an event with a clock that was ahead must not hide later ones.
     past = (event for event in runtime.journal.read(scope.owner) if event.at <= then)
     for bundle in split_batches(past, FOLD_AT_ONCE):
         outcome = fold(bundle, known)
@@ -101,8 +101,8 @@ def as_of(runtime: Runtime, scope: Scope, moment: datetime, filter: Filter = ALI
 
 
 def _as_visible_today(runtime: Runtime, scope: Scope, memories: list[Memory]) -> Iterator[Memory]:
-    """Those that the scope may see as they are today: what was made private or deleted since stays so in the
-    past, and where words were purged since, those that are left stand for them."""
+    """The memories that the scope may see today: what was made private or deleted since stays hidden in the
+    past, and purged words are replaced by what is left."""
     for bundle in split_batches(memories, FOLD_AT_ONCE):
         today = {memory.id: memory for memory in runtime.store.get(scope, [memory.id for memory in bundle])}
         for memory in bundle:
@@ -113,7 +113,7 @@ def _as_visible_today(runtime: Runtime, scope: Scope, memories: list[Memory]) ->
 
 
 def status(runtime: Runtime, scope: Scope) -> Status:
-    """Counts, sizes and the last thing that happened."""
+    """The status of an owner's memory."""
     runtime.ledger.catch_up(scope.owner)
     embedder = runtime.embedder_for(scope.owner)
     newest = runtime.store.history(scope.owner, limit=1)
@@ -131,7 +131,7 @@ def status(runtime: Runtime, scope: Scope) -> Status:
 
 
 def _model(runtime: Runtime, scope: Scope) -> dict[str, Any]:
-    """What there is to say of the language model; nothing where none is configured."""
+    """Status of the language model; empty if none is configured."""
     if runtime.llm is None:
         return {}
     from nagori.services.llm.appraise import estimate
@@ -147,20 +147,20 @@ def _model(runtime: Runtime, scope: Scope) -> dict[str, Any]:
 
 
 def measure(runtime: Runtime, scope: Scope) -> Measures:
-    """The counts that take a look at every memory: for a monitor, not for a status bar."""
+    """Statistics that need a pass over all memories; for monitors, not for status bars."""
     runtime.ledger.catch_up(scope.owner)
     return runtime.store.measure(scope, runtime.clock.now(), runtime.config.tiers)
 
 
-# --- how many stood where -------------------------------------------------------------------------
-# Day by day: what was, from the journal; what will be, from the plan.
+# --- population by level --------------------------------------------------------------------------
+# Per day: the past from the journal, the future from the plan.
 
 
 def populations(runtime: Runtime, scope: Scope, past: int | None = None, ahead: int = 0) -> list[Population]:
-    """The last `past` days (None: all there were), today, and `ahead` days if nothing is recalled.
+    """Memories by level for the last `past` days (None: all), today, and `ahead` days without recalls.
 
-    The journal is read once, however many days there are. Nights belong to everybody in a space, so all its
-    memories live on in the forecast; those that the scope sees are counted.
+    The journal is read once, however many days there are. The cycle covers all memories of an owner, so the
+    forecast simulates all of them and counts those that the scope sees.
     """
     for name, n in (("past", 0 if past is None else past), ("ahead", ahead)):
         check_whole(name, n, most=MOST_DAYS)
@@ -174,7 +174,7 @@ def populations(runtime: Runtime, scope: Scope, past: int | None = None, ahead: 
 
 
 def _told_days(runtime: Runtime, scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
-    """Where memories stood after each day's events; `known` ends as they are now."""
+    """The level changes of each day; afterwards `known` holds the present memories."""
     for day, some in groupby(
         runtime.journal.read(scope.owner), lambda event: event.at.astimezone(runtime.clock.zone).date()
     ):

@@ -1,8 +1,8 @@
-"""Ties that nobody drew: memories of one topic find each other at night [E16].
+"""Link memories: automatic links between memories of one topic, and relations named by a text [E16].
 
-Only what is new or has new words since the last time is compared with all others, many at once: the store
-goes through its vectors once for all of them. A cosine means different things to different models, so the
-threshold is taken between "nothing in common" (which the model tells) and "the same".
+Only memories with new words since the last run are compared with all others, many at once in one pass over
+the vectors. A cosine means different things for different models, so the threshold is relative: between the
+model's cosine of unrelated texts and 1.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from nagori.protocols import Embedder
 
 NEW_WORDS = frozenset({"formed", "imported", "edited", "compressed", "restored"})
-AT_ONCE = 1_000  # memories compared in one walk over all
-WRITTEN = 250  # ties of one write: nobody waits long for it
-MOST = 5_000  # memories compared in one night; the others wait for the next
+AT_ONCE = 1_000  # memories compared in one pass
+WRITTEN = 250  # links per write: small enough that nobody waits long
+MOST = 5_000  # memories compared per cycle; the others wait for the next
 
 
 def link_new(runtime: Runtime, owner: Owner) -> tuple[int, int | None]:
-    """Tie what is new to what is like it; how many ties were made, and up to which event all is compared."""
+    """Link new memories to similar ones; returns the number of links, and the event up to which all are
+    compared."""
     rules, embedder = runtime.config.relations, runtime.embedder_for(owner)
     if not rules.enable_auto_linking or embedder is None or not _is_calibrated(runtime, embedder):
         return 0, None
@@ -41,16 +42,16 @@ def link_new(runtime: Runtime, owner: Owner) -> tuple[int, int | None]:
 
 
 def _is_calibrated(runtime: Runtime, embedder: Embedder) -> bool:
-    """Whether the model can say what "nothing in common" is; a server may be out of reach tonight."""
+    """Whether the model's cosine of unrelated texts is known; a server may be unreachable."""
     try:
         return bool(embedder.unrelated)
-    except Exception as trouble:  # an embedder may be anybody's code
+    except Exception as trouble:  # an embedder may be third-party code
         runtime.observe("embedder.silent", error=trouble)
         return False
 
 
 def _new_links(runtime: Runtime, owner: Owner, ids: Sequence[str]) -> Iterator[Event]:
-    """New ties of these memories, the newer one to the older; none has more than it may."""
+    """New links of these memories, from newer to older, within the limit per memory."""
     scope, limit = Scope(tenant=owner[0], user=owner[1]), runtime.config.relations.max_relations_per_memory
     memories = [m for m in runtime.store.get(scope, ids) if not (m.is_forgotten or m.is_archived)]
     alike = _find_similar(runtime, scope, memories)
@@ -74,7 +75,7 @@ def _age(memory: Memory) -> tuple[object, str]:
 
 
 def _find_similar(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> dict[str, list[Memory]]:
-    """For each memory those that speak of the same, most alike first."""
+    """For each memory the similar ones, most similar first."""
     embedder, rules = runtime.embedder_for(scope.owner), runtime.config.relations
     assert embedder is not None
     digests = {memory.id: memory.digest for memory in memories}
@@ -83,19 +84,19 @@ def _find_similar(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) ->
     least = nothing + rules.auto_link_similarity_threshold * (1 - nothing)
     asked = [id for id, digest in digests.items() if digest in vectors]
     questions = [vectors[digests[id]] for id in asked]
-    most = rules.max_relations_per_memory + 1  # itself is among them
+    most = rules.max_relations_per_memory + 1  # the memory itself is among them
     near = runtime.vectors.nearest(scope, questions, embedder.model, most, least=least)
     ids = {id: [hit.id for hit in hits if hit.id != id] for id, hits in zip(asked, near, strict=True)}
     others = {m.id: m for m in runtime.store.get(scope, sorted({id for each in ids.values() for id in each}))}
     return {id: [others[other] for other in ids.get(id, ()) if other in others] for id in digests}
 
 
-# --- how far we are -------------------------------------------------------------------------------
+# --- progress -------------------------------------------------------------------------------------
 
 
 def _changed_memories(runtime: Runtime, owner: Owner) -> tuple[list[str], int]:
-    """Memories with new words since the last time, and up to which event. Where that is not known, all are
-    compared: ties that exist are not made again."""
+    """Memories with new words since the last run, and the last event. If that is unknown, all are compared;
+    existing links are not repeated."""
     end, ids = int(runtime.store.state(owner, LINKED) or 0), dict[str, None]()
     for event in runtime.journal.read(owner, end):
         if event.type in NEW_WORDS and event.memory:
@@ -103,20 +104,20 @@ def _changed_memories(runtime: Runtime, owner: Owner) -> tuple[list[str], int]:
                 break
             ids[event.memory] = None
         end = event.seq
-    return sorted(ids), end  # the same order, whatever happened in which: the same ties after a kill
+    return sorted(ids), end  # a fixed order: the same links after a kill
 
 
-# --- ties that words tell of ----------------------------------------------------------------------
-# As events: what takes something back, what carries something on [E16, ruling 21].
+# --- relations named by a text --------------------------------------------------------------------
+# The events of corrections and continuations. Relations have a fixed direction [ruling 21].
 
 
 def link_event(source: Memory, target: Memory, type: RelationType, now: datetime, by: str = "user") -> Event:
-    """`source` is tied to `target`."""
+    """The event of a relation from `source` to `target`."""
     return Event("linked", now, {"target": target.id, "type": str(type)}, source.id, by=by)
 
 
 def supersede_events(new: Memory, old: Memory, now: datetime, by: str = "user") -> list[Event]:
-    """`new` takes `old` back; both stay. The wish to protect was for the matter, not for the mistake."""
+    """The events by which `new` supersedes `old`; both stay. Protection moves to the new memory."""
     events = [
         Event("superseded", now, {"by": new.id}, old.id, by=by),
         link_event(new, old, RelationType.CONTRADICTS, now, by),

@@ -1,4 +1,4 @@
-"""Verify, rebuild, missing vectors: prove that all is well, and mend what can be mended."""
+"""Verify the store against the journal, and rebuild it."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 EVERYTHING = Filter(archived=True, forgotten=True)
 
 LOOK_AT_ONCE = 1000
-MOST_KEPT_AWAY = 100  # at the end of a rebuild: each is an open file
+MOST_KEPT_AWAY = 100  # locks held at the end of a rebuild; each is an open file
 
 
 class Proof(Value, frozen=False):
-    """What `verify` found."""
+    """The result of `verify`."""
 
     journals: list[Verdict] = default_factory(list)
     store: list[str] = default_factory(list)
     differing: list[str] = default_factory(list)
     passed_over: list[str] = default_factory(
         list
-    )  # events that cannot be applied: told, but nothing that a rebuild mends
+    )  # events that cannot be applied: reported; a rebuild does not repair them
 
     @property
     def sound(self) -> bool:
@@ -42,8 +42,8 @@ class Proof(Value, frozen=False):
 
 
 def verify(runtime: Runtime, progress: Progress = no_progress) -> Proof:
-    """Read every line of every journal, check the store, and compare it with the journal told anew. Others go
-    on writing meanwhile."""
+    """Read every journal line, check the store, and compare it with a fresh fold of the journal. Others may
+    write meanwhile."""
     proof = Proof()
     owners = all_owners(runtime)
     for number, owner in enumerate(owners):
@@ -72,8 +72,8 @@ def _check_store(runtime: Runtime) -> list[str]:
 
 
 def rebuild(runtime: Runtime, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
-    """Make the derived state anew from the journal; the number of events told. It is made beside the old one,
-    and takes its place when it is complete: others read and write on meanwhile."""
+    """Rebuild the store from the journal; returns the number of events. The new store is filled beside the
+    old one and replaces it when it is complete, so others can read and write meanwhile."""
     owners = all_owners(runtime)
     stamp = runtime.clock.now().strftime("%Y%m%dT%H%M%S")
     if not accept_damage:
@@ -84,7 +84,7 @@ def rebuild(runtime: Runtime, progress: Progress = no_progress, *, accept_damage
     if mismatches and not accept_damage:
         raise mismatches[0]
     if mismatches:
-        _put_copy_aside(runtime, stamp)  # it may hold the only copy of what the journal has lost
+        _put_copy_aside(runtime, stamp)  # it may hold the only copy of events that the journal lost
     told = 0
     with _fresh_store(runtime, owners, stamp) as store:
         for number, owner in enumerate(owners):
@@ -95,8 +95,8 @@ def rebuild(runtime: Runtime, progress: Progress = no_progress, *, accept_damage
 
 @contextmanager
 def _up_to_date(runtime: Runtime, owners: Sequence[Owner], store: Store) -> Iterator[None]:
-    """Keep those away who have written since it was filled, for the moment of the exchange: what they were
-    told is kept must not be gone from the store for a while, not even for a reader who has just caught up."""
+    """Lock the owners who wrote since the new store was filled, and catch up, just before it replaces the old
+    one. Otherwise a reader might miss memories for a moment."""
     written = (
         owner for owner in sorted(owners) if runtime.journal.last_seq(owner) > store.applied(owner).seq
     )
@@ -109,7 +109,7 @@ def _up_to_date(runtime: Runtime, owners: Sequence[Owner], store: Store) -> Iter
 
 @contextmanager
 def _fresh_store(runtime: Runtime, owners: list[Owner], stamp: str) -> Iterator[Store]:
-    """An empty store to be filled, which takes the place of the old one at the end."""
+    """An empty store that replaces the old one at the end."""
     replacing = getattr(runtime.store, "replacing", None)
     if replacing is not None:
         with replacing(stamp, lambda store: _up_to_date(runtime, owners, store)) as store:
@@ -128,12 +128,12 @@ def _mismatch(runtime: Runtime, owner: Owner) -> JournalMismatch | None:
     except JournalMismatch as trouble:
         return trouble
     except StoreError:
-        return None  # it cannot be read: nothing is lost with it
+        return None  # it cannot be read, so nothing is lost
     return None
 
 
 def all_owners(runtime: Runtime) -> list[Owner]:
-    """Who has a journal, and of whom the store knows: a journal may be gone, or nobody knows whose it is."""
+    """All owners: those with a journal and those in the store."""
     try:
         known = runtime.store.known_owners()
     except StoreError:
@@ -142,7 +142,7 @@ def all_owners(runtime: Runtime) -> list[Owner]:
 
 
 def lost_folders(runtime: Runtime, owners: Sequence[Owner]) -> list[Path]:
-    """Folders with a journal of which not even the store knows whose it is."""
+    """Journal folders whose owner not even the store knows."""
     folders: list[Path] = getattr(runtime.journal, "unreadable_folders", list)()
     if not folders:
         return []
@@ -167,8 +167,8 @@ def _put_copy_aside(runtime: Runtime, stamp: str) -> None:
 
 
 def _differences(runtime: Runtime, owner: Owner) -> list[str]:
-    """Memories that the store and the journal tell differently. What differs may only be newer than what was
-    read: it is compared once more while nobody writes."""
+    """Memories that differ between store and journal. A difference may come from a newer write, so it is
+    checked again under the lock."""
     runtime.ledger.catch_up(owner, turns=True)
     told, last = _fold_journal(runtime, owner, {}, 0)
     differing = _find_differing(runtime, owner, told, None) + _only_in_store(runtime, owner, told)
@@ -183,7 +183,7 @@ def _differences(runtime: Runtime, owner: Owner) -> list[str]:
 def _fold_journal(
     runtime: Runtime, owner: Owner, known: dict[str, Memory], after: int
 ) -> tuple[dict[str, Memory], int]:
-    """The memories as the journal tells them, and up to which event."""
+    """The memories by the journal, and the last event."""
     for bundle in split_batches(runtime.journal.read(owner, after), LOOK_AT_ONCE):
         outcome = fold(bundle, known)
         known |= outcome.memories

@@ -1,7 +1,7 @@
-"""What a night would do, looked at before it is done: examples, what its shorter words save and cost.
+"""Preview a cycle: examples of its steps, the bytes it saves and what a model would cost.
 
-The words are made by rules and thrown away again. Of a large plan a sample is looked at, spread over all of
-it, and the rest is reckoned from that.
+Compressed texts are made by rules and discarded. For a large plan a sample is compressed, and the totals are
+estimated from it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from nagori.ledger import read_memories
 from nagori.runtime import Runtime
 from nagori.services.cycle import compress_memories
 
-EXAMPLES = 3  # of each kind of step
-LOOKED_AT = 500  # texts that are shortened for a preview, at most
+EXAMPLES = 3  # examples per kind of step
+LOOKED_AT = 500  # maximum number of texts compressed for a preview
 AT_ONCE = 100
 
 
 class PreviewGroup(Value):
-    """Some of the steps of one kind, with their memories as far as the scope sees them."""
+    """Examples of one kind of step, with the memories that the scope may see."""
 
     act: str
     reason: str
@@ -32,17 +32,18 @@ class PreviewGroup(Value):
 
 
 class Preview(Value):
-    """A plan in numbers. Bytes and tokens are of all that would be shortened, or `exact` is False."""
+    """A plan in numbers. Bytes and tokens are totals; `exact` is False if they are estimated from a
+    sample."""
 
     plan: CyclePlan
     kinds: list[PreviewGroup]
-    shortened: int = 0  # memories that would get shorter words
-    looked: int = 0  # of which so many were tried
-    before: int = 0  # bytes of the words that are shown now
+    shortened: int = 0  # memories to compress
+    looked: int = 0  # number of them in the sample
+    before: int = 0  # bytes of their present texts
     after: int = 0
-    purged: int = 0  # memories whose fuller words would go for good
-    freed: int = 0  # bytes of those
-    written: Tokens = Tokens(0.0, 0.0)  # what a model would read and write for it
+    purged: int = 0  # memories whose full text would be purged
+    freed: int = 0  # bytes of these texts
+    written: Tokens = Tokens(0.0, 0.0)  # tokens that a model would read and write
 
     @property
     def exact(self) -> bool:
@@ -50,7 +51,7 @@ class Preview(Value):
 
 
 def preview(runtime: Runtime, scope: Scope, plan: CyclePlan) -> Preview:
-    """What `plan` comes to; nothing is done."""
+    """The preview of `plan`; nothing is changed."""
     shorten = [step for step in plan.steps if step.act in ("compress", "archive")]
     purge = [step for step in plan.steps if step.act == "purge"]
     tried = _spread(shorten)
@@ -80,7 +81,7 @@ def _kinds(runtime: Runtime, scope: Scope, plan: CyclePlan) -> Iterator[PreviewG
 
 
 def _spread(steps: Sequence[CycleStep]) -> list[CycleStep]:
-    """At most `LOOKED_AT` of them, from everywhere."""
+    """At most `LOOKED_AT` steps, spread evenly."""
     if len(steps) <= LOOKED_AT:
         return list(steps)
     return [steps[n * len(steps) // LOOKED_AT] for n in range(LOOKED_AT)]
@@ -93,7 +94,7 @@ def _read(runtime: Runtime, scope: Scope, steps: Sequence[CycleStep]) -> Iterato
 
 
 def _shorter(step: CycleStep, memory: Memory) -> tuple[int, int, float, float] | None:
-    """Bytes before and after, tokens read and written; None for what has its short words already."""
+    """Bytes before and after, tokens read and written; None if the compressed text exists already."""
     level = step.level if step.act == "compress" else Level.TRACE
     if level is None or (step.act == "archive" and Level.TRACE in memory.texts):
         return None
@@ -103,7 +104,7 @@ def _shorter(step: CycleStep, memory: Memory) -> tuple[int, int, float, float] |
 
 
 def _words(memory: Memory) -> int:
-    """Bytes of the words that a purge takes."""
+    """Bytes of the texts that a purge removes."""
     kept = {Level.TRACE} & memory.texts.keys()
     gone = memory.texts.keys() - kept if kept else set()
     return sum(len(memory.texts[level].whole.encode()) for level in gone)

@@ -1,7 +1,8 @@
-"""After words were purged or a memory was deleted, they leave the journal and the store's free pages, too.
+"""Remove purged and deleted words from the journal and from free pages of the store.
 
-The fold notes which memories wait for it. A night does a bounded part; what is left waits for the next. A
-kill anywhere leaves them waiting: redacting twice changes nothing."""
+The fold lists the memories that are due. A cycle handles a bounded number; the rest waits. After a kill they
+are still due, and redacting twice changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from nagori.core.storage import Owner
 from nagori.ledger import read_memories
 from nagori.runtime import Runtime
 
-AT_ONCE = 500  # memories of one night
-COMPACT_STEPS = 2_000  # of the store's index in one night
+AT_ONCE = 500  # memories per cycle
+COMPACT_STEPS = 2_000  # merge steps of the store's index per cycle
 
 
 def redact_purged(runtime: Runtime, owner: Owner) -> int:
-    """Redact what waits for it; how many memories."""
+    """Redact what is due; returns the number of memories."""
     ids = (runtime.store.state(owner, TO_REDACT) or [])[:AT_ONCE]
     if not ids:
         return 0
@@ -38,7 +39,7 @@ def redact_purged(runtime: Runtime, owner: Owner) -> int:
 
 
 def _turns_of(runtime: Runtime, owner: Owner, ids: Sequence[str]) -> list[int]:
-    """The turns these memories were formed from, of which no memory keeps its full words."""
+    """The turns that these memories were formed from and that no other memory with full text needs."""
     origins = runtime.store.origins(owner, ids)
     memories = read_memories(runtime.store, owner, sorted({id for id, _ in origins}))
     needed = {turn for id, turn in origins if id in memories and _is_whole(memories[id])}
@@ -50,8 +51,8 @@ def _is_whole(memory: Memory) -> bool:
 
 
 def compact_if_due(runtime: Runtime, owner: Owner) -> bool:
-    """Leave no byte of redacted words in the store's files, in bounded time; whether that was due and is done
-    now. What is not done, because a reader stands in the way or the index is large, stays due."""
+    """Remove the bytes of redacted words from the store's files, in bounded time; returns whether it was due
+    and is done. If a reader prevents it or the index is large, it stays due."""
     if not runtime.store.state(owner, TO_COMPACT):
         return False
     compact = getattr(runtime.store, "compact", None)

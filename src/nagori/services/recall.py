@@ -1,9 +1,8 @@
 """Recall: the memories that answer a question, best first.
 
-The store hands over what it knows about the question's words, its meaning and the time it names; a ranking
-(below) puts that in order; what is hardly about the matter at all is left out, the same thing said
-twice is told once, and what the best answers are tied to may come along. Being recalled strengthens, so the
-answers are marked.
+The store returns candidates by words, meaning and time. A ranking orders them. Candidates below the minimum
+confidence are dropped, duplicates are merged, and related memories may be added. The results are marked as
+recalled, because recall reinforces.
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ if TYPE_CHECKING:
     from nagori.language.temporal import TimeExpression
 
 
-CANDIDATES = 250  # nearest in meaning that are looked at; every memory with a telling word is, too
-FINALISTS = 30  # at least so many whole memories are read; twice as many as are wanted
+CANDIDATES = 250  # nearest vectors to consider, besides all memories with a rare word of the question
+FINALISTS = 30  # minimum number of whole memories read; else twice the number wanted
 LONGEST_QUERY = 2000
-STEPS, TIES, FADING = 2, 10, 0.1  # how far relations are followed, how many, and what a step costs
+STEPS, TIES, FADING = 2, 10, 0.1  # steps along relations, their number, and the factor per step
 QUESTION_WORDS = frozenset(
     [
         "what",
@@ -80,21 +79,21 @@ QUESTION_WORDS = frozenset(
     ]
 )
 _KANA = re.compile("[\u3041-\u3096ー]+")
-MOOD_OF = 5  # the newest memories of a session that make its mood
+MOOD_OF = 5  # number of recent memories that determine a session's mood
 
 
 class RecallRequest(Value):
-    """What is asked, and how the answer should be chosen."""
+    """A recall request: the question, and how to select answers."""
 
     text: str
     k: int | None = None
     filter: Filter = ALIVE
-    ranking: str | None = None  # the configured one
+    ranking: str | None = None  # default: the configured one
     mood: Emotion | None = None
-    session: str | None = None  # whose mood it is, unless `mood` says it
-    tokens: int | None = None  # at most about so many in all answers together
-    min_confidence: float | None = None  # least certainty; the configured one
-    mark: bool = True  # a recall strengthens; a look does not
+    session: str | None = None  # session whose mood counts, unless `mood` is given
+    tokens: int | None = None  # maximum tokens of all answers, approximately
+    min_confidence: float | None = None  # minimum confidence; default: the configured one
+    mark: bool = True  # False: only look, do not reinforce
 
     def __post_init__(self) -> None:
         check_text("query", self.text)
@@ -135,7 +134,7 @@ def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Reco
 
 def _parse_query(runtime: Runtime, scope: Scope, question: RecallRequest, text: str) -> ParsedQuery:
     from nagori.language.temporal import (
-        read_time,  # large; a question without digits or time words is still quick
+        read_time,  # a large import, needed only here
     )
 
     filter = question.filter
@@ -150,12 +149,12 @@ def _parse_query(runtime: Runtime, scope: Scope, question: RecallRequest, text: 
 
 
 def _names_no_matter(rest: str) -> bool:
-    """Whether nothing is left of a question but asking: "what did we do", に何をした."""
+    """Whether nothing but question words is left: "what did we do", に何をした."""
     return all(word in QUESTION_WORDS or _KANA.fullmatch(word) for word in query_tokens(rest))
 
 
 def _mood(runtime: Runtime, scope: Scope, session: str) -> Emotion | None:
-    """How a session feels: its newest memories on average, the strongest feeling giving the direction."""
+    """The mood of a session: the average of its newest memories, with the valence of the strongest one."""
     newest = runtime.store.find(scope, Filter(session=session), limit=MOOD_OF)
     if not newest:
         return None
@@ -166,25 +165,23 @@ def _mood(runtime: Runtime, scope: Scope, session: str) -> Emotion | None:
 
 
 def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
-    """What the store knows. A time that is named brings its own candidates: "what did we do last Friday?" has
-    no other word to go by."""
+    """The candidates. A named time adds its own: "what did we do last Friday?" has no other word to search
+    for."""
     words, used = query_tokens(asked.text), runtime.vectors.active(scope.owner)
     if runtime.config.llm.expand_queries:
-        from nagori.services.llm.expand import (
-            other_words,  # rarely wanted, and a hook pays for every import
-        )
+        from nagori.services.llm.expand import other_words  # rarely needed, and imports slow down hooks
 
         words = [*words, *other_words(runtime, asked.text)]
     meant = _embed_query(runtime, used, asked.text)
     query = Query(words, meant.data, meant.model, CANDIDATES, asked.filter)
     try:
         evidence = runtime.store.candidates(scope, query)
-    except InvalidInput as trouble:  # a model that is not of the dimension it had before: words are left
+    except InvalidInput as trouble:  # the model's dimension changed: use words alone
         runtime.observe("embedder.silent", error=trouble)
         meant, query = _QueryVector(), replace(query, vector=None, model=None)
         evidence = runtime.store.candidates(scope, query)
     if meant.data and not evidence.cosines and runtime.vectors.active(scope.owner) != used:
-        return _search(runtime, scope, asked)  # the space has changed to another model in this moment
+        return _search(runtime, scope, asked)  # the owner switched to another model just now
     evidence = replace(evidence, unrelated=meant.unrelated)
     wish = asked.wish
     if wish is None or not wish.certain or asked.filter.since or asked.filter.until:
@@ -199,7 +196,7 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
 
 
 class _QueryVector(Value):
-    """A question as a model sees it; without a model it has words and nothing else."""
+    """The question's vector and its model; empty without a model."""
 
     model: str | None = None
     data: bytes | None = None
@@ -214,7 +211,7 @@ def _embed_query(runtime: Runtime, model: str | None, text: str) -> _QueryVector
         vector = embedder.embed_query(text)
         check_vector(vector, embedder.dimension)
         return _QueryVector(embedder.model, vector, embedder.unrelated)
-    except Exception as trouble:  # an embedder may be anybody's code: words are left
+    except Exception as trouble:  # an embedder may be third-party code: use words alone
         runtime.observe("embedder.silent", error=trouble)
         return _QueryVector()
 
@@ -225,7 +222,7 @@ def _embed_query(runtime: Runtime, model: str | None, text: str) -> _QueryVector
 def _best(
     runtime: Runtime, scope: Scope, found: Iterator[Recollection], question: RecallRequest, k: int
 ) -> list[Recollection]:
-    """The k best that are about the matter, each thing once, within the budget."""
+    """The k best relevant memories, without duplicates, within the budget."""
     min_confidence = (
         question.min_confidence
         if question.min_confidence is not None
@@ -241,14 +238,14 @@ def _best(
 
 
 def _order(recollection: Recollection) -> tuple[bool, float, str]:
-    """Best first; what somebody put away by hand comes last."""
+    """Best first; memories that were archived by hand come last."""
     memory = recollection.memory
     return (memory.is_archived and memory.archive_reason == "manual", -recollection.score, memory.id)
 
 
 def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recollection]:
-    """The first k that say different things: of two that say the same, the better one stays. A question that
-    was asked before is no answer to itself."""
+    """The first k that differ from each other; of duplicates the better one stays. The same question asked
+    before is not an answer."""
     kept: list[Recollection] = []
     seen: list[frozenset[str]] = [shingles(asked)] if asks(asked) else []
     for recollection in ordered:
@@ -264,8 +261,8 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
 def _follow_relations(
     runtime: Runtime, scope: Scope, best: Sequence[Recollection], filter: Filter
 ) -> Iterator[Recollection]:
-    """What the answers are tied to, up to two steps away: `continues`, `references` and the like lead on;
-    what only shares a topic was found by its words already."""
+    """Memories related to the answers, up to two steps away. Relations such as `continues` and `references`
+    are followed; `same_topic` is not, because the words found those already."""
     seen = {r.memory.id: r.score for r in best}
     edge = dict(seen)
     for _ in range(STEPS):
@@ -286,7 +283,7 @@ def _follow_relations(
 
 
 def _fit_budget(best: list[Recollection], tokens: int | None) -> list[Recollection]:
-    """As many as the budget has room for; one that is too long does not keep a shorter one out."""
+    """As many as the budget allows; one that is too long does not exclude shorter ones."""
     if tokens is None:
         return best
     kept = []
@@ -301,8 +298,8 @@ def _fit_budget(best: list[Recollection], tokens: int | None) -> list[Recollecti
 def mark_recalled(
     runtime: Runtime, scope: Scope, ids: Sequence[str], *, session: str | None = None, unasked: bool = False
 ) -> None:
-    """Note that memories were recalled; in a `session`, that they were shown there. Where that cannot be
-    written now the answer stands all the same."""
+    """Record that memories were recalled and, with `session`, shown there. If it cannot be written now, the
+    answer is still returned."""
     data: dict[str, object] = {"memories": list(ids)}
     data |= {"unasked": True} if unasked else {}
     data |= {"session": session} if session else {}
@@ -313,25 +310,24 @@ def mark_recalled(
 
 
 # --- rankings -------------------------------------------------------------------------------------
-# What is known about a question in, memories with a score and its terms out. `rank_fused` is the default and
-# what measures best (docs/why/ranking.md); `rank_by_priority` and `rank_by_score` are the formulas of 001 and 004, to the
-# letter.
+# A ranking turns candidates into memories with scores and terms. `rank_fused` is the default and measures
+# best (docs/why/ranking.md); `rank_by_priority` [E18] and `rank_by_score` [S5] are single formulas.
 
-JUST_BELOW = 1e-6  # what replaced a memory comes just before it
+JUST_BELOW = 1e-6  # a successor ranks just before the memory it supersedes
 
 
 class ParsedQuery(Value):
-    """A question as it was understood."""
+    """A question after analysis."""
 
     text: str
     filter: Filter
     mood: Emotion | None
     wish: TimeExpression | None
-    only_time: bool = False  # it names a time and no matter: whatever was said then is an answer
+    only_time: bool = False  # it names only a time: everything said then is an answer
 
     @property
     def window(self) -> Window | None:
-        """The time that is named for certain; "recently" is no date."""
+        """The time that is named with certainty; "recently" is not one."""
         wish = self.wish
         return (to_micros(wish.since), to_micros(wish.until)) if wish and wish.certain else None
 
@@ -346,8 +342,8 @@ Ranking = Callable[[Runtime, Scope, ParsedQuery, Candidates, int], Iterator[Reco
 def rank_fused(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
-    """The default. Weights add up to the logarithm of the odds, so a factor on the odds is added as its
-    logarithm; the best answer scores 1."""
+    """The default ranking. The terms add up to log odds, so a factor is added as its logarithm; the best
+    answer scores 1."""
     named = _named_speakers(asked.text, {sketch.speaker for sketch in evidence.infos.values()})
     terms = relevance(evidence, named, asked.window)
     odds = {id: weigh_terms(these) for id, these in terms.items()}
@@ -362,7 +358,7 @@ def rank_fused(
         same = is_japanese(memory.searchable) is japanese
         near = evidence.cosines.get(id, least)
         sure = confidence(terms[id]["heard"], near, evidence.unrelated, same_language=same)
-        if asked.window and terms[id]["time"] == 1.0:  # said when it was asked for: that is a reason, too
+        if asked.window and terms[id]["time"] == 1.0:  # it was said in the time asked for
             sure = 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)
         told = terms[id] | factors | {"freshness": lifts.get(id, 0.0), "confidence": sure}
         total = odds[id] + told["freshness"] + sum(log(factor) for factor in factors.values())
@@ -380,7 +376,7 @@ def _statement(memory: Memory, odds: float) -> Statement:
 def _find_corrections(
     runtime: Runtime, scope: Scope, found: Mapping[str, Recollection]
 ) -> list[Recollection]:
-    """What replaced a memory is as good an answer as the memory would have been, found or not."""
+    """The successors of superseded candidates: as relevant as the candidates themselves."""
     heirs = {r.memory.superseded_by: r for r in found.values() if r.memory.superseded_by}
     missing = runtime.store.get(scope, [id for id in heirs if id and id not in found])
     all_found = dict(found) | {
@@ -402,9 +398,9 @@ def _shares(found: Iterable[Recollection]) -> Iterator[Recollection]:
     return (replace(recollection, score=exp(recollection.score - best)) for recollection in found)
 
 
-MIN_CONFIDENCE_IN_TIME = 0.3  # least certainty of what was said in the time that is named
-ARCHIVED_FACTOR = 0.6  # a trace is dense and would win over the whole sentence
-SUPERSEDED_FACTOR = 0.7  # what was replaced stays findable, below what replaced it
+MIN_CONFIDENCE_IN_TIME = 0.3  # minimum confidence of a memory in the named time
+ARCHIVED_FACTOR = 0.6  # factor: a trace is dense and would outrank a whole sentence
+SUPERSEDED_FACTOR = 0.7  # factor for superseded memories
 
 
 def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: float) -> dict[str, float]:
@@ -421,13 +417,13 @@ def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: flo
 
 
 def _named_speakers(text: str, speakers: Iterable[str | None]) -> list[str]:
-    """The speakers whose name, or part of it, stands in the question."""
+    """The speakers whose name, or a part of it, is in the question."""
     asked = text.casefold()
     return [speaker for speaker in speakers if speaker and any(part in asked for part in _parts_of(speaker))]
 
 
 def _parts_of(name: str) -> list[str]:
-    """What people call somebody: a word of the name; of an unspaced name its beginning or its end."""
+    """Short forms of a name: one of its words; for a name without spaces its beginning or end."""
     words = re.findall(r"\w{2,}", name.casefold())
     cut = [part for word in words if not word.isascii() and len(word) > 2 for part in (word[:2], word[-2:])]
     return [*words, *cut]
@@ -436,8 +432,8 @@ def _parts_of(name: str) -> list[str]:
 def rank_by_priority(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
-    """001's reference priority to the letter [E18]. Its threshold with fall-back needs no code: a sorted
-    list cut at k holds the same memories."""
+    """The `rank_by_priority` ranking [E18]. Its threshold needs no code: cutting the sorted list at k gives
+    the same memories."""
     config = runtime.config
     terms = relevance(evidence)
     for memory in runtime.store.get(scope, list(terms)):
@@ -451,7 +447,7 @@ def rank_by_priority(
 def rank_by_score(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
-    """004's recall score over the finalists [S5]. What is not known yet counts as the middle."""
+    """The `rank_by_score` ranking over the finalists [S5]. Unknown inputs count as 0.5."""
     now = runtime.clock.now()
     for recollection in rank_fused(runtime, scope, asked, evidence, n):
         memory = recollection.memory
@@ -470,5 +466,5 @@ RANKINGS: dict[str, Ranking] = {"fused": rank_fused, "priority": rank_by_priorit
 
 
 def retention(runtime: Runtime, memory: Memory) -> float:
-    """How strong a memory is at this moment."""
+    """The retention of a memory now."""
     return decay.retention(memory, runtime.clock.now(), runtime.config.retention, runtime.config.weekly)

@@ -1,12 +1,11 @@
-"""Record: what was said is written down as it was said, before anything is made of it. The one door for
-turns.
+"""Record turns: append what was said to the journal, before memories are formed.
 
-Hooks, the library, conversations that leave a window, transcripts and servers all come through here: a turn
-is an event `turn_recorded` first, scrubbed of private passages and secrets. `ingest` forms memories of it
-later.
+Hooks, library, context window, transcripts and servers all use this: a turn becomes an event `turn_recorded`,
+without private passages and secrets. `ingest` forms memories later.
 
-If the journal cannot be written (somebody holds it, it is damaged), a hook's words go into a file of their
-own in `spool/`, which the worker takes from there."""
+If the journal cannot be written (it is locked or damaged), a hook writes to a file of its own in `spool/`;
+the worker reads it from there.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
     from nagori.core.model import Scope
     from nagori.core.storage import Owner
 
-HOOK_PATIENCE = (
-    1.0  # seconds to wait for the journal: the host waits for us, and the words are safe beside it
-)
+HOOK_PATIENCE = 1.0  # seconds to wait for the journal; the host is waiting, and the spool is safe, too
 SPOOL = "spool"
 
 
@@ -48,8 +45,7 @@ def turn_event(
     by: str = "user",
     **more: object,
 ) -> Event | None:
-    """The event of a turn; None when nothing is left of it that may be kept. `more` are other fields of
-    `RecordedTurn`."""
+    """The event of a turn; None if nothing storable is left. `more` are further fields of `RecordedTurn`."""
     kept = fit_to_keep(text, strip=rules.strip_private, redact=rules.redact_secrets)
     if not kept:
         return None
@@ -62,14 +58,14 @@ def turn_event(
 
 
 def record_or_spool(folder: Path, owner: Owner, events: Sequence[Event]) -> None:
-    """Keep `events` of turns: in the journal, or else beside it. OSError when neither can be written."""
+    """Append turn events to the journal, or else to the spool. OSError if neither can be written."""
     if not events:
         return
     journal, recorded = FileJournal(folder / "journal", patience=HOOK_PATIENCE), False
     try:
         private_dir(folder)
         recorded = bool(record_turns(journal, owner, events))
-    except BaseException as trouble:  # also when our time is up while somebody else holds the journal
+    except BaseException as trouble:  # includes the timeout while another process holds the journal
         if not recorded:
             spool(folder, owner, events)
         if not isinstance(trouble, (JournalError, OSError)):
@@ -77,7 +73,7 @@ def record_or_spool(folder: Path, owner: Owner, events: Sequence[Event]) -> None
 
 
 def spool(folder: Path, owner: Owner, events: Sequence[Event]) -> Path:
-    """A file of its own, in the journal's words."""
+    """Write events to a spool file, in the journal's format."""
     place = private_dir(folder / SPOOL)
     name = f"{time.time_ns():020d}-{os.getpid()}"
     block, _ = encode(events, 0)
@@ -85,7 +81,7 @@ def spool(folder: Path, owner: Owner, events: Sequence[Event]) -> Path:
     descriptor = os.open(place / f"{name}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         if os.write(descriptor, body) != len(body):
-            raise OSError(ENOSPC, os.strerror(ENOSPC))  # half of it would be called kept, and be lost
+            raise OSError(ENOSPC, os.strerror(ENOSPC))  # a partial write must not count as kept
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -95,8 +91,8 @@ def spool(folder: Path, owner: Owner, events: Sequence[Event]) -> Path:
 
 
 def read_spool(folder: Path) -> Iterator[tuple[Path, Owner, list[Event]]]:
-    """What waits beside the journal, oldest first. What cannot be read now (a newer version wrote it, the
-    disk fails) stays where it is and is tried again; what never was a file of ours is put aside."""
+    """The events in the spool, oldest first. A file that cannot be read now (newer version, disk error) stays
+    for the next time; a foreign file is moved aside."""
     for path in sorted((folder / SPOOL).glob("*.jsonl")):
         try:
             head, _, rest = path.read_bytes().partition(b"\n")
@@ -111,8 +107,8 @@ def read_spool(folder: Path) -> Iterator[tuple[Path, Owner, list[Event]]]:
 
 
 def take_spool(journal: FileJournal, folder: Path) -> None:
-    """What could not be recorded goes into the journal now. A crash between the two lines leaves a turn twice
-    in the journal; its id tells, and it is taken once."""
+    """Move the spool into the journal. After a crash a turn may be there twice; its id is the same, so it
+    counts once."""
     for path, owner, events in read_spool(folder):
         record_turns(journal, owner, events)
         path.unlink()

@@ -1,7 +1,7 @@
-"""Remember: what was said becomes a memory, once.
+"""Remember: store one memory or many, each once.
 
-The id comes from the words and where they belong, so saying the same thing again (or eight processes
-saying it at once) makes one memory that was mentioned more often, not eight.
+The id is computed from the words and the scope. Remembering the same again, even in many processes at once,
+gives one memory with more mentions.
 """
 
 from __future__ import annotations
@@ -46,22 +46,20 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 1_000_000
 AT_ONCE = 500
-REMEMBERED_INTENSITY = (
-    60.0  # intensity of what somebody took the trouble to tell: clear interest, 001's third band
-)
+REMEMBERED_INTENSITY = 60.0  # intensity of an explicit memory: clear interest, the third band [E2]
 REMEMBERED_EMOTION = Emotion(REMEMBERED_INTENSITY)
 
 
 class Draft(Value):
-    """Something to remember, before it has an id. `content` is what; `trigger` is what set it off. `metadata`
-    is a small table of the caller's own: at most 32 keys of 64 characters, texts of 1,000 characters."""
+    """A memory to be, without an id. `content` is the statement; `trigger` is what led to it. `metadata` is
+    the caller's own data: at most 32 keys of 64 characters, texts of 1,000 characters."""
 
     content: str
     trigger: str = ""
     kind: Kind = Kind.FACT
     category: Category | None = None
     emotion: Emotion = REMEMBERED_EMOTION
-    keywords: tuple[str, ...] = ()  # beyond those that its own words give
+    keywords: tuple[str, ...] = ()  # in addition to those found in the text
     created: datetime | None = None
     source: Source = Source()
     trust: Trust = Trust.USER
@@ -80,7 +78,7 @@ class Draft(Value):
 
 
 class Edit(Value):
-    """What shall be different; None leaves it as it is."""
+    """The fields to change; None leaves a field as it is."""
 
     content: str | None = None
     trigger: str | None = None
@@ -88,7 +86,7 @@ class Edit(Value):
     category: Category | None = None
     emotion: Emotion | None = None
     privacy: Privacy | None = None
-    metadata: Metadata | None = None  # in place of all that was there
+    metadata: Metadata | None = None  # replaces all metadata
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -97,7 +95,7 @@ class Edit(Value):
 
 
 def check_choices(asked: Draft | Edit) -> None:
-    """Plain strings become members of their enums; anything else is refused by its name."""
+    """Convert plain strings to enum members; refuse others by name."""
     for name, enum in (("kind", Kind), ("category", Category), ("privacy", Privacy), ("trust", Trust)):
         value = getattr(asked, name, None)
         if value is not None:
@@ -107,7 +105,7 @@ def check_choices(asked: Draft | Edit) -> None:
 
 
 def remember(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
-    """Keep one thing. When this returns, it is kept. It may speak of another one: take it back, go on."""
+    """Store one memory. When this returns, it is durable. It may correct or continue another one."""
     kept = remember_many(runtime, scope, [draft])[0]
     if speaks_of(kept.text.content) is None:
         return kept
@@ -123,8 +121,8 @@ def remember_many(
     progress: Progress = no_progress,
     origins: Mapping[int, Sequence[int]] | None = None,
 ) -> list[Memory]:
-    """Keep many things, in bundles: each bundle is kept whole or not at all. `origins`: the events of the
-    turns that drafts come from, by the draft's place."""
+    """Store many memories in batches; each batch is atomic. `origins`: the events of the source turns, by
+    index of the draft."""
     kept: list[Memory] = []
     total = len(drafts) if isinstance(drafts, Sequence) else 0
     for bundle in split_batches(check_list("drafts", drafts), AT_ONCE):
@@ -137,7 +135,7 @@ def remember_many(
 
 
 def compose(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
-    """The memory a draft would become: cleaned, without secrets, with its strength at birth."""
+    """The memory for a draft: cleaned, redacted, with its initial intensity and coefficient."""
     text = Text(safe_text(runtime, draft.trigger, "trigger"), safe_text(runtime, draft.content, "content"))
     if not text.whole:
         raise InvalidInput("content", "nothing to remember: the text is empty")
@@ -168,13 +166,13 @@ def compose(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
 
 
 def safe_metadata(runtime: Runtime, metadata: Metadata) -> Metadata:
-    """`metadata` fit to be stored, without what text must not say either."""
+    """`metadata` after cleaning and redaction."""
     safe = {redact_text(runtime, key): _safe_value(runtime, key, value) for key, value in metadata.items()}
     return read_metadata(safe)
 
 
 def _safe_value(runtime: Runtime, key: str, value: Scalar) -> Scalar:
-    """A value by itself, and as what its key says it is: {"password": "…"} is a secret by its name alone."""
+    """Check a value by itself and together with its key: {"password": "…"} is a secret by its key."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return value
     written = str(value)
@@ -186,7 +184,7 @@ def _safe_value(runtime: Runtime, key: str, value: Scalar) -> Scalar:
 
 
 def safe_text(runtime: Runtime, text: str, name: str) -> str:
-    """`text` fit to be stored: no private passages, no secrets, no control characters."""
+    """`text` after redaction and cleaning; InvalidInput if nothing is left or it is too long."""
     if not isinstance(text, str):
         raise InvalidInput(name, "{type} is not a text", type=type(text).__name__)
     if len(text) > LONGEST_TEXT:
@@ -196,13 +194,13 @@ def safe_text(runtime: Runtime, text: str, name: str) -> str:
 
 
 def redact_text(runtime: Runtime, text: str) -> str:
-    """`text` without private passages, secrets and control characters, however long."""
+    """`text` after redaction and cleaning, of any length."""
     rules = runtime.config.privacy
     return fit_to_keep(text, strip=rules.strip_private, redact=rules.redact_secrets)
 
 
 def identify(memory: Memory, again: int = 0) -> str:
-    """An id from what a memory says and where it belongs; `again` > 0 when that one is taken."""
+    """The id, from the words and the scope; `again` > 0 if that id is taken."""
     text, source = memory.texts[Level.FULL], memory.source
     belongs = (memory.project, memory.agent, memory.role, memory.privacy, source.session, source.turn)
     said = (source.speaker, text.trigger, text.content, again or "")
@@ -217,8 +215,8 @@ def store_memories(
     vectors: Mapping[str, Vector] | None = None,
     origins: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Memory]:
-    """One bundle, whole or not at all; the memories as they are known now. `origins`: the events of the turns
-    that they come from."""
+    """Store one batch atomically; returns the memories as they are now. `origins`: the events of their source
+    turns."""
     vectors = embed(runtime, scope, memories) if vectors is None else vectors
     turns = {id: {"turns": list(seqs)} for id, seqs in (origins or {}).items()}
 
@@ -235,21 +233,21 @@ def store_memories(
                 data = {"memory": to_record(place), **turns.get(memory.id, {})}
                 events.append(Event("formed", now, data, place.id))
                 continue
-            if memory.source.turn is not None:  # a turn read a second time was still said once
+            if memory.source.turn is not None:  # a turn that is read twice was said once
                 continue
             events.append(Event("repeated", now, turns.get(memory.id, {}), place.id))
             if memory.protected and not known[place.id].protected:
                 events.append(Event("protected", now, {}, place.id))
         return Decision(events, chosen)
 
-    # Blind: forming what is known already counts as mentioning it, so no state is needed to be right.
+    # Without reading the store: forming a known memory counts as a repetition.
     chosen: list[Memory] = runtime.ledger.write(scope.owner, decide, vectors, blind=True).result
     now_known = find_known(runtime, scope, [m.id for m in chosen])
     return [now_known.get(m.id, m) for m in chosen]
 
 
 def _place(runtime: Runtime, scope: Scope, memory: Memory, known: dict[str, Memory]) -> Memory:
-    """The memory under the id it will have. One that was edited since is somebody else's place."""
+    """The memory with its final id. If the memory with this id was edited since, a new id is used."""
     again = 0
     while (other := known.get(memory.id)) and other.texts.get(Level.FULL) != memory.texts[Level.FULL]:
         again += 1
@@ -259,7 +257,7 @@ def _place(runtime: Runtime, scope: Scope, memory: Memory, known: dict[str, Memo
 
 
 def find_known(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> dict[str, Memory]:
-    """What is known by these ids; nothing when the store cannot say."""
+    """The memories with these ids; empty if the store cannot be read."""
     try:
         return read_memories(runtime.store, scope.owner, ids)
     except StoreError:
@@ -267,8 +265,8 @@ def find_known(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> dict[str, 
 
 
 def embed(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> dict[str, Vector]:
-    """Vectors for memories, by id: known ones from the store, the others computed. Outside any lock. What an
-    embedder fails to give is given later (`embed_missing`); the memory is kept all the same."""
+    """Vectors of memories by id: from the store, else computed, outside any lock. Missing ones are added
+    later (`embed_missing`); the memory is stored in any case."""
     digests = {memory.digest: memory.searchable for memory in memories}
     known: dict[bytes, bytes] = {}
     try:
@@ -287,8 +285,8 @@ def embed(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> dict[st
 def zip_vectors(
     runtime: Runtime, embedder: Embedder, digests: Sequence[bytes], texts: Sequence[str]
 ) -> dict[bytes, bytes]:
-    """Vectors of texts by their digests. Whatever an embedder does wrong, it makes nothing else fail: what it
-    does not give, or gives in a form that cannot be searched, is told and left out."""
+    """Vectors of texts by digest. A fault of the embedder affects nothing else: missing and invalid vectors
+    are reported and left out."""
     if not texts:
         return {}
     try:
@@ -300,23 +298,24 @@ def zip_vectors(
 
 
 def ensure_room(runtime: Runtime, scope: Scope, more: int) -> None:
-    """LimitReached if `more` protected memories do not fit; it names who could go, oldest first."""
+    """LimitReached if `more` protected memories exceed the limit; the error lists candidates to release,
+    oldest first."""
     limit = runtime.config.protection.max_protected_memories
-    whole = Scope(user=scope.user, tenant=scope.tenant)  # the limit is the user's, not a project's
+    whole = Scope(user=scope.user, tenant=scope.tenant)  # the limit counts per user, not per project
     if more > 0 and runtime.store.count(whole).protected + more > limit:
         protected = runtime.store.find(scope, Filter(protected=True), limit=limit)
         raise LimitReached(limit, [memory.id for memory in reversed(protected)])
 
 
 def make_vectors(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
-    """Vectors that can be searched, one for each text; ModelError for whatever an embedder does instead."""
+    """One valid vector per text; ModelError for any fault of the embedder."""
     try:
         made = list(embedder.embed_passages(texts))
         for data in made:
             check_vector(data, embedder.dimension)
     except ModelError:
         raise
-    except Exception as trouble:  # an embedder may be anybody's code
+    except Exception as trouble:  # an embedder may be third-party code
         kind, reason = type(trouble).__name__, short(trouble)
         raise ModelError("the embedder failed ({kind}: {reason})", kind=kind, reason=reason) from trouble
     if len(made) != len(texts):

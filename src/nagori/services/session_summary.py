@@ -1,8 +1,7 @@
-"""What a session was about, in a few of its own sentences; or, where somebody asks for it, in a model's.
+"""Summarise a session: by its own most informative sentences, or on request by a language model.
 
-A sentence is worth telling when its words come up again and again in the session, when it decides or teaches
-something, or when it was felt; what a person said counts more than what an assistant answered. What is told
-already is not told in other words, and the order is that of the conversation.
+A sentence scores by words that recur in the session, by decisions and lessons, and by emotion. People's words
+count more than an assistant's. Redundant sentences are dropped, and the order of the conversation is kept.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from nagori.language.passages import about_tokens, sentences
 from nagori.language.tokenizer import asks, tokens
 from nagori.runtime import Runtime
 
-MOST = 2000  # memories of one session that are read
-SHORTEST, LONGEST = 12, 300  # characters of a sentence that can stand alone
+MOST = 2000  # maximum number of memories read
+SHORTEST, LONGEST = 12, 300  # length of a usable sentence, in characters
 WORTH = {Kind.DECISION: 1.6, Kind.LESSON: 1.6, Kind.FACT: 1.4}
-LEAST = 0.25  # of the best one's worth: a greeting is not told because there is room
-REDUNDANT = 0.5  # share of a sentence's words that may have been told
+LEAST = 0.25  # minimum share of the best score, so that greetings do not fill the room
+REDUNDANT = 0.5  # maximum share of a sentence's words that were used before
 
 
 class _RankedSentence(Value):
@@ -35,19 +34,17 @@ class _RankedSentence(Value):
 
 
 def summarise(runtime: Runtime, scope: Scope, session: str, tokens: int = 200, model: bool = False) -> str:
-    """The session in at most about so many tokens; empty when nothing is known of it. `model`: in the words
-    of the configured model, if it answers and stays with what was said."""
+    """The session in about `tokens` tokens; empty if nothing is known of it. `model`: written by the
+    configured model, if it answers and its text is faithful."""
     check_text("session", session)
     check_whole("tokens", tokens)
     runtime.ledger.catch_up(scope.owner)
     said = runtime.store.find(scope, Filter(session=session), limit=MOST)
     said.sort(key=lambda memory: (memory.created, memory.source.turn or 0))
     if model and runtime.llm is not None and said:
-        from nagori.services.llm.summarize import (
-            resummarise,  # a hook that asks for a summary never comes here
-        )
+        from nagori.services.llm.summarize import resummarise  # hooks never get here
 
-        with suppress(ModelError):  # told and counted; its own sentences are enough
+        with suppress(ModelError):  # reported and counted; fall back to extraction
             told = resummarise(runtime, "session", [memory.text.content for memory in said], tokens)
             if told:
                 return told
@@ -76,7 +73,7 @@ def _sentences(said: Iterable[Memory]) -> list[_RankedSentence]:
 
 
 def _worth(memory: Memory, words: frozenset[str], often: Counter[str], count: int) -> float:
-    """Words that return count, words that are everywhere do not."""
+    """The score of a sentence: recurring words count, ubiquitous ones do not."""
     shared = sum(log(often[word]) * log(1 + count / often[word]) for word in sorted(words)) / sqrt(len(words))
     told = 1.0 if memory.trust is Trust.ASSISTANT else 1.5
     return (0.1 + shared) * WORTH.get(memory.kind, 1.0) * told * (1 + memory.emotion.intensity / 200)

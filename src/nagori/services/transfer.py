@@ -1,8 +1,8 @@
-"""Export and import: memories leave and come back as plain text.
+"""Export and import memories as JSONL and Markdown.
 
-JSONL is complete: a memory with its levels, its counters and its past strength, one a line, then the
-relations, in an order that depends on nothing but the memories, so two equal stores export equal bytes.
-Markdown is for reading and for notes written by hand.
+JSONL is complete: each memory with its levels, counters and retention data, one per line, then the relations.
+The order depends on the memories alone, so equal stores export equal bytes. Markdown is for reading and for
+handwritten notes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PAGE = 1000
 
 
 class ImportReport(Value, frozen=False):
-    """What an import did. `faults` names the lines that could not be taken."""
+    """The result of an import. `faults` lists the lines that were refused."""
 
     added: int = 0
     known: int = 0
@@ -50,8 +50,8 @@ class ImportReport(Value, frozen=False):
 
 
 def memories(runtime: Runtime, scope: Scope, filter: Filter = EVERYTHING) -> Iterator[Memory]:
-    """Every memory of the scope, oldest first."""
-    runtime.ensure_open()  # what is read line by line begins late, and may go on after a `close`
+    """All memories of the scope, oldest first."""
+    runtime.ensure_open()  # a generator starts late and may still run after `close`
     runtime.ledger.catch_up(scope.owner)
     pages: list[list[str]] = []
     last = None
@@ -79,7 +79,7 @@ def to_jsonl(runtime: Runtime, scope: Scope) -> Iterator[str]:
 
 
 def to_markdown(runtime: Runtime, scope: Scope) -> Iterator[str]:
-    """The lines of a page for people: one section a day, one bullet a memory."""
+    """The lines of a readable page: one section per day, one bullet per memory."""
     yield "# nagori"
     day = None
     for memory in memories(runtime, scope, Filter()):
@@ -95,8 +95,8 @@ def to_markdown(runtime: Runtime, scope: Scope) -> Iterator[str]:
 def from_jsonl(
     runtime: Runtime, scope: Scope, lines: Iterable[str], progress: Progress = no_progress
 ) -> ImportReport:
-    """Take an export in. Memories that are here already stay as they are; bad lines are named, and the
-    good ones are taken all the same."""
+    """Import an export. Existing memories stay as they are; bad lines are reported, and the others are
+    imported."""
     report, links = ImportReport(), []
     for bundle in split_batches(enumerate(check_list("lines", lines), 1), AT_ONCE):
         newcomers: list[Memory] = []
@@ -118,7 +118,7 @@ def from_jsonl(
 
 
 def from_markdown(runtime: Runtime, scope: Scope, lines: Iterable[str]) -> ImportReport:
-    """Every bullet becomes a memory; so does every paragraph. Headings are left out."""
+    """Import notes: every bullet and every paragraph becomes a memory. Headings are left out."""
     told = (check_text("lines", line) for line in check_list("lines", lines))
     drafts = [Draft(content=text, trust=Trust.IMPORT) for _, text in notes(told)]
     kept = remember_many(runtime, scope, drafts) if drafts else []
@@ -129,8 +129,8 @@ def from_markdown(runtime: Runtime, scope: Scope, lines: Iterable[str]) -> Impor
 def from_drafts(
     runtime: Runtime, scope: Scope, drafts: Iterable[Draft], progress: Progress = no_progress
 ) -> ImportReport:
-    """Take in what another program remembered. Unlike being told again, being imported again says nothing
-    new: what is known stays as it is, and is not counted as mentioned."""
+    """Import memories of another program. Unlike `remember`, importing again does not count as a
+    repetition."""
     report, done = ImportReport(), 0
     for bundle in split_batches(check_list("drafts", drafts), AT_ONCE):
         newcomers: list[Memory] = []
@@ -147,7 +147,7 @@ def from_drafts(
 
 
 def notes(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The notes of a page in Markdown, each bullet and each paragraph, with the heading above it."""
+    """The notes of a Markdown page, bullets and paragraphs, each with the heading above it."""
     paragraph: list[str] = []
     heading = ""
     for raw in chain(lines, [""]):
@@ -163,7 +163,7 @@ def notes(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _without_comments(line: str) -> str:
-    """Without `<!-- … -->`; one that is not closed on its line is text."""
+    """Without `<!-- … -->`; an unclosed one counts as text."""
     out, at = [], 0
     while (begin := line.find("<!--", at)) >= 0 and (end := line.find("-->", begin + 4)) >= 0:
         out.append(line[at:begin])
@@ -201,7 +201,7 @@ def _link(runtime: Runtime, scope: Scope, links: list[Any], report: ImportReport
 
 
 def _safe(runtime: Runtime, memory: Memory) -> Memory:
-    """Nobody vouches for what an import says: it is cleaned like anything else."""
+    """Clean and redact an imported memory like any other text."""
     texts = {
         Level(level): Text(safe_text(runtime, t.trigger, "trigger"), safe_text(runtime, t.content, "content"))
         for level, t in memory.texts.items()

@@ -1,4 +1,4 @@
-"""One turn at a time, for programs that talk: record what the user said, then what was answered."""
+"""Record conversation turns one by one, for chat programs: the user's turn, then the answer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nagori.services.record import turn_event
 
 
 class OpenTurn(Value):
-    """A recorded turn that waits for its answer."""
+    """A recorded turn whose answer is still open."""
 
     runtime: Runtime
     scope: Scope
     session: str
 
     def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
-        """Record what was answered. When this returns it is kept."""
+        """Record the answer. When this returns, it is durable."""
         self.runtime.ensure_open()
         record_turn(self.runtime, self.scope, text, self.session, "assistant", speaker, at)
 
@@ -54,16 +54,16 @@ def record_turn(
     return OpenTurn(runtime, scope, session)
 
 
-# --- turns as chat programs have them -------------------------------------------------------------
+# --- chat messages --------------------------------------------------------------------------------
 
-INSTRUCTIONS = ("system", "developer")  # roles whose words were said by nobody
+INSTRUCTIONS = ("system", "developer")  # roles that are not speakers
 
 
 def read_turns(
     runtime: Runtime, turns: Iterable[Turn | Mapping[str, Any]], session: str | None = None
 ) -> Iterator[Turn]:
-    """Turns, and messages as turns. The place of a message in its session is its name, so that a conversation
-    that is told again, and longer, adds only what is new."""
+    """Turns, and chat messages as turns. The index of a message in its session is its id, so that a longer
+    version of the same chat adds only what is new."""
     check_list("turns", turns)
     if session is not None:
         check_text("session", session)
@@ -96,7 +96,7 @@ def _read_message(runtime: Runtime, message: Any, session: str | None, place: in
 
 
 def _role(role: object) -> Trust | None:
-    """Who says a message; None for instructions."""
+    """The speaker of a message; None for instructions."""
     if role in INSTRUCTIONS:
         return None
     if isinstance(role, str) and role in tuple(Trust):
@@ -106,7 +106,7 @@ def _role(role: object) -> Trust | None:
 
 
 def _words(content: object) -> str:
-    """The texts of a message; pictures, calls and the like say nothing that can be remembered as words."""
+    """The text of a message, without pictures, calls and the like."""
     if content is None or isinstance(content, str):
         return content or ""
     check_list("content", content)

@@ -1,7 +1,8 @@
-"""What 0.1 kept in note files beside the journal is taken into the journal once; then the files go.
+"""Upgrade from 0.1: move the data of its note files into the journal once, then remove the files.
 
-0.1 recorded turns as `heard` events, and a file said up to which one they were formed. Those that were not
-are recorded anew, with the numbers they would have had."""
+0.1 recorded turns as `heard` events, and a file held the last processed one. Unprocessed turns are recorded
+anew, with the numbers they would have had.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def adopt_notes(runtime: Runtime, owner: Owner) -> None:
-    """Take over what the note files of 0.1 say, if there are any."""
+    """Take over the note files of 0.1, if there are any."""
     folder = getattr(runtime.journal, "folder", None)
     if folder is None:
         return
@@ -31,10 +32,10 @@ def adopt_notes(runtime: Runtime, owner: Owner) -> None:
     if not files:
         return
     with runtime.journal.locked(owner):
-        pass  # the first lock of a journal of 0.1 marks it as such
+        pass  # the first lock marks a journal of 0.1
     events = [event for path in files for event in _events(path, runtime.clock.now())]
     events += _unformed_turns(runtime, owner, folder(owner) / "drained.json")
-    events = [event for event in events if not fold([event], {}).passed_over]  # 0.1 checked less
+    events = [event for event in events if not fold([event], {}).passed_over]  # 0.1 accepted more
     runtime.ledger.write(owner, lambda: events, blind=True)
     for path in (*files, folder(owner) / UPGRADE):
         path.unlink(missing_ok=True)
@@ -46,7 +47,7 @@ def _notes(folder: Path) -> Iterator[Path]:
 
 
 def _events(path: Path, now: datetime) -> Iterator[Event]:
-    """What one file says; a damaged one said nothing that cannot be found out again."""
+    """The events for one file; a damaged one holds nothing that cannot be recomputed."""
     try:
         yield from _read_note(path, now)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -71,7 +72,7 @@ def _state(key: str, value: object, now: datetime) -> Event:
 
 
 def _unformed_turns(runtime: Runtime, owner: Owner, note: Path) -> list[Event]:
-    """Turns that 0.1 heard and did not form yet; all of them where nobody knows."""
+    """Turns that 0.1 recorded and did not process; all of them if that is unknown."""
     after, numbers, seen = _progress(note)
     turns = []
     for event in runtime.journal.read(owner, after):
@@ -93,7 +94,7 @@ def _unformed_turns(runtime: Runtime, owner: Owner, note: Path) -> list[Event]:
 
 
 def _progress(note: Path) -> tuple[int, Counter[str], set[tuple[str, int]]]:
-    """Up to which event turns were formed, how many each session had, and marks of the last ones."""
+    """The last processed event, the number of turns per session, and marks of the last turns."""
     try:
         known: Any = json.loads(note.read_bytes())
         talks = known["talks"]

@@ -1,12 +1,11 @@
-"""Vectors: those that are missing, and those of another embedding model, made beside the old ones until they
-are complete.
+"""Manage vectors: add missing ones, and switch to another embedding model.
 
-    fill     bundle by bundle; recall goes on with the old model
-    switch   one mark in the store, set only if no memory is without its new vector
-    clear    bundle by bundle; recall goes on with the new model
+    fill     in batches; recall uses the old model
+    switch   one mark in the store, set only if every memory has its new vector
+    clear    in batches; recall uses the new model
 
-Killed anywhere, it goes on from there the next time. With the old model configured again it only clears
-what was made of the new one [ruling 39].
+After a kill the next run continues. If the old model is configured again, the run only clears the new vectors
+[ruling 39].
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ if TYPE_CHECKING:
     from nagori.protocols import Embedder
 
 AT_ONCE = 64
-EMBED_AT_ONCE = 32  # where somebody waits
+EMBED_AT_ONCE = 32  # batch size while somebody waits
 LOOK_AT_ONCE = 2_000
 DROP_AT_ONCE = 5_000
-SAMPLE = 500  # memories that stand for all when tokens are estimated
+SAMPLE = 500  # sample size for the token estimate
 
 
 class ReembedPlan(Value):
-    """What a change of model means: `left` vectors are to be made, of about `tokens` tokens; `usd` is None
-    where no price is known, and 0 where nobody is paid. `old` are the models in use now."""
+    """A planned change of model: `left` vectors to make, of about `tokens` tokens. `usd` is None if no price
+    is known, and 0 if it is free. `old` are the models in use now."""
 
     old: tuple[str, ...]
     new: str
@@ -43,15 +42,15 @@ class ReembedPlan(Value):
     left: int
     tokens: int
     usd: float | None
-    obsolete: int  # vectors of other models, to be taken away
+    obsolete: int  # vectors of other models, to be removed
 
     @property
-    def done(self) -> bool:
+    def is_complete(self) -> bool:
         return not self.left and not self.obsolete and set(self.old) <= {self.new}
 
 
 class ReembedReport(Value):
-    """What was done."""
+    """The result of a change of model."""
 
     model: str
     made: int
@@ -59,7 +58,7 @@ class ReembedReport(Value):
 
 
 def plan(runtime: Runtime) -> ReembedPlan:
-    """What `reembed` would do now; nothing is done, and nobody is asked."""
+    """What `reembed` would do now, without requests and changes."""
     new = _require_embedder(runtime).model
     old, memories, left, tokens, obsolete = set[str](), 0, 0, 0.0, 0
     for owner in runtime.journal.owners():
@@ -78,7 +77,7 @@ def plan(runtime: Runtime) -> ReembedPlan:
 
 
 def reembed(runtime: Runtime, progress: Progress = no_progress) -> ReembedReport:
-    """Change every space over to the configured model."""
+    """Switch every owner to the configured model."""
     embedder, made, removed = _require_embedder(runtime), 0, 0
     todo = plan(runtime).left
     for owner in runtime.journal.owners():
@@ -87,7 +86,7 @@ def reembed(runtime: Runtime, progress: Progress = no_progress) -> ReembedReport
                 made += n
                 progress(made, max(made, todo))
             if runtime.vectors.activate(owner, embedder.model):
-                break  # somebody may have kept something since: then there is more to fill
+                break  # new memories may have been added meanwhile: fill again
         removed += _clear(runtime, owner, embedder.model)
     runtime.observe("embedder.changed", model=embedder.model, made=made, removed=removed)
     return ReembedReport(embedder.model, made, removed)
@@ -100,8 +99,8 @@ def _require_embedder(runtime: Runtime) -> Embedder:
 
 
 def _fill(runtime: Runtime, owner: Owner, embedder: Embedder) -> Iterator[int]:
-    """Vectors for whatever has none of this model, kept bundle by bundle. Many are looked for at once: the
-    store passes over all that have theirs already, each time it is asked."""
+    """Make the missing vectors of this model, batch by batch. Many ids are read at once, because each query
+    skips all memories that have their vector."""
     while waiting := without_vector(runtime, owner, embedder.model, LOOK_AT_ONCE):
         for bundle in split_batches(waiting, AT_ONCE):
             data = make_vectors(embedder, [memory.searchable for memory in bundle])
@@ -120,7 +119,7 @@ def _clear(runtime: Runtime, owner: Owner, kept: str) -> int:
     return removed
 
 
-# --- what it would cost ---------------------------------------------------------------------------
+# --- cost estimate --------------------------------------------------------------------------------
 
 
 def _total(runtime: Runtime, owner: Owner) -> int:
@@ -148,18 +147,18 @@ def _usd(runtime: Runtime, tokens: float) -> float | None:
 
 
 def embed_missing(runtime: Runtime, owner: Owner, progress: Progress = no_progress) -> int:
-    """Give vectors to memories that have none: after a rebuild, a crash, or a time without the model. One
-    that fails is told, and the rest waits for the next time."""
+    """Make vectors for memories that have none: after a rebuild, a crash, or a time without the model. A
+    failure is reported, and the rest waits."""
     embedder = runtime.embedder_for(owner)
     try:
         return _embed_missing(runtime, owner, embedder, progress) if embedder else 0
-    except (ModelError, InvalidInput) as trouble:  # InvalidInput: not of the dimension it had before
+    except (ModelError, InvalidInput) as trouble:  # InvalidInput: the dimension changed
         runtime.observe("embedder.silent", error=trouble)
         return 0
 
 
 def without_vector(runtime: Runtime, owner: Owner, model: str, limit: int) -> list[Memory]:
-    """Memories whose present text has no vector of `model` yet."""
+    """Memories whose present text has no vector of `model`."""
     scope = Scope(tenant=owner[0], user=owner[1])
     return runtime.store.find(scope, Filter(archived=True, forgotten=True, unembedded=model), limit=limit)
 
@@ -173,16 +172,16 @@ def _embed_missing(runtime: Runtime, owner: Owner, embedder: Embedder, progress:
             for memory, vector in zip(waiting, data, strict=True)
         }
         if not runtime.vectors.put(owner, vectors):
-            break  # all of them changed meanwhile; whoever changed them embeds them
+            break  # all of them changed meanwhile; the writer embeds them
         done += len(waiting)
         progress(done, 0)
     if runtime.vectors.active(owner) != embedder.model:
-        runtime.vectors.activate(owner, embedder.model)  # the old model is out of reach: this one serves now
+        runtime.vectors.activate(owner, embedder.model)  # the old model is not available, so use this one now
     return done
 
 
 def catch_up_on_vectors(runtime: Runtime, scope: Scope, most: int) -> None:
-    """Vectors for some of the memories that have none yet."""
+    """Make vectors for some of the memories that have none."""
     embedder = runtime.embedder_for(scope.owner)
     if embedder is None or most <= 0:
         return

@@ -1,1 +1,1 @@
-"""The cellar: one engine per file. `memory` is the oracle of the contract, `sqlite` the default."""
+"""Stores: one engine per module. `sqlite` is the default, `memory` the reference for the contract suite."""

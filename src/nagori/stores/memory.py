@@ -1,4 +1,4 @@
-"""A store in plain dictionaries: the oracle of the contract suite, and handy in tests.
+"""In-memory store: plain dictionaries, the reference implementation for the contract suite.
 
 It is written to be obviously right, not fast: every other engine is compared with it.
 """
@@ -52,7 +52,7 @@ from nagori.language.tokenizer import asks, index_words
 
 
 class _Room(Value, frozen=False):
-    """Everything of one space."""
+    """All data of one owner."""
 
     applied: AppliedPosition = AppliedPosition()
     model: str | None = None
@@ -62,7 +62,7 @@ class _Room(Value, frozen=False):
     log: list[LogEntry] = default_factory(list)
     turns: dict[int, RecordedTurn] = default_factory(dict)
     origins: set[tuple[str, int]] = default_factory(set)
-    state: dict[str, str] = default_factory(dict)  # as JSON: nobody changes it from outside
+    state: dict[str, str] = default_factory(dict)  # as JSON, so that callers cannot change it
 
 
 class MemoryStore:
@@ -73,7 +73,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._rooms: dict[Owner, _Room] = {}
-        self._drafts: dict[tuple[int, Owner], _Room] = {}  # being rebuilt, by thread
+        self._drafts: dict[tuple[int, Owner], _Room] = {}  # owners being rebuilt, by thread
         self._leases: dict[tuple[Owner, str], tuple[str, float]] = {}
         self._vectors = MemoryVectors(self)
 
@@ -213,7 +213,7 @@ class MemoryStore:
         values = {owner: self.state(owner, key) for owner in sorted(self._rooms)}
         return [owner for owner, value in values.items() if isinstance(value, str) and value < before]
 
-    # --- looking at a whole space ---------------------------------------------------------------
+    # --- a whole owner --------------------------------------------------------------------------
 
     def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
         alive = [m for m in self.room(owner).memories.values() if not m.is_forgotten]
@@ -258,7 +258,7 @@ class MemoryStore:
             if id not in room.memories
         ]
 
-    # --- for itself and its vectors -------------------------------------------------------------
+    # --- internal -------------------------------------------------------------------------------
 
     def room(self, owner: Owner) -> _Room:
         draft = self._drafts.get((get_ident(), owner))
@@ -344,7 +344,7 @@ class MemoryVectors:
             check_vector(vector.data, self._store.dimension(vector.model))
 
     def replace(self, room: _Room, vectors: Mapping[str, Vector]) -> int:
-        """Vectors of the present texts stay or come; vectors of former texts go."""
+        """Keep or add vectors of the present texts; remove vectors of former texts."""
         fitting = {
             (id, vector.model): vector
             for id, vector in vectors.items()

@@ -1,11 +1,10 @@
-"""What every SQL engine shares: values as rows and back, and the scope and the filter as conditions.
+"""Shared by all SQL engines: conversion between values and rows, and scope and filter as SQL conditions.
 
-Statements bind by `?`; how a bound list is written is in the `Dialect`. An engine for PostgreSQL has one of
-its own (`Dialect("{} = ANY(?)", list)`), turns `?` into its own sign where it executes, and uses the rest as
-it is.
+Statements use `?` placeholders; how a list is bound is in the `Dialect`. An engine for PostgreSQL defines its
+own (`Dialect("{} = ANY(?)", list)`), converts `?` to its own placeholder and uses the rest as it is.
 
-Reading trusts the values that were checked when they were written, because a night reads tens of thousands;
-rows that cannot be what was written are told as StoreDamaged.
+Values were checked when they were written, so reading does not check them again: a cycle reads tens of
+thousands. Rows that cannot be right raise StoreDamaged.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     Condition = tuple[str, tuple[Any, ...]]
     _Parts = tuple[int, dict[Level, Text]]
 
-KEY_BITS = 40  # a space holds up to 2^40 memories; see 0001_memories.sql
+KEY_BITS = 40  # an owner has up to 2^40 memories; see 0001_memories.sql
 ADVICE = "`nagori rebuild` makes it anew from the journal"
 
 
@@ -56,10 +55,10 @@ ADVICE = "`nagori rebuild` makes it anew from the journal"
 
 
 class Dialect(Value):
-    """Where SQL engines differ."""
+    """The differences between SQL engines."""
 
-    among: str  # a column is one of a bound list
-    pack: Callable[[Sequence[Any]], Any]  # the list, to be bound
+    among: str  # SQL for: a column is one of a bound list
+    pack: Callable[[Sequence[Any]], Any]  # converts the list for binding
 
 
 def _pack(values: Sequence[Any]) -> str:
@@ -70,12 +69,12 @@ SQLITE = Dialect("{} IN (SELECT value FROM json_each(?))", _pack)
 
 
 def ask(db: Any, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-    """Every row of a question."""
+    """All rows of a query."""
     rows: list[Any] = db.execute(sql, tuple(values)).fetchall()
     return rows
 
 
-# --- rows that are damaged ------------------------------------------------------------------------
+# --- damaged rows ---------------------------------------------------------------------------------
 
 _TEXT, _WHOLE, _NUMBER = frozenset({str}), frozenset({int}), frozenset({float})
 _NONE = type(None)
@@ -84,7 +83,7 @@ _TEXT_OR_NONE, _WHOLE_OR_NONE = _TEXT | {_NONE}, _WHOLE | {_NONE}
 
 @contextmanager
 def translate_decode_errors() -> Iterator[None]:
-    """Whatever goes wrong while rows become values is damage."""
+    """Report any error while decoding rows as damage."""
     try:
         yield
     except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, InvalidInput) as fault:
@@ -93,14 +92,14 @@ def translate_decode_errors() -> Iterator[None]:
 
 
 class RowTypes:
-    """What each column of a row holds: SQLite itself keeps anything anywhere."""
+    """The expected types of a row's columns: SQLite accepts any type anywhere."""
 
     def __init__(self, *columns: frozenset[type]) -> None:
         self._columns = columns
-        self._sound: set[tuple[type, ...]] = set()  # rows of few shapes come by the thousand
+        self._sound: set[tuple[type, ...]] = set()  # few combinations of types occur, in thousands of rows
 
     def check(self, rows: Iterable[Sequence[Any]]) -> None:
-        """StoreDamaged unless every column holds what is kept there."""
+        """StoreDamaged unless every column has an expected type."""
         for shape in {tuple(map(type, row)) for row in rows} - self._sound:
             for number, (kind, allowed) in enumerate(zip(shape, self._columns, strict=True)):
                 if kind not in allowed:
@@ -139,7 +138,7 @@ _PLAIN = (
 _COLUMNS = (*_TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy")
 _SOURCE = ("session", "turn", "speaker", "trust")
 _STORED = ("key", "owner", *_COLUMNS, *_SOURCE, "tokens", "chars", "asks", "digest", "rest")
-# As they are, then what is looked up or parsed and shows by itself if it is damaged.
+# Plain columns first, then those that are looked up or parsed, which reveals damage.
 _AS_THEY_ARE = (*_PLAIN, "intensity", "protected", "session", "turn", "speaker")
 _READ = (*_AS_THEY_ARE, "key", "level", *_TIMES, "kind", "category", "privacy", "trust", "rest")
 _KEY = _READ.index("key")
@@ -163,7 +162,7 @@ LIFE_TYPES = RowTypes(
 
 
 def values_of(memory: Memory, tokens: int) -> tuple[Any, ...]:
-    """The columns of a memory whose text has so many tokens."""
+    """The columns of a memory whose text has this many tokens."""
     source = memory.source
     return (
         *(to_micros(getattr(memory, name)) for name in _TIMES),
@@ -217,7 +216,7 @@ _MAKERS: dict[str, Callable[[Memory], Any]] = {
     "trust": lambda memory: str(memory.trust),
     "rest": _rest,
 }
-_FIELDS: dict[str, tuple[str, ...]] = {  # of a memory, in which columns; the others are columns themselves
+_FIELDS: dict[str, tuple[str, ...]] = {  # fields stored in other columns; the rest are columns themselves
     "texts": (),
     "emotion": ("intensity", "rest"),
     "source": ("session", "turn", "speaker", "rest"),
@@ -237,8 +236,8 @@ def differing_fields(old: Memory, memory: Memory) -> frozenset[str]:
 
 @cache
 def columns_of(fields: frozenset[str], words: bool) -> tuple[str, ...]:
-    """The columns of these fields, and of the words if they changed. No others are written: a column that
-    stands in an index costs a place there, changed or not."""
+    """The columns of these fields, and of the words if they changed. Only these are written: each indexed
+    column costs an index update, changed or not."""
     columns = {column for field in fields for column in _FIELDS.get(field, (field,))}
     return (*sorted(columns), *(("tokens", "chars", "asks", "digest") if words else ()))
 
@@ -249,7 +248,7 @@ def update(columns: tuple[str, ...]) -> str:
 
 
 def values_at(columns: tuple[str, ...], memory: Memory, tokens: int | None) -> tuple[Any, ...]:
-    """What stands in `columns` of a memory; `tokens` if its words are among them."""
+    """The values for `columns` of a memory; `tokens` if its words are among them."""
     plain = columns if tokens is None else columns[:-4]
     values = tuple(_MAKERS[column](memory) for column in plain)
     return values if tokens is None else (*values, *_word_columns(memory, tokens))
@@ -260,12 +259,12 @@ def values_at(columns: tuple[str, ...], memory: Memory, tokens: int | None) -> t
 _KINDS, _LEVELS = {str(kind): kind for kind in Kind}, {int(level): level for level in Level}
 _CATEGORIES: dict[str | None, Category | None] = {str(category): category for category in Category}
 _CATEGORIES[None] = None
-_LAST_WORDS = int(Level.TRACE)  # an archived memory shows those of its trace
+_LAST_WORDS = int(Level.TRACE)  # an archived memory shows its trace
 _TRUSTS, _PRIVACIES = {str(trust): trust for trust in Trust}, {str(privacy): privacy for privacy in Privacy}
 
 
 def load(db: Any, sql: str, values: Sequence[Any], dialect: Dialect = SQLITE) -> list[tuple[int, Memory]]:
-    """Keys and memories of a question that begins with SELECT."""
+    """Keys and memories of a query that begins with SELECT."""
     rows = ask(db, sql, values)
     _MEMORY_TYPES.check([row[:_KEY] for row in rows])
     texts = _texts_of(db, [row[_KEY] for row in rows], dialect)
@@ -276,7 +275,7 @@ def load(db: Any, sql: str, values: Sequence[Any], dialect: Dialect = SQLITE) ->
 def load_by_id(
     db: Any, number: int | None, ids: Iterable[str], dialect: Dialect = SQLITE
 ) -> list[tuple[int, Memory]]:
-    """Keys and memories of a space, whoever may see them."""
+    """Keys and memories of an owner, whatever their visibility."""
     sql = f"{SELECT} WHERE m.owner = ? AND {dialect.among.format('m.id')}"
     return load(db, sql, (number, dialect.pack(list(ids))), dialect)
 
@@ -289,7 +288,7 @@ def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
     if fullest > level or fullest > _LAST_WORDS:
         raise ValueError(f"{plain[0]} has no text")
     fields = {
-        **dict(zip(_PLAIN, plain)),  # noqa: B905 - a night reads tens of thousands
+        **dict(zip(_PLAIN, plain)),  # noqa: B905 - a cycle reads tens of thousands
         **dict(zip(_TIMES, [None if time is None else from_micros(time) for time in times])),  # noqa: B905
         "texts": parts,
         "kind": _KINDS[kind],
@@ -304,12 +303,12 @@ def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
         "source": build_unchecked(Source, {"session": session, "turn": turn, "speaker": speaker, "uri": uri}),
         "protected": bool(protected),
         "archive_reason": reason,
-        "metadata": dict(metadata),  # one of its own: what was parsed is shared
+        "metadata": dict(metadata),  # a copy: the parsed value is cached
     }
     return build_unchecked(Memory, fields)
 
 
-@lru_cache(1024)  # most memories have no keywords of their own, no tag and no address: one of few
+@lru_cache(1024)  # most memories share a few values: no keywords, no tag, no address
 def _parse_rest(text: str) -> tuple[Any, ...]:
     rest = json.loads(text)
     felt = (Valence(rest["valence"]), float(rest["arousal"]), tuple(map(_as_text, rest["tags"])))
@@ -324,9 +323,9 @@ def _as_text(value: object) -> str:
 
 
 def _texts_of(db: Any, keys: Sequence[int], dialect: Dialect) -> dict[int, _Parts]:
-    """What is left of memories, and the level of the fullest."""
+    """The texts of memories, and the level of the fullest."""
     texts: dict[int, _Parts] = {}
-    one = len(keys) == 1  # the common case when writing; no list to unpack
+    one = len(keys) == 1  # the common case when writing: no list needed
     if keys:
         among = "key = ?" if one else dialect.among.format("key")
         sql = f"SELECT key, level, trigger, content FROM text WHERE {among} ORDER BY key, level"
@@ -352,7 +351,7 @@ _TURN_TYPES = RowTypes(
     *([_TEXT_OR_NONE] * 8),
     _WHOLE,
 )
-# One without an index of its own gets the next one of its session; one that is known is left alone.
+# A turn without an index gets the next one of its session; a known turn is skipped.
 _NEXT_PLACE = "SELECT max(idx) + 1 FROM turn WHERE owner = ? AND session = ?"
 INSERT_TURN = f"""
     INSERT INTO turn (owner, {", ".join(name for name in _OF_A_TURN if name != "idx")}, idx)
@@ -363,13 +362,13 @@ _LOG_TYPES = RowTypes(_WHOLE, _WHOLE, _TEXT, _TEXT)
 
 
 def turn_values(number: int, turn: RecordedTurn) -> tuple[Any, ...]:
-    """What INSERT_TURN binds."""
+    """The values for INSERT_TURN."""
     id, seq, at, session, role, text, index, *rest = turn
     return (number, id, seq, to_micros(at), session, role, text, *rest, index, number, session)
 
 
 def turns_of(rows: Sequence[Any]) -> list[RecordedTurn]:
-    """The turns of a question that begins with SELECT_TURN."""
+    """The turns of a query that begins with SELECT_TURN."""
     _TURN_TYPES.check(rows)
     with translate_decode_errors():
         return [
@@ -379,7 +378,7 @@ def turns_of(rows: Sequence[Any]) -> list[RecordedTurn]:
 
 
 def which_turns(number: int | None, filter: TurnFilter, dialect: Dialect = SQLITE) -> Condition:
-    """The turns that are meant, as SQL."""
+    """The filter for turns as SQL."""
     parts, values = ["owner = ?", "seq > ?"], [number, filter.after]
     if filter.session is not None:
         parts.append("session = ?")
@@ -396,7 +395,7 @@ def which_turns(number: int | None, filter: TurnFilter, dialect: Dialect = SQLIT
 
 
 def log_entries(rows: Sequence[Any]) -> list[LogEntry]:
-    """The entries of a question that begins with SELECT_LOG and is ordered by number, then memory."""
+    """The entries of a query that begins with SELECT_LOG and is ordered by number, then memory."""
     _LOG_TYPES.check(rows)
     entries: dict[int, tuple[int, str, list[str]]] = {}
     for seq, at, type, memory in rows:
@@ -411,25 +410,25 @@ def relations_of(rows: Sequence[Any]) -> list[Relation]:
         return [Relation(source, target, RelationType(type)) for source, target, type in rows]
 
 
-# --- which memories are meant ---------------------------------------------------------------------
+# --- scope and filter -----------------------------------------------------------------------------
 
 
 def find_owner(db: Any, owner: Owner) -> int | None:
-    """The number of a space. It is looked up by name every time: a number that outlived its file would show
-    one user the memories of another."""
+    """The number of an owner. It is looked up by name every time: a stale number would show one user the
+    memories of another."""
     rows = ask(db, 'SELECT id FROM owner WHERE tenant = ? AND "user" = ?', owner)
     return rows[0][0] if rows else None
 
 
 def keys(number: int | None) -> tuple[int, int]:
-    """The range of keys of a space; an unknown space has an empty one."""
+    """The key range of an owner; empty if it is unknown."""
     if number is None:
         return (1, 0)
     return (number << KEY_BITS, ((number + 1) << KEY_BITS) - 1)
 
 
 class Model(Value):
-    """A vector model and its tables. Their names are made of the number alone."""
+    """An embedding model and its tables. Table names are made from its number alone."""
 
     id: int
     name: str
@@ -462,16 +461,16 @@ def without_vector(model: Model | None) -> str:
 
 
 class Selection(Value):
-    """Which memories of a space are meant: what `core.visibility` says in Python, as SQL."""
+    """Selected memories of an owner: the rules of `core.visibility` as SQL."""
 
     number: int | None
     scope: Scope
     filter: Filter = ALIVE
-    unembedded: str = ""  # what `filter.unembedded` comes to: see `without_vector`
+    unembedded: str = ""  # SQL for `filter.unembedded`: see `without_vector`
     dialect: Dialect = SQLITE
 
     def visible(self, table: str = "m") -> Condition:
-        """What `sees` says, without the space."""
+        """The condition of `sees`, without the owner."""
         scope = self.scope
         parts: list[str] = []
         values: list[Any] = []
@@ -487,12 +486,12 @@ class Selection(Value):
         return " AND ".join(parts), tuple(values)
 
     def seen(self) -> Condition:
-        """What the scope may see of the table m, whatever the filter says."""
+        """The rows of table m that the scope may see, whatever the filter."""
         visible, values = self.visible()
         return " AND ".join(filter_out_empty("m.owner = ?", visible)), (self.number, *values)
 
     def meant(self) -> Condition:
-        """What is meant of the table m."""
+        """The selected rows of table m."""
         seen, values = self.seen()
         narrow, more = self.narrowed()
         archived = "" if self.filter.archived else "m.level <> 4"
@@ -500,7 +499,7 @@ class Selection(Value):
         return " AND ".join(filter_out_empty(seen, archived, forgotten, narrow)), (*values, *more)
 
     def narrowed(self) -> Condition:
-        """What `passes` says of the table m, but for archived and forgotten memories."""
+        """The condition of `passes` on table m, without archived and forgotten."""
         filter, dialect = self.filter, self.dialect
         lists = (("kind", filter.kinds), ("level", filter.levels), ("category", filter.categories))
         parts = [dialect.among.format(f"m.{column}") for column, wanted in lists if wanted is not None]
@@ -515,7 +514,7 @@ class Selection(Value):
             if value is not None:
                 parts.append(condition)
                 values.append(value)
-        if filter.protected is not None:  # in the words of its index, which a bound value would not meet
+        if filter.protected is not None:  # as literal, so that SQLite can use the partial index
             parts.append("m.protected" if filter.protected else "NOT m.protected")
         if filter.unappraised:
             parts.append("m.appraised_by IS NULL AND m.turn IS NOT NULL AND m.level = 1")

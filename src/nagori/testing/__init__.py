@@ -1,6 +1,6 @@
-"""Public: fakes and contract suites for those who build on nagori or write another engine.
+"""Public test tools: fakes and contract suites for programs that use nagori and for other engines.
 
-`store_contract`, `vector_contract` and `journal_contract` need pytest; nothing else here does.
+`store_contract`, `vector_contract` and `journal_contract` need pytest; the others do not.
 """
 
 from nagori.testing.fakes import FailingPart, FrozenClock, WordEmbedder

@@ -1,4 +1,4 @@
-"""Memories, vectors, turns and whole histories for tests: with only what matters said, or drawn at random."""
+"""Test data: memories, vectors, turns and histories, given in part or drawn at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stand-ins that behave like the real part and can be told what to do."""
+"""Fakes that behave like the real parts and can be controlled by a test."""
 
 from __future__ import annotations
 

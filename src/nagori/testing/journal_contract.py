@@ -1,4 +1,4 @@
-"""What every journal promises, as tests. A journal joins in a few lines:
+"""Contract suite for journals. A journal joins in a few lines:
 
     class TestMyJournal(JournalContract):
         @pytest.fixture
@@ -7,8 +7,8 @@
         @pytest.fixture
         def another(self, tmp_path): return MyJournal(tmp_path)
 
-The other fixtures are tools that only the engine can give (`impatient`, `lose_lock`, `damage`, `read_bytes`,
-`writer_command`). Without one its test is skipped and says so.
+The other fixtures are tools that only the engine can provide (`impatient`, `lose_lock`, `damage`,
+`read_bytes`, `writer_command`). Without one its test is skipped and says so.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What every store promises, as tests. An engine joins in three lines:
+"""Contract suite for stores. An engine joins in three lines:
 
     class TestMyStore(StoreContract, VectorIndexContract):
         @pytest.fixture
         def store(self, tmp_path): return MyStore(tmp_path)
 
-Each engine is also compared with the oracle (`stores.memory`) over random histories.
+Each engine is also compared with the reference (`stores.memory`) over random histories.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every vector index promises, as tests; see `store_contract` for how an engine joins."""
+"""Contract suite for vector indexes; see `store_contract` for how an engine joins."""
 
 from __future__ import annotations
 

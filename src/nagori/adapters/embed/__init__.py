@@ -1,10 +1,10 @@
-"""Embedders by name. The default is a small multilingual model that ships inside its own package.
+"""Open an embedder by name. The default is a small multilingual model from a package of its own.
 
-`local` calls the package's C library directly: importing its Python side would load numpy, which costs
-more than the model itself, and a prompt hook is a new process every time. It stands here, and not in a file
-of its own, for the same reason; the others are loaded when they are chosen.
+`local` calls the package's C library directly: importing its Python side would load numpy, which takes longer
+than the model itself, and a prompt hook is a new process every time. It is defined here for the same reason;
+the others are imported when they are chosen.
 
-While somebody waits for a prompt, only `local` may be asked (`at_hand`): no network, no seconds of loading.
+For a prompt only `local` may be used (`at_hand`): no network, no slow imports.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     Open = Callable[[Embedding, Observer, Path | None], Embedder | None]
 
-# A sentence takes milliseconds, a page takes a second: the model reads this much of a long text; the
-# words beyond are still found as words.
+# A sentence takes milliseconds, a page a second: the model reads this much of a long text; the other
+# words are still in the word index.
 LONGEST = 2000
 
 
@@ -35,11 +35,11 @@ class LocalE5:
 
     model = "multilingual-e5-small-q4"
     dimension = 384
-    unrelated = (0.80, 0.03)  # measured: all its vectors lie in one corner
+    unrelated = (0.80, 0.03)  # measured: all its vectors are close to each other
 
     def __init__(self, package: Path) -> None:
         engine = next(path for path in sorted(package.glob("_engine*")) if path.suffix != ".py")
-        # Its helper threads must not spin while they wait: on a busy machine that costs four times the work.
+        # Its helper threads must not spin while they wait: on a busy machine that is four times slower.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         self._library = library = ctypes.CDLL(str(engine))
         library.e5_load.restype = ctypes.c_void_p
@@ -53,7 +53,7 @@ class LocalE5:
         self._handle = library.e5_load(str(package / "e5-small-q4.bin").encode())
         if not self._handle:
             raise OSError(f"{package}: the model cannot be loaded")
-        self._turn = threading.Lock()  # the engine's scratch memory is not for two at once
+        self._turn = threading.Lock()  # the engine is not thread-safe
 
     def embed_passages(self, texts: Sequence[str]) -> list[bytes]:
         return [self._embed(text, is_query=0) for text in texts]
@@ -86,26 +86,26 @@ def _local(observe: Observer) -> Embedder | None:
 
 
 def _none(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
-    """No vectors, on purpose: recall by words alone."""
+    """No vectors: recall by words alone."""
     return None
 
 
 def _openai(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
-    """The design document's default: OpenAI, or any server that speaks like it."""
+    """OpenAI, or any compatible server."""
     from nagori.adapters.embed.openai import open_openai
 
     return open_openai(wanted, observe, folder)
 
 
 def _fastembed(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
-    """Models that the package `fastembed` runs, on this machine."""
+    """Local models of the package `fastembed`."""
     from nagori.adapters.embed.libraries import open_fastembed
 
     return open_fastembed(wanted, observe, folder)
 
 
 def _sentence_transformers(wanted: Embedding, observe: Observer, folder: Path | None) -> Embedder | None:
-    """Models that the package `sentence-transformers` runs, on this machine."""
+    """Local models of the package `sentence-transformers`."""
     from nagori.adapters.embed.libraries import open_sentence_transformers
 
     return open_sentence_transformers(wanted, observe, folder)
@@ -123,15 +123,14 @@ PROVIDERS: dict[str, Open] = {
 def open_embedder(
     wanted: Embedding, observe: Observer = no_observer, folder: Path | None = None
 ) -> Embedder | None:
-    """The embedder that is configured, or None: recall then goes by words alone. What is found out about a
-    model is kept in `folder`, the folder of the memories."""
+    """The configured embedder, or None: then recall uses words alone. Measurements of a model are saved in
+    `folder`."""
     return PROVIDERS[wanted.provider](wanted, observe, folder)
 
 
 def open_named(model: str, wanted: Embedding, observe: Observer, folder: Path) -> Embedder | None:
-    """The embedder whose vectors are called `model`, while another one may be `wanted` now; None if it cannot
-    be had. A server is asked only while the settings name it: they are the user's word on what leaves the
-    machine."""
+    """The embedder of the vectors named `model`, while another one may be `wanted` now; None if it is not
+    available. A server is used only while the settings name it: they decide what leaves the machine."""
     if model == LocalE5.model:
         return _local(observe)
     from nagori.adapters.embed.profiles import recipe_of
@@ -148,5 +147,5 @@ def _server(wanted: Embedding) -> tuple[str, str]:
 
 
 def at_hand(model: str) -> Embedder | None:
-    """The same for somebody who waits for a prompt."""
+    """The same, for a prompt: only a local model."""
     return _local(no_observer) if model == LocalE5.model else None

@@ -1,8 +1,7 @@
-"""Any function from texts to rows of numbers, made into an embedder: its answers are checked and brought to
-length one, and how its cosines lie is measured once.
+"""Wrap any embedding function: validate and normalise its vectors, and measure its cosines once.
 
-Models differ: between two texts with nothing in common one says 0.1, another 0.8. Certainty and ties reckon
-from there, so a model nobody has measured is measured with the sentences below, and the result is kept.
+For unrelated texts one model gives a cosine of 0.1, another 0.8. Confidence and links are relative to that,
+so an unknown model is measured with the sentences below, and the result is saved.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ from nagori.core.values import Value, split_batches
 from nagori.errors import ModelError
 
 AT_ONCE = 64
-LONGEST = 6000  # characters; the words beyond are still found as words
-# One person's memories lie nearer to each other than these sentences do, by so many spreads: the bundled
-# model says 0.755 ± 0.030 here, and 0.80 ± 0.03 among real ones.
+LONGEST = 6000  # characters; later words are still in the word index
+# One person's memories are closer to each other than these sentences, by this many spreads: the bundled
+# model gives 0.755 ± 0.030 here, and 0.80 ± 0.03 for real memories.
 NEARER = 1.5
-RESPITE = 60.0  # seconds
+RESPITE = 60.0  # seconds without requests after a failure
 
 
 class Rows(Value):
-    """What came back: one row of numbers for each text, and the name the model gives itself."""
+    """The result: one row of numbers per text, and the model's own name."""
 
     numbers: Sequence[Iterable[float]]
     answers_as: str = ""
 
 
-Encode = Callable[[Sequence[str], bool], Rows]  # texts, and whether they are questions
+Encode = Callable[[Sequence[str], bool], Rows]  # texts, and whether they are queries
 
 
 class CalibratedEmbedder:
@@ -92,7 +91,7 @@ class CalibratedEmbedder:
             return self._known
 
     def _measure(self) -> Facts:
-        """Questions against statements that have nothing to do with them, each language for itself."""
+        """Cosines between questions and unrelated statements, for each language."""
         first = self._rows(QUESTIONS, True)
         size = len(list(first.numbers[0])) if first.numbers else 0
         facts = Facts(self._wanted.dimensions or size, (0.0, 1.0), first.answers_as)
@@ -129,7 +128,8 @@ class CalibratedEmbedder:
         return rows
 
     def _asked(self, texts: Sequence[str], asking: bool) -> Rows:
-        """Whoever just failed is left alone for a while: a night's work must not wait for every memory."""
+        """After a failure the model is not called for a while, so that a cycle does not wait for every
+        memory."""
         if self._trouble is not None and self._clock() < self._until:
             raise self._trouble
         try:
@@ -143,7 +143,7 @@ class CalibratedEmbedder:
 
 
 def _vector(row: Iterable[float], dimension: int, model: str) -> array[float]:
-    """A row at length one; ModelError for anything that is no vector."""
+    """A row normalised to length one; ModelError for an invalid one."""
     try:
         numbers = [float(n) for n in row]
         length = math.hypot(*numbers)
@@ -163,15 +163,15 @@ def _vector(row: Iterable[float], dimension: int, model: str) -> array[float]:
 
 
 def _prefixes(wanted: Embedding) -> tuple[str, str]:
-    """What goes before questions and before memories. The E5 family was taught with these words, wherever
-    it runs; others are told in the settings."""
+    """Prefixes of queries and passages. The E5 family was trained with these; for others the settings say
+    it."""
     if wanted.query_prefix or wanted.passage_prefix or not re.search(r"\be5\b", wanted.chosen.lower()):
         return wanted.query_prefix, wanted.passage_prefix
     return "query: ", "passage: "
 
 
 def _name(provider: str, wanted: Embedding, place: str) -> str:
-    """Whatever makes other vectors is part of the name."""
+    """The name includes everything that changes the vectors."""
     size = f":{wanted.dimensions}" if wanted.dimensions else ""
     prefixes = "\n".join(_prefixes(wanted))
     mark = f"#{sha256(prefixes.encode()).hexdigest()[:6]}" if prefixes.strip("\n") else ""

@@ -1,7 +1,7 @@
-"""Models that run on this machine through another package: `fastembed`, `sentence-transformers`.
+"""Local embedding models of other packages: `fastembed` and `sentence-transformers`.
 
-Both are imported, and their models loaded, when the first vector is wanted: it takes seconds. They may
-fetch a model from the network the first time.
+The package is imported and its model loaded for the first vector, which takes seconds. The first use may
+download the model.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _installed(package: str, observe: Observer) -> bool:
 def _quietly(
     package: str, load: Callable[[], Any], encode: Callable[[Any, Sequence[str], bool], Any]
 ) -> Callable[[Sequence[str], bool], Rows]:
-    """`encode` with a model that is loaded once; whatever the package raises becomes a ModelError."""
+    """`encode` with a model that is loaded once; errors of the package become ModelError."""
     loaded = cache(load)
 
     def rows(texts: Sequence[str], asking: bool) -> Rows:

@@ -1,8 +1,8 @@
-"""Vectors from OpenAI, or from any server that speaks like it (Ollama, vLLM, LM Studio, LiteLLM, …).
+"""Embeddings from OpenAI or any compatible server (Ollama, vLLM, LM Studio, LiteLLM, …).
 
-The key comes from the variable that `embedding.key_env` names, or from the system's keyring under the same
-name if the package `keyring` is installed; never from the configuration file. A server on this machine
-needs none. Memories leave the machine with this: that is why nobody is asked unless it was configured.
+The key comes from the variable named by `embedding.key_env`, or from the system's keyring under the same
+name; never from the configuration file. A server on this machine needs none. Memory texts leave the machine,
+so this is used only if it is configured.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.protocols import Observer
 
-PATIENCE = {"timeout": 60.0, "tries": 4}  # for memories, which nobody waits for
-IMPATIENCE = {"timeout": 10.0, "tries": 2}  # for a question
+PATIENCE = {"timeout": 60.0, "tries": 4}  # for memories, in the background
+IMPATIENCE = {"timeout": 10.0, "tries": 2}  # for a query
 OWN_HOST = "api.openai.com"
 
 
@@ -52,7 +52,7 @@ def open_openai(
         body: dict[str, Any] = {"model": wanted.chosen, "input": list(texts), "encoding_format": "float"}
         if wanted.dimensions:
             body["dimensions"] = wanted.dimensions
-        plain = url.startswith("http:")  # somebody wrote it down so
+        plain = url.startswith("http:")  # configured explicitly
         how = {"plain": plain, **(IMPATIENCE if asking else PATIENCE)}
         answer = _ask_within_cap(wanted, folder, host, texts, lambda: post(url, body, headers, **how))
         return _rows(answer, host)
@@ -63,8 +63,8 @@ def open_openai(
 def _ask_within_cap(
     wanted: Embedding, folder: Path | None, host: str, texts: Sequence[str], ask: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
-    """What is asked of a server stands in the same book as a language model's questions. A model whose price
-    nobody knows costs nothing on this machine, and elsewhere as much as the dearest we know."""
+    """Requests count in the same spend files as a language model's. An unknown model is free on this machine,
+    and elsewhere costs as much as the most expensive known one."""
     if folder is None or host in LOOPBACK:
         return ask()
     book, clock, model = SpendBook(folder), SystemClock(), wanted.chosen
@@ -93,7 +93,7 @@ def _host(url: str) -> str:
 
 
 def _rows(answer: dict[str, Any], host: str) -> Rows:
-    """The vectors in the order of the texts; `index` tells it, and a server may shuffle."""
+    """The vectors in the order of the texts, by `index`: a server may reorder them."""
     strange = ModelError("the answer of {host} has no embeddings in it", host=host)
     data = answer.get("data")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):

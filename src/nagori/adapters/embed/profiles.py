@@ -1,7 +1,6 @@
-"""What has been found out about embedding models here: how to open them again, and how their cosines lie.
+"""Saved data about embedding models: their settings and their measured cosines.
 
-One small file in the folder of the memories, by the model's name. It holds no key, and losing it costs a
-measurement.
+One small file in the data folder, by model name. It holds no key, and losing it costs a measurement.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ FILE = "embedders.json"
 
 
 class Facts(Value):
-    """`unrelated`: mean and spread of the cosines of texts with nothing in common. `answers_as`: what the
-    model calls itself; when that changes, so have the vectors."""
+    """`unrelated`: mean and spread of the cosines of unrelated texts. `answers_as`: the model's own name; if
+    it changes, the vectors have changed."""
 
     dimension: int
     unrelated: tuple[float, float]
@@ -28,7 +27,7 @@ class Facts(Value):
 
 
 def facts_of(folder: Path | None, model: str) -> Facts | None:
-    """What is known about a model; None if it was never used here."""
+    """The saved data of a model; None if it was never used here."""
     known = _read(folder).get(model, {})
     try:
         mean, spread = map(float, known["unrelated"])
@@ -51,7 +50,7 @@ def recipe_of(folder: Path | None, model: str) -> Embedding | None:
 
 
 def note(folder: Path | None, model: str, facts: Facts, recipe: Embedding) -> None:
-    """Write it down, whole or not at all. A folder that cannot be written to is no reason to fail."""
+    """Save the data atomically. A folder that cannot be written is not an error."""
     if folder is None:
         return
     known = {

@@ -1,4 +1,4 @@
-"""Language models by name of their provider. None of them is needed; none is loaded before it is asked."""
+"""Open a language model by the name of its provider. None is required, and none is loaded before use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def none(config: Llm) -> LLM | None:
-    """No model, on purpose: rules do all of it."""
+    """No model: rules only."""
     return None
 
 
@@ -43,5 +43,5 @@ PROVIDERS: dict[str, Callable[[Llm], LLM | None]] = {
 
 
 def open_llm(config: Llm) -> LLM | None:
-    """The configured model, or None. Opening it asks nobody anything."""
+    """The configured model, or None. Opening it makes no request."""
     return PROVIDERS[config.provider](config)

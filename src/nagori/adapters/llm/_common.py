@@ -1,5 +1,8 @@
-"""What servers understand differs, and changes. A question is put in its richest form; a part that the
-server refuses by name is left out from then on."""
+"""Shared by providers: retry a request without parts that a server refuses, and batch formats.
+
+Servers support different parts of a request. It is sent in its richest form; a part that the server refuses
+by name is left out from then on.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ LIMITS = ("maxLength", "minLength", "maxItems", "minItems", "minimum", "maximum"
 
 
 class Forms:
-    """Parts of a question that may be refused, by the words a server refuses them with."""
+    """Optional parts of a request, by the words with which a server refuses them."""
 
     def __init__(self, optional: Mapping[str, str]) -> None:
         self._optional = dict(optional)
         self.refused: set[str] = set()
 
     def ask(self, send: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """`send` once more for every part that is refused; it looks at `refused` when it is called."""
+        """Call `send` again for every refused part; `send` reads `refused`."""
         while True:
             try:
                 return send()
@@ -55,39 +58,39 @@ def without_bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_count(usage: object, name: str) -> int:
-    """A count of tokens as a server tells it; nonsense counts as none."""
+    """A token count as reported by a server; invalid values count as 0."""
     value = usage.get(name) if isinstance(usage, Mapping) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def unusable(model: str, why: str, read: int = 0, written: int = 0) -> UnusableAnswer:
-    """An answer came, and it is none; so many tokens were paid for it."""
+    """The error for an unusable answer, with the tokens charged."""
     fault = UnusableAnswer("{model}: {why}", model=model, why=why)
     fault.input_tokens, fault.output_tokens = read, written
     return fault
 
 
 def answering_model(answer: Mapping[str, Any], model: str) -> str:
-    """The name a server gives its model, if it is one; else ours."""
+    """The model name reported by the server, if it is valid; else ours."""
     name = answer.get("model")
     known = isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
     return str(name) if known else model
 
 
 # --- batches --------------------------------------------------------------------------------------
-# Many questions at once, answered within a day: what the providers' batches have in common.
+# Shared by the providers' batch APIs.
 
 LONGEST_BATCH = 64_000_000  # bytes of all answers together
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 def name_of(answer: Mapping[str, Any], model: str) -> str:
-    """The name of what was made."""
+    """The name of the created object."""
     return plain_name(answer.get("id"), model)
 
 
 def plain_name(name: object, model: str) -> str:
-    """A name that can stand in an address and means nothing else there."""
+    """A name that is safe inside an address."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UnusableAnswer("{model}: {why}", model=model, why="the batch has no name")
     return name
@@ -96,9 +99,9 @@ def plain_name(name: object, model: str) -> str:
 def answers_of(
     lines: bytes, model: str, read: Callable[[Mapping[str, Any]], Reply]
 ) -> dict[str, Reply | ModelError]:
-    """Each line's answer by the name of its question; a line that is none is passed over."""
+    """The answer of each line by the name of its request; invalid lines are skipped."""
     answers: dict[str, Reply | ModelError] = {}
-    for line in lines.decode("utf-8", "replace").split("\n"):  # U+2028 is no end of a line
+    for line in lines.decode("utf-8", "replace").split("\n"):  # U+2028 does not end a line
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API."""
+"""Language models with Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nagori.errors import ModelError
 
 BASE = "https://api.anthropic.com"
 VERSION = "2023-06-01"
-# Later ones refuse a temperature, and think before they answer unless told not to.
+# Newer models refuse a temperature, and think before they answer unless it is turned off.
 _TAKES_TEMPERATURE = re.compile(r"^claude-(?:3|(?:haiku|sonnet|opus)-4(?:-[0-6])?(?:-\d{8})?$)")
 ENDS = {
     "refusal": "the model refuses to answer",
@@ -35,7 +35,7 @@ ENDS = {
 
 
 class Anthropic:
-    """A Claude model. Thinking is off: what is asked here is reading, not reasoning."""
+    """A Claude model. Thinking is off: the tasks here need reading, not reasoning."""
 
     def __init__(self, config: Llm) -> None:
         self._config = config
@@ -56,7 +56,7 @@ class Anthropic:
         return self._reply(answer)
 
     def submit(self, questions: Mapping[str, CompletionRequest]) -> str:
-        """A message batch."""
+        """Create a message batch."""
         requests = [
             {"custom_id": name, "params": self._body(each.prompt, each.schema, each.max_tokens)}
             for name, each in questions.items()
@@ -68,12 +68,12 @@ class Anthropic:
         url, headers, how = f"{self._url}/batches/{batch}", self._headers(), self._how()
         if as_object(fetch("GET", url, headers, **how), self.model).get("processing_status") != "ended":
             return None
-        # The answer names an address for the results as well; the key goes only where it was meant to.
+        # The address in the answer is not used: the key goes only to the known host.
         lines = fetch("GET", f"{url}/results", headers, most=LONGEST_BATCH, **how)
         return answers_of(lines, self.model, self._result)
 
     def discard(self, batch: str) -> None:
-        with suppress(ModelError):  # it goes by itself after some weeks
+        with suppress(ModelError):  # it expires after some weeks
             fetch("DELETE", f"{self._url}/batches/{batch}", self._headers(), **self._how())
 
     def _result(self, line: Mapping[str, Any]) -> Reply:

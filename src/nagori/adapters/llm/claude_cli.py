@@ -1,8 +1,6 @@
-"""The host's own program as a model: `claude -p`, on its user's login. Only for those who ask for it, since
-it draws on their plan.
+"""The program `claude -p` as a language model, with the user's own login. Opt-in, because it uses their plan.
 
-It is started without tools, without hooks, without a session of its own, in an empty folder; and what it
-starts cannot start us again.
+It runs without tools, hooks and a session, in an empty folder. What it starts cannot call nagori again.
 """
 
 from __future__ import annotations
@@ -22,12 +20,12 @@ from nagori.config.sections import Llm
 from nagori.core.llm import Prompt, Reply
 from nagori.errors import ModelError
 
-INSIDE = "NAGORI_INSIDE"  # set for what we start, so that it never asks a model through us again
+INSIDE = "NAGORI_INSIDE"  # set for child processes, so that they never call a model through nagori
 HOOKS_OFF = '{"disableAllHooks":true}'
 
 
 class ClaudeCli:
-    """`claude`, asked once and gone."""
+    """`claude`, one process per request."""
 
     def __init__(self, config: Llm) -> None:
         self._config = config
@@ -53,7 +51,7 @@ class ClaudeCli:
         return [*plain, "--json-schema", json.dumps(schema)] if schema is not None else plain
 
     def _run(self, command: list[str], data: str, max_tokens: int) -> str:
-        """What it prints. It has its own process group: when time is up, all of it goes."""
+        """Its output. It has its own process group: on timeout all of it is killed."""
         limits = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(max_tokens)}
         environment = {**os.environ, INSIDE: "1", "NAGORI_HOOKS__ENABLED": "false", **limits}
         with tempfile.TemporaryDirectory(prefix="nagori-") as folder:
@@ -109,7 +107,7 @@ class ClaudeCli:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """The program and whatever it has started."""
+    """Kill the program and its children."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

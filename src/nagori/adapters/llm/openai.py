@@ -1,4 +1,5 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI, vLLM, Ollama, llama.cpp, LM Studio and others."""
+"""Language models with OpenAI's chat completions API: OpenAI, vLLM, Ollama, llama.cpp, LM Studio and
+others."""
 
 from __future__ import annotations
 
@@ -35,12 +36,12 @@ ENDS = {
 
 
 class OpenAI:
-    """A model behind an OpenAI-compatible address. A server on one's own machine needs no key."""
+    """A model behind an OpenAI-compatible address. A server on this machine needs no key."""
 
     def __init__(self, config: Llm) -> None:
         self._config = config
         self._base = (config.base_url or BASE).rstrip("/")
-        # In this order: a server that knows no schemas may know bounds, and names both in one sentence.
+        # In this order: a server without schemas may support bounds, and its error names both.
         self._forms = Forms(
             {
                 "temperature": "temperature",
@@ -65,7 +66,7 @@ class OpenAI:
         return self._reply(answer)
 
     def submit(self, questions: Mapping[str, CompletionRequest]) -> str:
-        """A file of questions, and a batch that reads it."""
+        """Upload a file of requests and create a batch for it."""
         path = f"{urlsplit(self._base).path}/chat/completions"
         lines = [
             {
@@ -97,7 +98,7 @@ class OpenAI:
         return answers
 
     def discard(self, batch: str) -> None:
-        """Somebody's words need not lie there any longer."""
+        """Delete the files, because they hold users' words."""
         headers, how = self._headers(), self._how()
         with suppress(ModelError):
             told = as_object(fetch("GET", f"{self._base}/batches/{batch}", headers, **how), self.model)
@@ -138,7 +139,7 @@ class OpenAI:
         if "temperature" not in refused:
             body["temperature"] = self._config.temperature
         if schema is not None and "format" not in refused:
-            # Small models ramble without bounds; large services refuse to be bound.
+            # Small models need bounds; large services refuse them.
             bounded = without_bounds(schema) if "bounds" in refused else schema
             body["response_format"] = {
                 "type": "json_schema",

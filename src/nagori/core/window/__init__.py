@@ -20,37 +20,51 @@ _JAPANESE = "エラー 成功 計画 タスク 承認 拒否 完了 失敗 警�
 
 
 class Window(Value):
-    """003 §2, §4–5: the context window [C1–C7]. A preset (§14) sets what is not set by itself."""
+    """The context window. A preset sets what is not set by itself."""
 
     preset: str = setting(
-        "balanced", "how eagerly to prune", choices=("balanced", "conservative", "aggressive")
+        "balanced",
+        "Preset that fixes budget, start and target of pruning.",
+        choices=("balanced", "conservative", "aggressive"),
     )
-    strategy: str = setting("scored", "what goes first", choices=STRATEGIES)
-    budget: int = setting(8000, "tokens of a conversation", lo=1, hi=10**9)
-    target: float = setting(0.7, "share of the budget left after pruning", lo=0.01, hi=1.0)
-    warn_at: float = setting(0.6, "share of the budget from which it is logged", lo=0.0, hi=1.0)
-    prune_at: float = setting(0.8, "… from which low scores go", lo=0.0, hi=1.0)
-    summarise_at: float = setting(0.9, "… from which a language model may sum up gaps", lo=0.0, hi=1.0)
-    recency_weight: float = setting(0.3, "weight of recency in a message's score", lo=0.0, hi=1.0)
-    role_weight: float = setting(0.3, "weight of who said it", lo=0.0, hi=1.0)
-    content_weight: float = setting(0.4, "weight of what was said", lo=0.0, hi=1.0)
-    user_score: float = setting(1.0, "score of what a user says", lo=0.0, hi=1.0)
-    assistant_score: float = setting(0.5, "… of what an assistant says", lo=0.0, hi=1.0)
-    tool_score: float = setting(0.5, "… of what a tool gives back", lo=0.0, hi=1.0)
-    system_score: float = setting(0.3, "… of a system message in the midst of a conversation", lo=0.0, hi=1.0)
+    strategy: str = setting("scored", "Which messages are pruned first.", choices=STRATEGIES)
+    budget: int = setting(8000, "Maximum tokens of a conversation.", lo=1, hi=10**9)
+    target: float = setting(0.7, "Share of the budget that remains after pruning.", lo=0.01, hi=1.0)
+    warn_at: float = setting(0.6, "Share of the budget from which use is logged.", lo=0.0, hi=1.0)
+    prune_at: float = setting(0.8, "Share of the budget from which messages are pruned.", lo=0.0, hi=1.0)
+    summarise_at: float = setting(
+        0.9, "Share of the budget from which a language model may summarise gaps.", lo=0.0, hi=1.0
+    )
+    recency_weight: float = setting(0.3, "Weight of recency in a message's score.", lo=0.0, hi=1.0)
+    role_weight: float = setting(0.3, "Weight of the role in a message's score.", lo=0.0, hi=1.0)
+    content_weight: float = setting(0.4, "Weight of the content in a message's score.", lo=0.0, hi=1.0)
+    user_score: float = setting(1.0, "Role score of a user message.", lo=0.0, hi=1.0)
+    assistant_score: float = setting(0.5, "Role score of an assistant message.", lo=0.0, hi=1.0)
+    tool_score: float = setting(0.5, "Role score of a tool result.", lo=0.0, hi=1.0)
+    system_score: float = setting(0.3, "Role score of a system message after the first one.", lo=0.0, hi=1.0)
     keywords: tuple[str, ...] = setting(
-        (*_KEYWORDS.split(), *_JAPANESE.split()), "words that make a message important"
+        (*_KEYWORDS.split(), *_JAPANESE.split()), "Words that raise a message's content score."
     )
-    keyword_bonus: float = setting(0.3, "what any of them adds to the score of the content", lo=0.0, hi=1.0)
-    approval_bonus: float = setting(0.3, "… what asking for approval adds", lo=0.0, hi=1.0)
-    tool_bonus: float = setting(0.25, "… what a tool's result adds", lo=0.0, hi=1.0)
-    marker_bonus: float = setting(0.2, "… what a marker in a system message adds", lo=0.0, hi=1.0)
-    short: int = setting(20, "a shorter text says little (a Japanese character counts twice)", lo=0, hi=10**6)
-    short_penalty: float = setting(0.7, "what its score is multiplied with", lo=0.0, hi=1.0)
-    summarise_gap_from: int = setting(5, "so many dropped messages in a row are summarised", lo=1, hi=10**6)
-    summary_tokens: int = setting(150, "at most so many tokens for the summary of a gap", lo=0, hi=10**6)
-    pause_minutes: float = setting(30.0, "a pause as long as this begins a session", lo=0.0, hi=10**6)
-    model: str = setting("", "whose tokens are counted; empty: an estimate, rather too many than too few")
+    keyword_bonus: float = setting(0.3, "Added to the content score for any keyword.", lo=0.0, hi=1.0)
+    approval_bonus: float = setting(
+        0.3, "Added to the content score for a request for approval.", lo=0.0, hi=1.0
+    )
+    tool_bonus: float = setting(0.25, "Added to the content score for a tool result.", lo=0.0, hi=1.0)
+    marker_bonus: float = setting(
+        0.2, "Added to the content score for a marker in a system message.", lo=0.0, hi=1.0
+    )
+    short: int = setting(
+        20, "Length below which a text counts as short; a Japanese character counts twice.", lo=0, hi=10**6
+    )
+    short_penalty: float = setting(0.7, "Factor on the content score of a short text.", lo=0.0, hi=1.0)
+    summarise_gap_from: int = setting(
+        5, "Number of pruned messages in a row from which a gap is summarised.", lo=1, hi=10**6
+    )
+    summary_tokens: int = setting(150, "Maximum tokens of the summary of a gap.", lo=0, hi=10**6)
+    pause_minutes: float = setting(
+        30.0, "A pause of this many minutes starts a new session.", lo=0.0, hi=10**6
+    )
+    model: str = setting("", "Model whose tokens are counted; empty for an estimate that is rather too high.")
 
     def faults(self) -> Iterator[str]:
         """The bands rise, and pruning ends below where it begins."""

@@ -1,4 +1,4 @@
-"""How much a message matters, 0 to 1: 0.3 recency + 0.3 role + 0.4 content [C2, 003 §4].
+"""How much a message matters, 0 to 1: 0.3 recency + 0.3 role + 0.4 content [C2].
 
 Content is what it says, by keywords in both languages, and what its fields say it is: the result of a tool,
 a failure. Markers count only in messages of the roles that may

@@ -1,11 +1,10 @@
-"""How memories fade: what is drawn. Pure; `chart_text` and `chart_svg` do the drawing.
+"""Chart data: decay curves of memories, axes and geometry. Pure; `terminal` and `svg` draw them.
 
     memory ─ curve_points ─► Series ─┬─ terminal_chart ─► lines of styled text
                                      └─ svg_chart ──────► one SVG document
 
-Both pictures share one geometry: days to the right, strength 0–100 upward, the levels as bands. Every
-curve carries a letter, so that it is told from the others without colours. Labels are memory text, which
-anybody may have written: they are cleaned, cut to fit, and escaped.
+Both outputs share one geometry: days to the right, retention 0–100 upward, the levels as bands. Every curve
+has a letter, so colours are not needed. Labels are memory texts: they are cleaned, cut and escaped.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ LIFTS, RECALLS = ("reinforced", "revived"), ("recalled", "repeated")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 ENGLISH = {Level.FULL: "full", Level.SUMMARY: "summary", Level.TRACE: "trace", Level.ARCHIVED: "archive"}
 
-Spot = tuple[float, float]  # on the picture, in its own units
+Spot = tuple[float, float]  # position in the picture's own units
 
 
 class Point(NamedTuple):
-    """A strength of 0–100 at so many days after the start of the chart."""
+    """A retention of 0–100, and the days since the start of the chart."""
 
     day: float
     score: float
@@ -44,7 +43,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One memory's curve. `marks` are recalls; `ghost` is what would have been, drawn broken."""
+    """One memory's curve. `marks` are recalls; `ghost` is the curve without them, drawn dashed."""
 
     label: str
     points: Sequence[Point]
@@ -55,10 +54,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class ChartAxes:
-    """What the curves are drawn on. `early` draws the first days wider, where most of the fading is."""
+    """The axes. `early` stretches the first days, where most of the decay is."""
 
-    days: float | None = None  # None: as far as the points go
-    ticks: Sequence[float] = ()  # empty: chosen
+    days: float | None = None  # None: up to the last point
+    ticks: Sequence[float] = ()  # empty: chosen automatically
     early: bool = False
     levels: Levels = field(default_factory=Levels)
     names: Mapping[Level, str] = field(default_factory=lambda: ENGLISH)
@@ -66,7 +65,7 @@ class ChartAxes:
     recalled: str = "recalled"
 
     def fitted(self, series: Sequence[Series]) -> Frame:
-        """These axes, decided."""
+        """The frame for these axes."""
         last = max((point.day for one in series for point in one.points), default=0.0)
         days = (self.days if self.days is not None else last) or 1.0
         bottoms = [getattr(self.levels, rung.threshold) if rung.threshold else 0.0 for rung in LEVELS]
@@ -76,7 +75,7 @@ class ChartAxes:
 
 
 class ChartBand(NamedTuple):
-    """The strengths of one level."""
+    """The retention range of one level."""
 
     level: Level
     top: float
@@ -84,7 +83,7 @@ class ChartBand(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Days and strengths as shares of a picture's width and height."""
+    """Days and retention as shares of a picture's width and height."""
 
     days: float
     power: float
@@ -99,7 +98,7 @@ class Frame(NamedTuple):
 
 
 def round_ticks(days: float) -> list[float]:
-    """Some six round numbers from 0 up to `days`, or whatever else is counted."""
+    """About six round numbers from 0 to `days`."""
     rough = days / 6
     unit = 10 ** math.floor(math.log10(rough))
     step = next(unit * n for n in (1, 2, 5, 10) if unit * n >= rough)
@@ -110,10 +109,10 @@ def round_ticks(days: float) -> list[float]:
 
 
 def strength(memory: Memory, now: datetime, config: Config) -> float:
-    """What to draw for a memory: its retention; a protected one stays where its level is.
+    """The value to draw for a memory: its retention; a protected one stays at its level.
 
-    The number behind a protected memory goes on falling, its level does not: it is held at the strength
-    it had when new, or in the middle of its level if it was protected further down.
+    The retention of a protected memory keeps falling while its level does not. It is drawn at its initial
+    retention, or in the middle of its level if it was protected later.
     """
     if not memory.protected:
         return decay.retention(memory, now, config.retention, config.weekly)
@@ -125,7 +124,7 @@ def strength(memory: Memory, now: datetime, config: Config) -> float:
 
 
 def after_recalls(memory: Memory, recalls: Iterable[datetime], now: datetime, config: Config) -> Memory:
-    """The memory strengthened by each recall up to `now`, as the cycle does it."""
+    """The memory after reinforcement by each recall up to `now`."""
     for moment in sorted(moment for moment in recalls if moment <= now):
         memory = decay.reinforce(memory, moment, config.retention, config.recall)
     return memory
@@ -139,9 +138,9 @@ def curve_points(
     step: float = 1.0,
     recalls: Iterable[datetime] = (),
 ) -> list[Point]:
-    """Its strength from `start` on, every `step` days; each of `recalls` is a jump (two points, one day).
+    """The retention from `start` on, every `step` days; each of `recalls` is a jump (two points on one day).
 
-    Days before its birth are left out. Without recalls the strength never rises.
+    Days before its creation are left out. Without recalls the retention never rises.
     """
     for name, value in (("days", days), ("step", step)):
         if not value > 0 or math.isinf(value):
@@ -167,8 +166,8 @@ def curve_points(
 def life_series(
     id: str, history: Iterable[Event], config: Config, start: datetime, days: float, step: float = 1.0
 ) -> Series:
-    """One memory as its history tells it: what each event made of it fades on from there. Marked are the
-    nights that counted a recall, and recalls that wait for their night."""
+    """The curve of a memory by its history: after each event it decays from there. Marks show reinforcements,
+    and recalls that wait for the cycle."""
     turns = _turns(id, history, start, days)
     last = turns[-1].memory
     grid = [n * step for n in range(math.floor(days / step) + 1)]
@@ -188,7 +187,7 @@ def life_series(
 
 
 class _CurveTurn(NamedTuple):
-    """A memory after something happened to it."""
+    """A memory after an event."""
 
     at: datetime
     day: float
@@ -197,7 +196,7 @@ class _CurveTurn(NamedTuple):
 
 
 def _turns(id: str, history: Iterable[Event], start: datetime, days: float) -> list[_CurveTurn]:
-    """The first one is its birth; a clock that went back does not turn the curve around."""
+    """The states of a memory, from its creation on; a clock that went back does not reverse the curve."""
     turns: list[_CurveTurn] = []
     for event in history:
         before = turns[-1] if turns else None
@@ -219,7 +218,7 @@ def series_of(
     recalls: Sequence[datetime] = (),
     label: str | None = None,
 ) -> Series:
-    """A memory as one curve of a chart, with a mark where each recall lifted it."""
+    """A memory as one curve, with a mark at each recall."""
     points = curve_points(memory, config, start, days, step, recalls)
     lifted = {(moment - utc(start)) / DAY for moment in map(utc, recalls)}
     marks = {point.day: point for point in points if point.day in lifted}  # the later of the two
@@ -234,7 +233,7 @@ def free_places(
     marks: Sequence[Sequence[Spot]],
     enough: float,
 ) -> list[Spot | None]:
-    """For each path a place on it, away from the others, their marks and each other: for its letter."""
+    """For each path a position for its letter, away from other paths, marks and letters."""
     thin = [thin_path(path, enough / 4) for path in paths]
     taken = [spot for spots in marks for spot in spots]
     places: list[Spot | None] = []
@@ -252,7 +251,7 @@ def free_places(
 
 
 def thin_path(path: Sequence[Spot], least: float = 2.0) -> list[Spot]:
-    """The path without steps too small to see."""
+    """The path without invisible steps."""
     kept = list(path[:1])
     for spot in path[1:]:
         if math.dist(spot, kept[-1]) >= least or spot is path[-1]:
@@ -261,7 +260,7 @@ def thin_path(path: Sequence[Spot], least: float = 2.0) -> list[Spot]:
 
 
 def cut(text: str, cells: int) -> str:
-    """One line of at most `cells` cells, without characters that do not print."""
+    """One line of at most `cells` cells, without unprintable characters."""
     line = "".join(c if c.isprintable() else " " for c in clean(text))
     line = " ".join(line.split())
     return line if cell_len(line) <= cells else set_cell_size(line, max(0, cells - 1)).rstrip() + "…"

@@ -1,8 +1,7 @@
-"""How many memories stand at each level, day by day: layers on top of each other, in a picture or a terminal.
+"""Draw the number of memories at each level, day by day, as stacked layers in SVG or in a terminal.
 
-The fuller a memory is the lower and darker its layer, so a store that forgets is seen to settle. What is
-still to come stands behind a line and is paler. Layers are told apart without colours too: by their order,
-their names and, in a terminal, by their grain.
+Fuller levels are lower and darker. The forecast stands behind a line and is paler. Layers can be told apart
+without colours: by order, name and, in a terminal, by pattern.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ LABEL_APART, DATE_WIDE = 18, 90
 
 
 class ChartLabels(NamedTuple):
-    """What is written beside the layers."""
+    """The texts beside the layers."""
 
     names: Mapping[str, str]
     today: str
@@ -41,17 +40,17 @@ def rows_json(days: Sequence[Population]) -> list[dict[str, object]]:
 
 
 def _heights(one: Population) -> list[int]:
-    """Where the layers begin and end, from below."""
+    """The limits of the layers, from below."""
     return [0, *accumulate(one.counts[place] for place in GROUPS)]
 
 
 def _now(days: Sequence[Population]) -> int:
-    """The place of today among the days."""
+    """The index of today."""
     return max((n for n, one in enumerate(days) if not one.forecast), default=0)
 
 
 def _some(days: Sequence[Population], most: int) -> list[int]:
-    """The places of at most some `most` days, evenly; the ends and today among them."""
+    """The indices of at most about `most` days, evenly spread, with both ends and today."""
     step = math.ceil(len(days) / most)
     return sorted({*range(0, len(days), step), _now(days), len(days) - 1})
 
@@ -60,7 +59,7 @@ def _some(days: Sequence[Population], most: int) -> list[int]:
 
 
 class Plot(NamedTuple):
-    """Days and counts as places on a picture."""
+    """Days and counts as positions in a picture."""
 
     days: Sequence[Population]
     top: int
@@ -77,7 +76,7 @@ class Plot(NamedTuple):
 def levels_svg(
     days: Sequence[Population], title: str, words: ChartLabels, width: int = 960, height: int = 480
 ) -> str:
-    """The layers as an SVG document in light or dark, whichever the reader prefers."""
+    """The layers as an SVG document, in light or dark as the reader prefers."""
     top = max(*(_heights(one)[-1] for one in days), 1)
     plot = Plot(days, top, width - LEFT - RIGHT, height - ABOVE - BELOW)
     body = [*_layers(plot), *_counts(plot), *_dates(plot, words), *_names(plot, words)]
@@ -100,7 +99,7 @@ def _layers(plot: Plot) -> list[str]:
 
 
 def _counts(plot: Plot) -> list[str]:
-    """How many, at the left."""
+    """The scale at the left."""
     parts = []
     for tick in round_ticks(plot.top):
         if tick == int(tick):
@@ -113,7 +112,7 @@ def _counts(plot: Plot) -> list[str]:
 
 
 def _dates(plot: Plot, words: ChartLabels) -> list[str]:
-    """The first day, today and the last one below, and a line where the forecast begins."""
+    """The first day, today and the last day below, and a line where the forecast begins."""
     floor, now, last = plot.y(0), _now(plot.days), len(plot.days) - 1
     x = plot.x(now)
     parts = [f'<path class="line axis" d="M{LEFT} {floor:.1f}h{plot.wide:.1f}"/>']
@@ -133,7 +132,7 @@ def _dates(plot: Plot, words: ChartLabels) -> list[str]:
 
 
 def _names(plot: Plot, words: ChartLabels) -> list[str]:
-    """Each layer's name and number at the right, from above, none on top of another."""
+    """Each layer's name and number at the right, without overlaps."""
     parts, lowest = [], -math.inf
     heights = _heights(plot.days[-1])
     for number, place in reversed(list(enumerate(GROUPS))):
@@ -168,7 +167,7 @@ def levels_text(
 
 
 def _columns(days: Sequence[Population], room: int) -> list[Population]:
-    """A day for every column: few days are drawn broad, of many only some."""
+    """One day for each column: few days are stretched, many are sampled."""
     if len(days) >= room:
         return [days[round(n * (len(days) - 1) / (room - 1))] for n in range(room)]
     broad = room // len(days)
@@ -176,7 +175,7 @@ def _columns(days: Sequence[Population], room: int) -> list[Population]:
 
 
 def _grain(one: Population, height: float) -> tuple[str, str]:
-    """What stands at this height of a column."""
+    """The pattern at this height of a column."""
     for number, upper in enumerate(_heights(one)[1:]):
         if height < upper:
             return GRAIN[number], f"dim {INKS[number]}" if one.forecast else INKS[number]
@@ -199,7 +198,7 @@ def _date_lines(columns: Sequence[Population], words: ChartLabels, gutter: int) 
 
 
 def _legend(days: Sequence[Population], words: ChartLabels) -> list[Text]:
-    """Each layer's grain, name and number today; and at the end, if that is still to come."""
+    """Each layer's pattern, name and present number; and the last number of a forecast."""
     now, last = days[_now(days)], days[-1]
     broad = max(cell_len(words.names[place]) for place in GROUPS)
     lines = []

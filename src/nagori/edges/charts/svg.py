@@ -1,4 +1,4 @@
-"""Decay curves as an SVG document that stands alone, in light or dark, whichever the reader prefers."""
+"""Draw decay curves as a standalone SVG document, in light or dark as the reader prefers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def svg_chart(
     width: int = 960,
     height: int = 540,
 ) -> str:
-    """The curves as an SVG document in light or dark, whichever the reader prefers."""
+    """The curves as an SVG document, in light or dark as the reader prefers."""
     axes = axes or ChartAxes()
     frame = axes.fitted(series)
     rows = min(math.ceil(len(series) / 2), (height - ABOVE - BELOW - LEAST_PLOT) // LEGEND_ROW)
@@ -51,7 +51,7 @@ def svg_chart(
 
 
 def page(title: str, width: int, height: int, body: Sequence[str], rules: Sequence[str] = ("", "")) -> str:
-    """A document with title and colours around `body`; `rules` are more of a stylesheet, light and dark."""
+    """A document with title and colours around `body`; `rules` are additional styles, light and dark."""
     name = safe(title, 200)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -98,7 +98,7 @@ def _stylesheet(light: str = "", dark: str = "") -> str:
 
 
 def _bands(frame: Frame, axes: ChartAxes, at: At, wide: float) -> list[str]:
-    """The levels: a tint, a line above with its number, a name at the right."""
+    """The levels: a tint, a line with its number above, a name at the right."""
     parts = []
     for band in frame.bands:
         _, top = at(Point(0, band.top))
@@ -116,7 +116,7 @@ def _bands(frame: Frame, axes: ChartAxes, at: At, wide: float) -> list[str]:
 
 
 def _days(frame: Frame, axes: ChartAxes, at: At, wide: float) -> list[str]:
-    """The axis below; of two numbers without room for both, the earlier one."""
+    """The axis below; where two numbers collide, the earlier one stays."""
     _, floor = at(Point(0, 0))
     parts = [f'<path class="line axis" d="M{LEFT} {floor:.1f}h{wide:.1f}"/>']
     last = -math.inf
@@ -135,7 +135,7 @@ def _days(frame: Frame, axes: ChartAxes, at: At, wide: float) -> list[str]:
 
 
 def _recall_key(axes: ChartAxes, wide: float) -> list[str]:
-    """What the marks mean."""
+    """The legend of the marks."""
     x = LEFT + wide
     return [
         f'<circle class="faint" cx="{x - 5:.1f}" cy="{ABOVE - 16}" r="4"/>',
@@ -170,7 +170,7 @@ def _key(number: int, x: float, y: float) -> list[str]:
 
 
 def _legend(series: Sequence[Series], rows: int, width: int, top: float) -> list[str]:
-    """Two columns of labels, read downward; what has no room is counted."""
+    """Two columns of labels, read downward; labels without room are counted."""
     parts = []
     half = (width - LEFT) / 2
     room = rows * 2
@@ -189,5 +189,5 @@ def _legend(series: Sequence[Series], rows: int, width: int, top: float) -> list
 
 
 def safe(text: str, cells: int) -> str:
-    """Anybody's text as one line of a picture."""
+    """Any text as one escaped line."""
     return escape(cut(text, cells))

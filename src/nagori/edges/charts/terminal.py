@@ -1,4 +1,4 @@
-"""Decay curves in a terminal: dots of Braille, a letter on every curve, a legend below."""
+"""Draw decay curves in a terminal: Braille dots, a letter per curve, a legend below."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _row(score: float, frame: Frame, height: int) -> int:
 def _canvas(
     series: Sequence[Series], frame: Frame, columns: int, height: int
 ) -> dict[tuple[int, int], tuple[str, str]]:
-    """What stands in each cell, and its colour: dots first, then recalls, then letters."""
+    """The content and colour of each cell: dots first, then recalls, then letters."""
     dots: dict[tuple[int, int], int] = {}
     inks: dict[tuple[int, int], str] = {}
 
@@ -74,7 +74,7 @@ def _canvas(
 
 
 def _path_dots(path: Sequence[Spot], broken: bool) -> Iterable[tuple[int, int]]:
-    """Every dot on the way along `path`; only some of them if it is a broken line."""
+    """Every dot along `path`; only some of them for a dashed line."""
     walked = 0
     for (x, y), (to_x, to_y) in zip(path, path[1:] or path, strict=False):
         paces = max(1, math.ceil(max(abs(to_x - x), abs(to_y - y))))
@@ -85,7 +85,7 @@ def _path_dots(path: Sequence[Spot], broken: bool) -> Iterable[tuple[int, int]]:
 
 
 def _name_rows(frame: Frame, height: int) -> dict[int, Level]:
-    """A row of its own for the name of each level, as near the middle of its band as there is room."""
+    """A separate row for the name of each level, near the middle of its band."""
     rows: dict[int, Level] = {}
     free = height - 1
     for band in reversed(frame.bands):
@@ -122,6 +122,6 @@ def _legend_lines(series: Sequence[Series], axes: ChartAxes, width: int) -> list
 
 
 def _fit_label(one: Series, cells: int) -> str:
-    """The label as it stands in a terminal."""
+    """The label for the terminal."""
     lock = " 🔒" if one.protected else ""
     return cut(one.label, cells - cell_len(lock)) + lock

@@ -1,4 +1,4 @@
-"""What every command stands on: the options given before it, the terminal, the pipes, the person."""
+"""The context of a command: global options, terminal, pipes, prompts to the user."""
 
 from __future__ import annotations
 

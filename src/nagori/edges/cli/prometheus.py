@@ -1,7 +1,6 @@
-"""The numbers a monitor wants, as Prometheus text (exposition format 0.0.4) [L9].
+"""Metrics in Prometheus text format (exposition format 0.0.4) [L9].
 
-Everything is a gauge, because everything can fall: memories fade, fold together and are undone. The two
-names that 000 promises are kept as it spells them; the others follow their pattern.
+Every metric is a gauge, because every value can fall. Names follow the pattern of `memory_archive_count`.
 """
 
 from __future__ import annotations

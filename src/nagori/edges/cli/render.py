@@ -1,4 +1,4 @@
-"""How things look: memories as JSON for machines, as tables and sentences for people."""
+"""Render results: JSON for programs, tables and sentences for people."""
 
 from __future__ import annotations
 

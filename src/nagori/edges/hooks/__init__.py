@@ -1,10 +1,10 @@
-"""`nagori hook`: a host says on standard input what happened, and is answered on standard output.
+"""`nagori hook`: read a host's event from standard input and answer on standard output.
 
-    stdin JSON → payloads (what does it mean?) → handlers (one verb) → payloads (how is it said?) → stdout
+    stdin JSON → payloads (decode) → handlers (one verb) → payloads (encode) → stdout
 
-A new process for every prompt, so every import counts: nothing here needs more than the standard library
-until a memory has to be found. Whatever happens it ends with 0 and within its time, and what went wrong is
-told through the host's own channel, once in a session: a broken memory never stops the agent.
+It is a new process for every prompt, so every import counts: until a recall is needed, only the standard
+library is loaded. It always exits with 0 and within its time. Problems are reported through the host, once
+per session: a broken memory never stops the agent.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ USUALLY = 5.0
 
 
 class TookTooLong(BaseException):
-    """The time is up. Not an Exception: nothing on the way may swallow it."""
+    """The time is up. Not an Exception, so that no handler on the way catches it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read, act, answer. Never raises, never ends with anything but 0."""
-    gc.disable()  # nobody lives long enough here to become garbage
+    """Read, act, answer. Never raises, always exits with 0."""
+    gc.disable()  # the process is too short-lived to need it
     try:
         said = answer(list(sys.argv[1:] if arguments is None else arguments), sys.stdin.buffer)
         if said:
             sys.stdout.write(said + "\n")
         sys.stdout.flush()
-    except BaseException:  # a closed pipe, a machine without memory: there is nobody left to tell
+    except BaseException:  # a closed pipe or no memory: nothing can be reported
         with suppress(BaseException):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def answer(arguments: list[str], source: object) -> str:
-    """What to print for what a host says."""
-    with _in_time(USUALLY):  # a host that never closes its end must not keep us
+    """The output for a host's event."""
+    with _in_time(USUALLY):  # a host may never close its end
         payload = _read(source)
     if payload is None:
         return ""
@@ -61,9 +61,9 @@ def _option(arguments: list[str], name: str) -> str | None:
 
 
 def _read(source: object) -> dict[str, object] | None:
-    """The object on standard input, or None: any bytes may come."""
+    """The JSON object on standard input, or None: any bytes may come."""
     try:
-        with _in_time(USUALLY):  # a host may forget to close our standard input
+        with _in_time(USUALLY):  # a host may never close our standard input
             data = source.read(LONGEST_INPUT + 1)  # type: ignore[attr-defined]
     except TookTooLong:
         return None
@@ -77,7 +77,7 @@ def _read(source: object) -> dict[str, object] | None:
 
 
 def _careful(heard: Moment) -> Answer:
-    """The answer, or in trouble a notice, or at the worst silence."""
+    """The answer; on failure a notice; at worst nothing."""
     folder = None
     try:
         with _in_time(SECONDS.get(heard.at, USUALLY)):
@@ -99,7 +99,7 @@ def _careful(heard: Moment) -> Answer:
 
 
 def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answer:
-    """What the user is told, once in a session for each kind of trouble."""
+    """The notice for the user, once per session and kind of failure."""
     from nagori.edges.hooks.notices import first_time, notice
 
     said = notice(trouble)
@@ -109,7 +109,7 @@ def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answ
 
 
 def _mark(folder: Path, heard: Moment, failure: str | None) -> None:
-    """For `nagori doctor`: what fired last, and what failed."""
+    """For `nagori doctor`: the last call, and its failure."""
     with suppress(OSError):
         place = folder / "hosts"
         name = f"{'failed' if failure else 'fired'}-{heard.at.value.replace(' ', '-')}"
@@ -124,7 +124,7 @@ def _mark(folder: Path, heard: Moment, failure: str | None) -> None:
 
 @contextmanager
 def _in_time(seconds: float) -> Iterator[None]:
-    """Raise Late when the time is up; on systems without timers the host's own limit has to do."""
+    """Raise Late when the time is up; without timers the host's own limit applies."""
     import signal
 
     if not hasattr(signal, "setitimer"):

@@ -1,6 +1,6 @@
-"""The nouns of a hook: what a host says (`Moment`), what we say back (`Answer`).
+"""Data types of a hook: a host's call (`Moment`) and our answer (`Answer`).
 
-Hosts have thirty names for a dozen moments. Everything behind this file knows only these.
+Hosts have thirty names for a dozen events. All other modules know only these.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from nagori.core.values import Value
 
 
 class At(StrEnum):
-    """When a host calls."""
+    """The kinds of calls."""
 
     SESSION_START = "session start"
     PROMPT = "prompt"
@@ -29,22 +29,22 @@ class Moment(Value):
     """One call of a host. `text` is what was said: the prompt, the answer, the recap."""
 
     at: At
-    event: str  # the host's own name for it
+    event: str  # the host's event name
     host: str
     session: str
-    folder: str | None = None  # where the user works
+    folder: str | None = None  # working folder
     text: str = ""
-    ref: str | None = None  # the host's own name for this turn
+    ref: str | None = None  # the host's id of this turn
     speaker: str | None = None  # a subagent
     transcript: str | None = None
     tool: str | None = None
-    target: str = ""  # what the tool was used on: a file, a command
+    target: str = ""  # target of the tool: a file, a command
     error: str = ""
-    source: str | None = None  # how a session began
+    source: str | None = None  # how the session started
 
 
 class Answer(Value):
-    """What the host may show: `context` to the model, `notice` to the user."""
+    """The answer: `context` for the model, `notice` for the user."""
 
     context: str = ""
     notice: str = ""

@@ -1,11 +1,11 @@
-"""What is done at each moment. Recording comes first; only then may anything else fail.
+"""Handle a host's event: record first, then answer.
 
-session start   a short brief: what is protected, what the last session was about
-prompt          what it reminds of, each memory once in a session
+session start   a short brief: protected memories, and what the last session was about
+prompt          matching memories, each once per session
 before tool     lessons about this tool and its target (off unless `hooks.before_tool`)
-the others      nothing to say: the worker is started if there is work for it
+the others      no answer: the worker is started if there is work
 
-Here a host's moment is only decoded; what is recorded and what is shown is decided by the services.
+Only decoding happens here; the services decide what is recorded and what is shown.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ROLES = {
     At.COMPACTED: "summary",
     At.TOOL_FAILED: "tool",
 }
-LONGEST = 200_000  # characters of one turn: nobody says more, programs do
-QUICK = "local"  # the one embedder that may be asked here
-INSERTED = ("system-reminder", "last-session")  # by the host, by us (`<memories>` goes with what is private)
+LONGEST = 200_000  # maximum characters of one turn
+QUICK = "local"  # the only embedder that is fast enough here
+INSERTED = ("system-reminder", "last-session")  # by the host and by us; redaction removes `<memories>`
 WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
 
 
 def act(moment: Moment, config: Config, folder: Path) -> Answer:
-    """Do what the moment asks for."""
+    """Handle one call."""
     scope = scope_of(moment, config)
     event = turn_of(moment, scope, config)
     if event is not None:
@@ -56,7 +56,7 @@ def act(moment: Moment, config: Config, folder: Path) -> Answer:
 
 
 def scope_of(moment: Moment, config: Config) -> Scope:
-    """The memory of whoever works there; the command line's own variables say otherwise if they are set."""
+    """The scope of a call; the variables of the command line override it."""
     said, hooks = os.environ.get, config.hooks
     return Scope(
         user=said("NAGORI_USER") or hooks.user,
@@ -68,8 +68,8 @@ def scope_of(moment: Moment, config: Config) -> Scope:
 
 
 def project_of(folder: str | None) -> str | None:
-    """The name of the project that somebody works on in `folder`: the root of its git repository, or the
-    folder itself; one that is gone is its own."""
+    """The project of a folder: the root of its git repository, or the folder itself, even if it no longer
+    exists."""
     if not folder:
         return None
     plain = "".join(char for char in folder if char.isprintable())
@@ -77,11 +77,11 @@ def project_of(folder: str | None) -> str | None:
 
 
 def _root(folder: Path) -> Path:
-    """The nearest folder with a `.git` in it: a directory, or a file in a worktree."""
+    """The nearest parent folder with a `.git`: a directory, or a file in a worktree."""
     try:
         if folder.is_absolute() and folder.is_dir():
             return next((f for f in (folder, *folder.parents) if os.path.lexists(f / ".git")), folder)
-    except (OSError, ValueError):  # a name that no file can have, a folder that may not be looked at
+    except (OSError, ValueError):  # an invalid name, or no permission
         pass
     return folder
 
@@ -90,7 +90,7 @@ def _root(folder: Path) -> Path:
 
 
 def turn_of(moment: Moment, scope: Scope, config: Config) -> Event | None:
-    """The turn of a moment in which something was said; None when nothing is left of it."""
+    """The turn of a call in which something was said; None if nothing is left of it."""
     role = ROLES.get(moment.at)
     text = _words(moment) if role else ""
     if not role or not text:
@@ -117,7 +117,7 @@ def _words(moment: Moment) -> str:
     elif moment.at is At.COMPACTED and "<summary>" in text:
         text = text.partition("<summary>")[2].partition("</summary>")[0]
     elif moment.at is At.SUBAGENT_END and not moment.speaker:
-        return ""  # a compaction's own helper: its recap comes as such
+        return ""  # a helper of the compaction: its recap is recorded separately
     if moment.at is At.PROMPT and text.lstrip().startswith("/") and _is_built_in(text):
         return ""
     for tag in INSERTED:
@@ -126,14 +126,14 @@ def _words(moment: Moment) -> str:
 
 
 def _is_built_in(prompt: str) -> bool:
-    """Whether a prompt is a command of the host itself, which says nothing."""
+    """Whether a prompt is a built-in command of the host."""
     from nagori.edges.importers.claude_code import BUILT_IN
 
     return prompt.split(None, 1)[0] in BUILT_IN
 
 
 def _without(text: str, tag: str) -> str:
-    """Without the blocks of this tag; one that is never closed is somebody's text."""
+    """Without the blocks of this tag; an unclosed one counts as text."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     out, at = [], 0
     while (begin := text.find(opening, at)) >= 0 and (end := text.find(closing, begin)) >= 0:
@@ -152,11 +152,11 @@ def _failure(moment: Moment) -> str:
 
 @contextmanager
 def _open_memory(config: Config, folder: Path, scope: Scope) -> Iterator[Nagori]:
-    from nagori.app import Nagori  # the store and all that: a turn's end needs none of it
+    from nagori.app import Nagori  # imported late: the end of a turn does not need it
 
     memory = Nagori.open(folder, config=config, scope=scope, llm=None)
     memory.runtime.journal.patience = HOOK_PATIENCE  # type: ignore[attr-defined]
-    # Nobody who waits for a host waits for a network, or for a library that takes seconds to load.
+    # No network and no slow imports while a host is waiting.
     if config.embedding.provider != QUICK:
         memory.runtime.open_embedder = lambda: None
     if config.embedding.provider != "none":
@@ -172,7 +172,7 @@ def _at_hand(name: str) -> Embedder | None:
 
 
 def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
-    """The start of a session, and what a killed one left behind."""
+    """Session start: the brief, and work that a killed session left behind."""
     from nagori.edges.worker.spawn import start
     from nagori.services.prompt_context import context_for_start
 
@@ -181,14 +181,14 @@ def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
         context = context_for_start(
             memory.runtime, scope, moment.session, resumed=resumed, compacted=compacted
         )
-        memory.runtime.journal.request_work(scope.owner)  # a hook may have been killed before it could
+        memory.runtime.journal.request_work(scope.owner)  # a hook may have been killed before its request
     if config.hooks.worker:
         start(folder)
     return Answer(context.text)
 
 
 def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
-    """What a prompt reminds of."""
+    """Memories for a prompt."""
     from nagori.edges.hooks.prefetch import QueryPrefetch
     from nagori.services.prompt_context import context_for_prompt, prompt_text
 

@@ -1,4 +1,4 @@
-"""What went wrong, for the person in front of the host. Loaded only when something did."""
+"""Notices about failures for the user of a host. Imported only after a failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nagori.paths import private_dir, sweep, write_private
 
 
 def notice(trouble: BaseException) -> str:
-    """One line: what is wrong, what was kept, what to do."""
+    """One line: what failed, what was kept, what to do."""
     from nagori.edges.hooks import TookTooLong
 
     voice = Voice(language())
@@ -30,8 +30,8 @@ def notice(trouble: BaseException) -> str:
 
 
 def first_time(folder: Path | None, session: str, said: str) -> bool:
-    """Whether this was not told in this session yet. Where the data folder takes no note, or nobody knows
-    where it is, the note goes to a folder of the user's own among the temporary ones."""
+    """Whether this is new in this session. If the data folder cannot be used, a private temporary folder
+    is."""
     for place in (folder, _elsewhere()):
         if place is not None:
             notes = Notes.of(place, session)
@@ -44,11 +44,11 @@ def first_time(folder: Path | None, session: str, said: str) -> bool:
             if place != folder:
                 sweep(place)
             return True
-    return True  # nobody remembers: better twice than never
+    return True  # unknown: better twice than never
 
 
 def _elsewhere() -> Path | None:
-    """Others can write beside it, so it counts only if it is a folder, ours, and closed to them."""
+    """A private temporary folder; it counts only if it is ours and closed to others."""
     user = os.getuid() if hasattr(os, "getuid") else None
     place = Path(tempfile.gettempdir()) / f"nagori-{'notes' if user is None else user}"
     try:
@@ -62,13 +62,13 @@ def _elsewhere() -> Path | None:
     return place if ours else None
 
 
-# --- told once in a session -----------------------------------------------------------------------
-# Which troubles were told in a session: one small file each, so that nothing is told twice. In a file
-# because the store may be the trouble.
+# --- once per session -----------------------------------------------------------------------------
+# Notices shown in a session: one small file per session, so that nothing is shown twice. A file,
+# because the store itself may have failed.
 
 
 class Notes(Value, frozen=False):
-    """What the user was told in a session. A file that is lost or damaged means that it is told again."""
+    """The notices shown in a session. If the file is lost or damaged, they are shown again."""
 
     path: Path
     told: list[str] = default_factory(list)
@@ -78,14 +78,14 @@ class Notes(Value, frozen=False):
         path = folder / "hosts" / f"{crc32(session.encode('utf-8', 'replace')):08x}.json"
         try:
             known = json.loads(path.read_bytes())
-            if known["session"] != session:  # another session with the same short name
+            if known["session"] != session:  # another session with the same file name
                 raise ValueError
             return cls(path, [str(what) for what in known["told"]])
         except (OSError, ValueError, KeyError, TypeError):
             return cls(path)
 
     def first_time(self, trouble: str) -> bool:
-        """Whether this was not told in this session yet; from now on it was."""
+        """Whether this notice is new in this session; afterwards it is not."""
         if trouble in self.told:
             return False
         self.told.append(trouble)

@@ -1,7 +1,7 @@
-"""Hosts by name: how each says what happened, and how it wants to be answered.
+"""Decode the events of each host and encode the answers.
 
-A new host is one entry: its events, where its fields are, how it is answered. Whatever is missing or of the
-wrong type counts as not said; an event nobody knows is no moment, and the host is answered with silence.
+A new host is one entry: its events, its fields, its answer format. Missing fields and wrong types count as
+absent. An unknown event gets no answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Payload = Mapping[str, Any]
 
-LONGEST = 1_000_000  # characters of one text
+LONGEST = 1_000_000  # maximum characters of one text
 TARGETS = (
     "file_path",
     "notebook_path",
@@ -34,8 +34,8 @@ TARGETS = (
 
 
 class HostFormat(Value):
-    """How to read and answer one host. `fields` name where a payload says something, the first that does;
-    a dot leads into an object."""
+    """How to decode and answer one host. `fields` list where a value may be, the first match wins; a dot
+    descends into an object."""
 
     events: Mapping[str, At]
     fields: Mapping[str, tuple[str, ...]]
@@ -59,7 +59,7 @@ USUAL = {
     "source": ("source", "reason"),
 }
 GEMINI = USUAL | {"error": ("tool_response.error.message", "tool_response.error")}
-CURSOR = USUAL | {"answer": ("text", "summary")}  # of the agent, of a subagent
+CURSOR = USUAL | {"answer": ("text", "summary")}  # of the agent, or of a subagent
 COPILOT = USUAL | {"speaker": ("agentName",)}
 SAID = {
     At.PROMPT: "prompt",
@@ -70,7 +70,7 @@ SAID = {
 
 
 def moment(name: str, payload: Payload, event: str | None = None) -> Moment | None:
-    """What a payload says, or None when it says nothing to us."""
+    """The call in a payload, or None if it does not concern us."""
     host = HOSTS[name]
 
     def said(field: str, most: int = LONGEST) -> str:
@@ -81,7 +81,7 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
         return ""
 
     def short(field: str, most: int = 200) -> str:
-        """Fit to be written down: a lone surrogate would keep the whole turn out of the journal."""
+        """A storable short text: a lone surrogate would keep the whole turn out of the journal."""
         return " ".join(clean(said(field, most)).split())
 
     called = event or said("event", 100)
@@ -90,9 +90,9 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
     if at is None or not session:
         return None
     if at is At.PROMPT and payload.get("agent_id"):
-        return None  # what a model told its helper: nobody's own words
+        return None  # a model's instruction to a subagent, not a user's words
     failed = said("error", 20_000)
-    if at is At.TOOL_DONE and failed:  # hosts with one event for both
+    if at is At.TOOL_DONE and failed:  # hosts with one event for success and failure
         at = At.TOOL_FAILED
     folders = payload.get("workspace_roots")
     first = folders[0] if isinstance(folders, list) and folders and isinstance(folders[0], str) else None
@@ -114,19 +114,19 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
 
 
 def _value_at(payload: object, place: str) -> object:
-    """What stands at a place such as `tool_response.error`."""
+    """The value at a path such as `tool_response.error`."""
     for name in place.split("."):
         payload = payload.get(name) if isinstance(payload, dict) else None
     return payload
 
 
 def _whole(text: str) -> str:
-    """`text` as it can be written down: JSON may hold half a character, a file cannot."""
+    """`text` as it can be stored: JSON may contain half a surrogate pair."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _target(tool_input: object) -> str:
-    """What a tool is used on, in one line."""
+    """The target of a tool call, in one line."""
     if isinstance(tool_input, str) and tool_input.startswith("{"):  # Copilot: JSON in a string
         try:
             tool_input = json.loads(tool_input)
@@ -142,7 +142,7 @@ def _target(tool_input: object) -> str:
 
 
 def guess(payload: Payload) -> str:
-    """Which host this is, by the fields only it has."""
+    """The host, recognised by its specific fields."""
     if "conversation_id" in payload or "workspace_roots" in payload:
         return "cursor"
     if "sessionId" in payload:
@@ -159,7 +159,7 @@ def guess(payload: Payload) -> str:
 
 
 def reply(name: str, moment: Moment, answer: Answer) -> str:
-    """What is printed: one line of JSON, or nothing where nothing is to be said."""
+    """The output: one line of JSON, or nothing."""
     said = HOSTS[name].answer(moment.event, moment, answer)
     return json.dumps(said, ensure_ascii=True) if said else ""
 
@@ -174,12 +174,12 @@ def _claude(event: str, moment: Moment, answer: Answer) -> Payload:
 
 
 def _gemini(event: str, moment: Moment, answer: Answer) -> Payload:
-    return _claude(event, moment, answer) or {"suppressOutput": True}  # it wants JSON in any case
+    return _claude(event, moment, answer) or {"suppressOutput": True}  # this host always expects JSON
 
 
 def _cursor(event: str, moment: Moment, answer: Answer) -> Payload:
     if moment.at is At.PROMPT:
-        return {"continue": True}  # it has no room for context here, and none for a notice
+        return {"continue": True}  # this event takes neither context nor notice
     return {"additional_context": answer.context} if answer.context else {}
 
 

@@ -1,7 +1,7 @@
-"""The question's vector, made by a second thread while the first one still loads modules and opens the store.
+"""Compute the prompt's vector in a second thread, while the first one imports modules and opens the store.
 
 The model is C code that runs without Python's lock, and takes as long as everything else a prompt needs. It
-gets one core: helper threads of its own would take the other one from the rest, and wait for each other.
+gets one core, because its own helper threads would compete with the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class QueryPrefetch:
-    """Begins at once; `embedder` waits for it."""
+    """Starts at once; `embedder` waits for it."""
 
     def __init__(self, wanted: Embedding, question: str) -> None:
         self._wanted, self._question = wanted, question
@@ -39,12 +39,12 @@ class QueryPrefetch:
             os.environ.setdefault("OMP_NUM_THREADS", "1")
             real = open_embedder(self._wanted)
             self._made = KnownQueryEmbedder(real, self._question) if real else None
-        except Exception as fault:  # told where it is asked for; a thread's own words would go to stderr
+        except Exception as fault:  # raised where the result is used; a thread would print it to stderr
             self._fault = fault
 
 
 class KnownQueryEmbedder:
-    """An embedder that knows the vector of one question already."""
+    """An embedder that already has the vector of one query."""
 
     def __init__(self, real: Embedder, question: str) -> None:
         self._real, self._question = real, question

@@ -1,5 +1,6 @@
-"""A rehearsal for `nagori doctor`: a made-up conversation through the installed hook, in a folder that is
-thrown away. A hook that is silent looks exactly like an empty memory, so somebody has to ask it aloud.
+"""Self-test for `nagori doctor`: run a short conversation through the installed hook, in a temporary folder.
+
+A hook that fails silently looks like an empty memory, so it is tested.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ QUESTION = "What is the password hint of the rehearsal?"
 
 
 class RecentCall(Value):
-    """What a host's call left behind for the doctor."""
+    """The last call of a host."""
 
     moment: str
     host: str
     at: datetime
-    failure: str  # "" when all was well
+    failure: str  # "" if it succeeded
 
 
 def rehearse(command: Sequence[str]) -> str:
-    """What is wrong with the installed hook; empty when a fact told in one session came back in the next."""
+    """What is wrong with the installed hook; empty if a fact from one session came back in the next."""
     with tempfile.TemporaryDirectory(prefix="nagori-rehearsal-") as folder:
         told = [
             {"hook_event_name": "SessionStart", "source": "startup"},
@@ -47,7 +48,7 @@ def rehearse(command: Sequence[str]) -> str:
 
 
 def _say(command: Sequence[str], folder: str, payload: dict[str, str]) -> tuple[str, str]:
-    """What the hook prints, and what is wrong with that."""
+    """The output of the hook, and what is wrong with it."""
     environment = {**os.environ, "NAGORI_DATA_DIR": folder, "NAGORI_HOOKS__WORKER": "false"}
     said = json.dumps({"cwd": folder, **payload}).encode()
     try:
@@ -64,7 +65,7 @@ def _say(command: Sequence[str], folder: str, payload: dict[str, str]) -> tuple[
 
 
 def recent_calls(folder: Path) -> Iterator[RecentCall]:
-    """What hosts called last, and what failed, newest first."""
+    """The last calls of hosts and their failures, newest first."""
     marks = [path for path in (folder / "hosts").glob("f*-*") if path.name.startswith(("fired-", "failed-"))]
     for path in sorted(marks, key=lambda path: -path.stat().st_mtime):
         host, _, failure = path.read_text(encoding="utf-8", errors="replace").partition("\n")

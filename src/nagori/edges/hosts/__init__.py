@@ -1,4 +1,4 @@
-"""Programs that can call nagori by themselves, one file each. A new one is a file and a line here."""
+"""Host programs that can call nagori, one module each. A new one is a module and a line here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Claude Code: `settings.json`, groups of handlers, seconds.
+"""Claude Code: `settings.json`, grouped handlers, timeouts in seconds.
 
-The exec form (`command` and `args`) needs no shell and no quoting. A session's end gets 1.5 seconds
-unless the settings say otherwise; in a plugin they cannot, which is why `nagori init` is the better way.
+The exec form (`command` and `args`) needs no shell and no quoting. A session end gets 1.5 seconds unless the
+settings say otherwise; a plugin cannot, so `nagori init` is preferable.
 """
 
 from __future__ import annotations

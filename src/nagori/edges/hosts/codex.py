@@ -1,6 +1,6 @@
-"""Codex: `hooks.json`, the events of Claude Code, a line for the shell, seconds.
+"""Codex: `hooks.json`, Claude Code's event names, a shell line per handler, timeouts in seconds.
 
-A session's end may take three seconds at most. Codex runs a new hook only after its user has looked at it.
+A session end may take three seconds at most. Codex runs a new hook only after its user has approved it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Copilot CLI: a file of our own among its hooks, one line for each kind of shell, seconds.
+"""Copilot CLI: a hooks file of its own, one line for each kind of shell, timeouts in seconds.
 
-What it sends does not name the event, so the line does.
+Its payload does not name the event, so the command line does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cursor: `hooks.json` version 1, handlers without groups, a line for the shell, seconds."""
+"""Cursor: `hooks.json` version 1, handlers without groups, a shell line per handler, timeouts in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gemini CLI: `settings.json`, its own names for the same moments, a line for the shell, milliseconds."""
+"""Gemini CLI: `settings.json`, its own event names, a shell line per handler, timeouts in milliseconds."""
 
 from __future__ import annotations
 

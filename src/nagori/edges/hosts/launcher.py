@@ -1,12 +1,12 @@
-"""The little program that hosts call: found once, when `nagori init` runs, so that no prompt has to wait.
+"""The launcher that hosts call: a small script written by `nagori init`.
 
     settings of a host → <data>/bin/nagori-hook → this environment's Python → nagori-hook.py → edges.hooks
 
 It starts Python without its site folders and tells it where nagori and its libraries are: 55 ms until our
-code runs, where the `nagori` command takes 230 (medians of 7, two shared cores; the guard costs 5). The
-shell script in front is there for the day when all this is gone: Python answers a missing script with exit
-code 2, and to Claude Code that means *block this prompt* (tried on 2.1.325: it does). The shell script exits
-with 0 whatever happens and says how to repair things; if it is gone itself, the prompt goes through.
+code runs, while the `nagori` command takes 230 (medians of 7, two shared cores; the guard costs 5). The shell
+script in front covers a removed installation: Python answers a missing script with exit code 2, and to Claude
+Code that means *block this prompt* (confirmed with 2.1.325). The shell script always exits with 0 and says
+how to repair it; without the script the prompt goes through.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ except BaseException:
 
 
 def hook_command(host: str, folder: Path, platform: str = sys.platform) -> list[str]:
-    """What a host has to call. `folder` is the data folder."""
-    if platform == "win32":  # only a real .exe can be called there
+    """The command for a host. `folder` is the data folder."""
+    if platform == "win32":  # Windows needs a real .exe
         return [sys.executable, "-I", "-S", str(folder / BIN / SCRIPT), "--host", host]
     return [str(folder / BIN / GUARD), "--host", host]
 
 
 def texts(folder: Path, trouble: str, environment: dict[str, str]) -> dict[str, str]:
-    """The files of the launcher. `trouble` is what the user reads when nagori is gone."""
+    """The files of the launcher. `trouble` is the message if nagori is missing."""
     message = json.dumps({"systemMessage": trouble})
     python, script = shlex.quote(sys.executable), shlex.quote(str(folder / BIN / SCRIPT))
     return {
@@ -79,7 +79,7 @@ def is_current(folder: Path, wanted: dict[str, str]) -> bool:
 
 
 def write(folder: Path, wanted: dict[str, str]) -> None:
-    """Put the launcher in its place, for its owner alone."""
+    """Write the launcher, private to its owner."""
     private_dir(folder / BIN)
     for name, text in wanted.items():
         mode = PRIVATE_DIR if name == GUARD else PRIVATE_FILE
@@ -87,12 +87,12 @@ def write(folder: Path, wanted: dict[str, str]) -> None:
 
 
 def users(folder: Path) -> dict[Path, str]:
-    """The settings files that call the launcher, with their hosts, as far as we were asked to write them."""
+    """The settings files that call the launcher, with their hosts, as recorded by `nagori init`."""
     try:
         known = json.loads(_read(folder / BIN / USERS) or "{}")
         return {Path(path): str(host) for path, host in known.items()}
     except (ValueError, AttributeError):
-        return {}  # only a help for finding them again
+        return {}  # the list is optional
 
 
 def note_users(folder: Path, files: dict[Path, str]) -> None:
@@ -108,13 +108,13 @@ def delete(folder: Path) -> None:
 
 
 def bring_along(aside: Path, folder: Path) -> None:
-    """After a restore has put the data folder aside: the launcher belongs to the machine, not to the past."""
+    """Keep the launcher after a restore: it belongs to the machine, not to the backup."""
     if (aside / BIN / GUARD).exists() and not (folder / BIN).exists():
         os.rename(aside / BIN, folder / BIN)  # noqa: PTH104
 
 
 def _folders(packages: Iterable[str]) -> list[str]:
-    """The folders that Python has to look into for these packages."""
+    """The folders that contain these packages."""
     found = []
     for package in packages:
         spec = find_spec(package)

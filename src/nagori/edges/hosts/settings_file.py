@@ -1,6 +1,6 @@
-"""Changing a settings file that belongs to somebody else: look, show, keep a copy, replace it whole.
+"""Change a host's settings file safely: read, show a diff, keep a copy, replace it atomically.
 
-What is not understood is refused, never guessed. A file is only replaced if it still says what was shown.
+Unknown structures are refused. A file is replaced only if it still has the content that was shown.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from nagori.edges.hosts.spec import Host
 from nagori.errors import Conflict, InvalidInput
 from nagori.paths import PRIVATE_FILE, private_dir
 
-BACKUP = ".before-nagori-"  # settings.json.before-nagori-20260301T091500…: no host reads such a name
-SHOWN = 1  # lines around a change; settings hold keys and tokens, and a diff need not show them
+BACKUP = ".before-nagori-"  # settings.json.before-nagori-20260301T091500…: hosts ignore such names
+SHOWN = 1  # context lines of a diff; settings may hold keys and tokens
 
 
 class FileChange(Value):
-    """What would happen to one file. None is a file that is not there."""
+    """The change of one file. None: the file does not exist."""
 
     host: Host
     path: Path
     before: bytes | None
     after: bytes | None
-    backup: Path | None = None  # the copy of old that `after` was taken from
+    backup: Path | None = None  # the backup that `after` was restored from
 
     @property
     def needed(self) -> bool:
@@ -38,19 +38,19 @@ class FileChange(Value):
 
     @property
     def plugin_too(self) -> bool:
-        """Whether the file also enables our plugin, which would call us a second time."""
+        """Whether the file also enables our plugin, which would call nagori twice."""
         plugins = _parse(self.path, self.after or b"{}").get("enabledPlugins")
         return isinstance(plugins, dict) and any(plugins[key] for key in plugins if key.startswith("nagori@"))
 
     def diff(self) -> list[str]:
-        """The change as people read it; a link is named by where it leads."""
+        """The change as a diff; a link is shown with its target."""
         name = str(_real(self.path))
         before, after = (_text(self.path, data).splitlines() for data in (self.before, self.after))
         return list(difflib.unified_diff(before, after, name, name, lineterm="", n=SHOWN))
 
 
 def addition(host: Host, path: Path, command: list[str], before_tool: bool) -> FileChange:
-    """Our entries put into a file."""
+    """Our entries added to a file."""
     before = _read(path)
     old = _parse(path, before) if before is not None else {}
     new = _patch(path, host, old, command, before_tool)
@@ -59,7 +59,7 @@ def addition(host: Host, path: Path, command: list[str], before_tool: bool) -> F
 
 
 def removal(host: Host, path: Path) -> FileChange:
-    """Our entries taken out of a file, byte by byte as it was before if nobody else has changed it since."""
+    """Our entries removed from a file; byte for byte as before if nobody else changed it."""
     before = _read(path)
     if before is None or not host.holds_ours(old := _parse(path, before)):
         return FileChange(host, path, before, before)
@@ -69,12 +69,12 @@ def removal(host: Host, path: Path) -> FileChange:
         data = _read(backup)
         if data is not None and _same(host, new, backup, data):
             return FileChange(host, path, before, data, backup)
-    ours_alone = not (new or backups or path.is_symlink())  # no copy of old: there was no file before us
+    ours_alone = not (new or backups or path.is_symlink())  # no backup: the file did not exist before
     return FileChange(host, path, before, None if ours_alone else _to_bytes(new, _text(path, before)))
 
 
 def apply(change: FileChange, now: datetime) -> Path | None:
-    """Do it; gives the copy of what was there before, if one was made."""
+    """Write the change; returns the backup, if one was made."""
     if _read(change.path) != change.before:
         raise Conflict("{path} was changed by somebody else meanwhile; look again", path=change.path)
     kept = None
@@ -91,7 +91,7 @@ def apply(change: FileChange, now: datetime) -> Path | None:
 
 
 def replace_file(path: Path, data: bytes, mode: int) -> None:
-    """Write a file so that others see the old one or the new one, never half of one."""
+    """Replace a file atomically."""
     part = path.with_name(f".{path.name}.nagori-{os.getpid()}")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
@@ -113,8 +113,8 @@ def replace_file(path: Path, data: bytes, mode: int) -> None:
 
 
 def _real(path: Path) -> Path:
-    """The file itself. A link is followed (people keep settings among their dotfiles), but only to a file
-    of the user's own: otherwise a project could make us write where its author likes."""
+    """The file itself. A link is followed (for dotfiles), but only to a file of the user: otherwise a project
+    could make us write anywhere."""
     if not path.is_symlink():
         return path
     target = path.resolve()
@@ -128,7 +128,7 @@ def _real(path: Path) -> Path:
 
 
 def _read(path: Path) -> bytes | None:
-    """What the file holds; None if there is none. One that must not be changed is refused right away."""
+    """The content; None without a file. A file that must not be changed is refused."""
     target = _real(path)
     try:
         if not target.exists():
@@ -175,7 +175,7 @@ def _parse(path: Path, data: bytes) -> Json:
 
 
 def _no_twins(pairs: list[tuple[str, object]]) -> Json:
-    """A key that is there twice would silently become one."""
+    """Refuse duplicate keys, because one of them would be lost."""
     if len(value := dict(pairs)) != len(pairs):
         raise ValueError("a key is there twice")
     return value
@@ -201,11 +201,11 @@ def _patch(path: Path, host: Host, old: Json, command: list[str], before_tool: b
 
 
 def _to_bytes(value: Json, like: str) -> bytes:
-    """`value` as JSON in the manner of the file it replaces: indentation, line ends, last line."""
+    """`value` as JSON in the style of the present file: indentation, line ends, last line."""
     found = re.search(r'^([ \t]+)"', like, re.MULTILINE)
     indent = found[1] if found else 2
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    if any("\ud800" <= character <= "\udfff" for character in text):  # half a character cannot be written
+    if any("\ud800" <= character <= "\udfff" for character in text):  # a lone surrogate cannot be written
         text = json.dumps(value, indent=indent)
     if not like or like.endswith("\n"):
         text += "\n"
@@ -213,21 +213,21 @@ def _to_bytes(value: Json, like: str) -> bytes:
 
 
 def _back_up(path: Path, data: bytes, now: datetime) -> Path:
-    """A copy beside the file, as private as the file itself."""
+    """A copy beside the file, with the same permissions."""
     copy = path.with_name(f"{path.name}{BACKUP}{now:%Y%m%dT%H%M%S%f}")
     replace_file(copy, data, _mode(path))
     return copy
 
 
 def _backups(path: Path) -> list[Path]:
-    """Our copies of old, the youngest first."""
+    """Our backups, newest first."""
     beside = [each for each in path.parent.iterdir() if each.name.startswith(path.name + BACKUP)]
     return sorted(beside, reverse=True)
 
 
 def _same(host: Host, now: Json, backup: Path, data: bytes) -> bool:
-    """Whether a file without ours says what a copy of old says. Empty lists of hooks say nothing, so both
-    are compared with ours inside; what cannot be read says something else."""
+    """Whether a file without our entries equals a backup. Empty lists of hooks do not matter, so both are
+    compared with our entries added; an unreadable file differs."""
     try:
         before = _parse(backup, data)
         if host.holds_ours(before):

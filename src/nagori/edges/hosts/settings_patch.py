@@ -1,10 +1,10 @@
-"""Settings with our entries and without them: plain JSON in, plain JSON out.
+"""Add our hook entries to a host's settings and remove them: plain JSON in, plain JSON out.
 
     {"hooks": {"Stop": [{"hooks": [handler, …]}, …]}}     grouped (Claude Code, Codex, Gemini)
     {"version": 1, "hooks": {"stop": [handler, …]}}       flat    (Cursor, Copilot)
 
-Ours are known by the launcher they call, wherever they stand. Everything else keeps its value and its
-place: other people's hooks, fields we do not know, the order of it all.
+Our entries are recognised by the launcher they call. Everything else keeps its value and its place: other
+hooks, unknown fields, the order.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ LAUNCHER = re.compile(r"""[/\\]bin[/\\]nagori-hook(\.py)?(?=$|[\s'"])""")
 
 
 class Shape(Value):
-    """How a host's file is built."""
+    """The structure of a host's file."""
 
-    grouped: bool = True  # handlers stand in groups that may share a matcher
-    version: int | None = None  # a new file has to say this number
+    grouped: bool = True  # handlers are grouped and may share a matcher
+    version: int | None = None  # version number required in a new file
 
 
 def add_handlers(settings: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:
-    """`settings` with one handler for each event of `wanted`; told twice is told once.
+    """`settings` with one handler for each event of `wanted`; adding twice changes nothing.
 
-    One that is there already is renewed where it stands, because its owner may have moved it.
+    An existing handler is updated in place, because its owner may have moved it.
     """
     _refuse_strange(settings, wanted)
     hooks = settings.get("hooks", {})
@@ -45,14 +45,14 @@ def add_handlers(settings: Json, wanted: Mapping[str, Json], shape: Shape) -> Js
 
 
 def remove_handlers(settings: Json, shape: Shape) -> Json:
-    """`settings` without any of ours; what that leaves empty goes with them."""
+    """`settings` without our handlers; empty containers are removed."""
     hooks = settings.get("hooks")
     if not isinstance(hooks, dict):
         return settings
     events = _patch_events(hooks, {}, shape)
     if events or events == hooks:
         return {**settings, "hooks": events}
-    # A version after the hooks is the one that `add_handlers` wrote: it appends them, and then the number.
+    # A version after the hooks was written by `add_handlers`, which appends the hooks first.
     ours = {"hooks", "version"} if shape.version and [*settings][-2:] == ["hooks", "version"] else {"hooks"}
     return {key: value for key, value in settings.items() if key not in ours}
 
@@ -76,7 +76,7 @@ def _commands_of(handler: object) -> Iterator[str]:
 
 
 def _refuse_strange(settings: Json, wanted: Mapping[str, Json]) -> None:
-    """We only add to what we understand."""
+    """Refuse structures that we do not know."""
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):
         raise InvalidInput("settings", "{key!r} is not what it should be; nothing was touched", key="hooks")
@@ -86,7 +86,7 @@ def _refuse_strange(settings: Json, wanted: Mapping[str, Json]) -> None:
 
 
 def _patch_events(hooks: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:
-    """The events that are there, each with what is wanted of ours and no more."""
+    """The existing events, each with exactly the wanted handler of ours."""
     settled = {
         event: _patch_entries(entries, wanted.get(event), shape) if isinstance(entries, list) else entries
         for event, entries in hooks.items()
@@ -95,7 +95,7 @@ def _patch_events(hooks: Json, wanted: Mapping[str, Json], shape: Shape) -> Json
 
 
 def _patch_entries(entries: list[Any], handler: Json | None, shape: Shape) -> list[Any]:
-    place = [handler] if handler else []  # emptied by the first of ours that is met
+    place = [handler] if handler else []  # used up by the first of our entries
     if shape.grouped:
         kept = [group for entry in entries for group in _patch_group(entry, place)]
     else:
@@ -104,7 +104,7 @@ def _patch_entries(entries: list[Any], handler: Json | None, shape: Shape) -> li
 
 
 def _patch_group(group: Any, place: list[Json]) -> list[Any]:
-    """A group with ours renewed or gone; no group at all if it was ours alone."""
+    """A group with our handler updated or removed; none if it held nothing else."""
     handlers = group.get("hooks") if isinstance(group, dict) else None
     if not isinstance(handlers, list) or not any(map(is_ours, handlers)):
         return [group]

@@ -1,4 +1,4 @@
-"""What we have to know about a program that calls us: where its settings are, what an entry looks like."""
+"""Specification of a host program: its settings file, its events, the format of an entry."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from nagori.edges.hosts import settings_patch
 from nagori.edges.hosts.settings_patch import Json, Shape
 from nagori.paths import expand_home
 
-PATIENCE = 10  # seconds; a hook takes a fraction of one, and a host that waits longer has lost its user
+PATIENCE = 10  # seconds; a hook takes a fraction of one
 
 # (command, event, seconds) -> one handler
 Handler = Callable[[list[str], str, int], Json]
 
 
 class Host(Value):
-    """One program. `events` are the moments we are told of, each with the seconds it may take."""
+    """One host program. `events` are the events we subscribe to, each with its timeout in seconds."""
 
-    name: str  # as `nagori hook --host` knows it
+    name: str  # name for `nagori hook --host`
     title: str
     program: str
-    folder: str  # its own folder, below the home
-    folder_variable: str  # … unless this variable names another
-    settings: str  # the file below that folder
-    project_settings: str | None  # the file of one project that stays on this machine, if it has such a thing
+    folder: str  # its folder in the home
+    folder_variable: str  # variable that names another folder
+    settings: str  # settings file in that folder
+    project_settings: str | None  # local settings file of a project, if supported
     events: Mapping[str, int]
-    before_tool: Mapping[str, int]  # only with the setting `hooks.before_tool`: it delays every tool
+    before_tool: Mapping[str, int]  # only with `hooks.before_tool`, because it delays every tool
     handler: Handler
     shape: Shape = Shape()
-    hint: str = ""  # the sentence that tells what the person still has to do
+    hint: str = ""  # message about what the person still has to do
 
     def home(self, env: Mapping[str, str]) -> Path:
         return expand_home(env.get(self.folder_variable) or self.folder, env)
@@ -43,7 +43,7 @@ class Host(Value):
         return self.home(env) / self.settings
 
     def present(self, env: Mapping[str, str]) -> bool:
-        """Whether it seems to be used on this machine."""
+        """Whether it seems to be in use on this machine."""
         return self.home(env).is_dir() or shutil.which(self.program, path=env.get("PATH")) is not None
 
     def added(self, settings: Json, command: list[str], before_tool: bool = False) -> Json:
@@ -59,10 +59,10 @@ class Host(Value):
 
 
 def patient(*events: str, **shorter: int) -> dict[str, int]:
-    """Events with the usual patience, and some that get less."""
+    """Events with the usual timeout, and some with a shorter one."""
     return dict.fromkeys(events, PATIENCE) | shorter
 
 
 def shell_line(command: list[str], platform: str = sys.platform) -> str:
-    """`command` for hosts that hand a line to a shell."""
+    """`command` as a shell line."""
     return subprocess.list2cmdline(command) if platform == "win32" else shlex.join(command)

@@ -1,1 +1,1 @@
-"""Reading what others wrote: conversations of agent hosts, notes, the exports of other memories."""
+"""Importers: conversations of agent hosts, notes, and exports of other memory programs."""

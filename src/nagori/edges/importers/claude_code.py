@@ -1,11 +1,11 @@
-"""Claude Code's transcripts: what two parties said, out of files that hold much else.
+"""Read Claude Code's transcripts: the turns of user and assistant.
 
-The format is the host's own business and changes without notice, so this is the only file that knows it,
-and it believes little: only lines of the types `user` and `assistant` are heard, and of those not what the
-program wrote itself (meta lines, side chains, recaps of a compaction, errors, tool results, thinking,
-output of local commands, reminders). Everything an assistant says up to the next prompt is one turn.
+The format is internal to the host and may change, so only this module knows it, and it checks everything.
+Only lines of the types `user` and `assistant` count, without what the program adds itself (meta lines, side
+chains, recaps, errors, tool results, thinking, output of local commands, reminders). Everything an assistant
+says up to the next prompt is one turn.
 
-A file is streamed. What cannot be read is passed over and counted; no content raises an error.
+A file is streamed. Unreadable lines are skipped and counted; no content raises an error.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
-LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer one holds pictures or files, and is never held in memory
-LONGEST_TURN = 1_000_000  # characters; an answer that is longer goes on as another turn
-HEAD = 1024 * 1024  # bytes in which a file has said where it comes from
-REMEMBERED = 100_000  # lines whose ids are remembered, at least, to hear a copy of them only once
+LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer one holds pictures or files, and is skipped
+LONGEST_TURN = 1_000_000  # characters; a longer answer continues as another turn
+HEAD = 1024 * 1024  # bytes read to identify a transcript
+REMEMBERED = 100_000  # minimum number of line ids kept, to skip copies
 
 NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
 INSERTED = ("system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics")
@@ -39,7 +39,7 @@ PRINTED = (
 )
 INTERRUPTED = "[Request interrupted by user"
 NOTHING = "(no content)"
-# Commands of the program itself: they and what they print are no conversation. All others are work.
+# Built-in commands: they and their output are skipped. All other commands are kept.
 BUILT_IN = frozenset(
     f"/{command}"
     for command in (
@@ -58,7 +58,7 @@ BUILT_IN = frozenset(
 
 
 class SkippedLines(Value, frozen=False):
-    """Lines that nobody could read: torn or no JSON object at all, or longer than any message."""
+    """Unreadable lines: torn, not a JSON object, or too long."""
 
     damaged: int = 0
     giant: int = 0
@@ -69,7 +69,7 @@ class SkippedLines(Value, frozen=False):
 
 
 class About(Value):
-    """What a transcript is, from its first lines. `last` is when it was last written to."""
+    """A transcript's session and place, from its first lines. `last` is the time of its last change."""
 
     path: Path
     session: str
@@ -80,7 +80,7 @@ class About(Value):
 
 
 class _TranscriptLine(Value):
-    """What one line says."""
+    """The content of one line."""
 
     role: Trust
     text: str
@@ -93,8 +93,8 @@ class _TranscriptLine(Value):
 
 
 def read(path: Path, *, start: int = 0, passed: SkippedLines | None = None) -> Iterator[Turn]:
-    """The turns of a transcript from number `start` on. Numbers never change while a file grows, so
-    whoever has heard n turns goes on with `start=n`. `passed` is told what could not be read."""
+    """The turns of a transcript from number `start` on. Numbers never change while a file grows, so after n
+    turns continue with `start=n`. Unreadable lines are counted in `passed`."""
     said = _read_lines(path, SkippedLines() if passed is None else passed)
     for index, lines in enumerate(_turns(said)):
         if index >= start:
@@ -110,8 +110,8 @@ def read(path: Path, *, start: int = 0, passed: SkippedLines | None = None) -> I
 
 
 def about(path: Path) -> About:
-    """Whose conversation it is and where it took place, by the lines themselves: the folder's name is
-    ambiguous (`/` and `.` both became `-`). Only the head is read."""
+    """The session and folder of a transcript, from its lines: the folder's name is ambiguous (`/` and `.`
+    both become `-`). Only the head is read."""
     session = cwd = first = None
     with path.open("rb") as file:
         written, size = _written_at(file), os.fstat(file.fileno()).st_size
@@ -126,12 +126,12 @@ def about(path: Path) -> About:
 
 
 def find(home: Path) -> list[Path]:
-    """All transcripts that Claude Code keeps in `home`, oldest first; those of subagents are not meant."""
+    """All transcripts of Claude Code in `home`, oldest first, without those of subagents."""
     return below(home / "projects")
 
 
 def below(folder: Path) -> list[Path]:
-    """The transcripts in a folder and in the folders right in it. Links that lead out are not followed."""
+    """The transcripts in a folder and its direct subfolders. Links that lead out are not followed."""
     top = os.path.realpath(folder)
     found: dict[Path, int] = {}
     for path in (path for pattern in ("*.jsonl", "*/*.jsonl") for path in Path(top).glob(pattern)):
@@ -139,13 +139,13 @@ def below(folder: Path) -> list[Path]:
         try:
             if real.is_relative_to(top) and real.is_file() and not path.name.startswith("agent-"):
                 found[real] = real.stat().st_mtime_ns
-        except OSError:  # gone since, or not ours to look at
+        except OSError:  # deleted meanwhile, or no permission
             continue
     return sorted(found, key=lambda path: (found[path], str(path)))
 
 
 def home(env: Mapping[str, str] = os.environ) -> Path:
-    """Where Claude Code keeps its things."""
+    """Claude Code's own folder."""
     chosen = env.get("CLAUDE_CONFIG_DIR")
     return Path(chosen) if chosen else Path(env.get("HOME") or Path.home()) / ".claude"
 
@@ -154,7 +154,7 @@ def home(env: Mapping[str, str] = os.environ) -> Path:
 
 
 def _turns(said: Iterable[_TranscriptLine]) -> Iterator[list[_TranscriptLine]]:
-    """Lines that belong together: a prompt alone, an answer with all its parts."""
+    """Group lines to turns: a prompt alone, an answer with all its parts."""
     answer: list[_TranscriptLine] = []
     size = 0
     for line in said:
@@ -171,7 +171,7 @@ def _turns(said: Iterable[_TranscriptLine]) -> Iterator[list[_TranscriptLine]]:
 
 
 def _read_lines(path: Path, passed: SkippedLines) -> Iterator[_TranscriptLine]:
-    """What was said, line by line, each line once: resuming a session copies lines."""
+    """The contents line by line, without copies: resuming a session copies lines."""
     recent: set[int] = set()
     before: set[int] = set()
     with path.open("rb") as file:
@@ -195,7 +195,7 @@ def _read_lines(path: Path, passed: SkippedLines) -> Iterator[_TranscriptLine]:
 
 
 def _lines(file: BinaryIO, passed: SkippedLines) -> Iterator[bytes]:
-    """The lines that are not blank, without ever holding more than one of the longest."""
+    """The non-blank lines, with bounded memory."""
     while line := file.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
             passed.giant += 1
@@ -206,7 +206,7 @@ def _lines(file: BinaryIO, passed: SkippedLines) -> Iterator[bytes]:
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
-    """The object that a line is, or None. A crash of the machine can leave zeros before or behind it."""
+    """The JSON object of a line, or None. A system crash can leave zeros around it."""
     try:
         item = json.loads(line.strip(b"\0\r\n\t ").decode())
     except (ValueError, RecursionError):
@@ -222,7 +222,7 @@ def _written_at(file: BinaryIO) -> datetime:
 
 
 def _stem(path: Path) -> str:
-    """The name of a session that does not say its own."""
+    """The session name of a transcript without one."""
     return name(path.stem) or "unknown"
 
 
@@ -230,7 +230,7 @@ def _stem(path: Path) -> str:
 
 
 def _words(item: dict[str, Any]) -> str:
-    """What somebody said with this line; nothing if nobody did."""
+    """The spoken text of a line; empty if there is none."""
     kind, message = item.get("type"), item.get("message")
     if kind not in ("user", "assistant") or not isinstance(message, dict):
         return ""
@@ -241,7 +241,7 @@ def _words(item: dict[str, Any]) -> str:
 
 
 def _texts(content: object) -> list[str]:
-    """The texts of a message: tool calls, their results, thinking and pictures are none."""
+    """The texts of a message, without tool calls, results, thinking and pictures."""
     if isinstance(content, str):
         return [content]
     blocks = content if isinstance(content, list) else []
@@ -250,8 +250,8 @@ def _texts(content: object) -> list[str]:
 
 
 def _bare(words: str) -> str:
-    """Without what the host or we ourselves put in, and without private passages: a memory that was
-    injected and then read again would grow stronger each time."""
+    """Without text inserted by the host or by us, and without private passages: an injected memory must not
+    count as said again."""
     words = text(words)
     for tag in INSERTED:
         words = _without(words, tag)
@@ -261,8 +261,8 @@ def _bare(words: str) -> str:
 
 
 def _typed_prompt(words: str) -> str:
-    """A prompt as it was typed; nothing for a command of the program or for what one printed. Text that
-    begins with a slash, such as a path, is text."""
+    """A prompt as typed; empty for built-in commands and their output. Other text that begins with a slash,
+    such as a path, is text."""
     if words.startswith(PRINTED) or words in BUILT_IN:
         return ""
     if words.startswith(("<command-name>", "<command-message>")):
@@ -274,7 +274,7 @@ def _typed_prompt(words: str) -> str:
 
 
 def _without(words: str, tag: str) -> str:
-    """Without the blocks of this tag; one that is never closed is somebody's text."""
+    """Without the blocks of this tag; an unclosed one counts as text."""
     opening, closing = f"<{tag}>", f"</{tag}>"
     out, at = [], 0
     while (begin := words.find(opening, at)) >= 0 and (end := words.find(closing, begin)) >= 0:

@@ -1,8 +1,8 @@
-"""What claude-mem remembers: its SQLite database, or the JSON that its export script writes.
+"""Import from claude-mem: its SQLite database, or the JSON of its export script.
 
-Columns came and went with its releases, so each is taken if it is there. Observations become what their
-type says, summaries of sessions become summaries. Its projects are bare folder names, which are no names
-of projects here; they are kept as keywords.
+Columns differ between its releases, so each is optional. Observations keep their type; session summaries
+become summaries. Its projects are bare folder names, which do not identify projects here; they become
+keywords.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOLD = ("learned", "completed", "investigated", "next_steps", "notes")
 
 
 def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
-    """A draft of each observation and of each summary; `faults` is told the records that are none."""
+    """A draft for each observation and summary; invalid records are added to `faults`."""
     with path.open("rb") as file:
         database = file.read(16) == b"SQLite format 3\0"
     for table, record in _rows(path, faults) if database else _read_export(path):
@@ -73,7 +73,7 @@ def _draft(record: dict[str, Any], trigger: str, content: str, kind: Kind, prefi
 
 
 def _rows(path: Path, faults: list[str]) -> Iterator[tuple[str, Any]]:
-    """The rows of the database, which is only ever read."""
+    """The rows of the database, opened read-only."""
     try:
         with closing(_open_readonly(path)) as database:
             there = {row["name"] for row in database.execute("SELECT name FROM sqlite_master")}
@@ -81,13 +81,13 @@ def _rows(path: Path, faults: list[str]) -> Iterator[tuple[str, Any]]:
                 if table in there:
                     for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608 - a constant
                         yield table, dict(row)
-    except sqlite3.Error as fault:  # what was read before it is taken all the same
+    except sqlite3.Error as fault:  # rows read before the error are kept
         faults.append(f"{path.name}: {fault}")
 
 
 def _open_readonly(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write. A database that nobody has open is not even locked: `immutable`
-    leaves no file beside it, but would miss what waits in a write-ahead log."""
+    """A read-only connection. An unused database is opened with `immutable`, which leaves no side files but
+    ignores a write-ahead log."""
     log = path.with_name(f"{path.name}-wal")
     mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)

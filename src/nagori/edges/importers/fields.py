@@ -1,4 +1,4 @@
-"""Records that somebody else wrote: nothing in them is promised, so nothing is believed without a look."""
+"""Read fields of foreign records: every value is checked."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST_NAME = 200
-MILLISECONDS = 100_000_000_000  # a larger number counts milliseconds: in seconds it were the year 5138
+MILLISECONDS = 100_000_000_000  # a larger number is in milliseconds; in seconds it would be the year 5138
 
 
 def moment(value: object) -> datetime | None:
-    """A time written as ISO 8601 or as an epoch; without a zone it is UTC, as programs write it."""
+    """A time in ISO 8601 or as an epoch; without a zone it is UTC."""
     try:
         if isinstance(value, str):
             read = datetime.fromisoformat(value.strip())
@@ -27,11 +27,11 @@ def moment(value: object) -> datetime | None:
             return None
     except (ValueError, OverflowError, OSError):
         return None
-    return found if 1970 < found.year < 3000 else None  # beyond, other zones could not even show it
+    return found if 1970 < found.year < 3000 else None  # outside, other zones cannot represent it
 
 
 def name(value: object) -> str | None:
-    """An id fit to be kept: a short text or a number."""
+    """A storable id: a short text or a number."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = f"{value:x}" if value.bit_length() > 64 else str(value)
     if not isinstance(value, str):
@@ -40,12 +40,12 @@ def name(value: object) -> str | None:
 
 
 def text(value: object) -> str:
-    """A text without its margins; anything else is none."""
+    """A stripped text; anything else is ""."""
     return clean(value).strip() if isinstance(value, str) else ""
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """The texts of a list, which may itself be written as JSON in a text."""
+    """The texts of a list, which may be JSON inside a text."""
     from json import loads
 
     if isinstance(value, str):
@@ -57,5 +57,5 @@ def texts(value: object) -> tuple[str, ...]:
 
 
 def first(record: dict[str, Any], names: Iterable[str]) -> object:
-    """The first field that is there and not empty: names change from release to release."""
+    """The first field that exists and is not empty: names differ between releases."""
     return next((record[name] for name in names if record.get(name)), None)

@@ -1,4 +1,4 @@
-"""Notes that people keep for their agents, such as CLAUDE.md and MEMORY.md. They are only read."""
+"""Import notes for agents, such as CLAUDE.md and MEMORY.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nagori.services.transfer import notes
 
 
 def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
-    """A draft of each bullet and each paragraph, under the heading it stands below."""
+    """A draft for each bullet and paragraph, with the heading above it."""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         written = moment(path.stat().st_mtime)
         source = Source(uri=path.absolute().as_uri()[-4096:])

@@ -1,4 +1,4 @@
-"""What mem0 exported: JSON or JSONL of memories, bare or inside `results`."""
+"""Import from mem0: JSON or JSONL of memories, bare or inside `results`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-INSIDE = ("results", "memories")  # where the list is when the file is one object
+INSIDE = ("results", "memories")  # possible places of the list in an object
 
 
 def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
-    """A draft of each memory; `faults` is told the records that are none."""
+    """A draft for each memory; invalid records are added to `faults`."""
     for number, record in enumerate(_records(path), 1):
         try:
             yield _draft(record)
@@ -44,7 +44,7 @@ def _draft(record: object) -> Draft:
 
 
 def _records(path: Path) -> Iterator[Any]:
-    """The records of the file; a line that is no JSON is None, so that it is named like a bad record."""
+    """The records of the file; a line that is not JSON gives None and is reported like a bad record."""
     whole = path.read_text(encoding="utf-8", errors="replace").lstrip("\ufeff")
     item = _item(whole)
     if isinstance(item, dict):

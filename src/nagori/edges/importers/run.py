@@ -1,4 +1,4 @@
-"""Taking it in: each transcript into the project it belongs to, bundle by bundle, each turn once."""
+"""Run an import: transcripts into their projects, in batches, each turn once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nagori.runtime import Progress, no_progress
 from nagori.services.remember import AT_ONCE, Draft
 from nagori.services.transfer import ImportReport
 
-LIVE = "-live"  # how the worker marks the source of what hooks heard
+LIVE = "-live"  # marks the source of turns recorded by hooks
 MOST_OF_A_SESSION = 100_000
-BUNDLE = 1_000_000  # characters of turns that are held at once
+BUNDLE = 1_000_000  # characters of turns per batch
 
-# Every other memory that can be read: a function from a file to drafts, which names what it cannot take.
+# Importers of other programs: a function from a file to drafts, which reports what it refuses.
 OTHERS: dict[str, Callable[[Path, list[str]], Iterator[Draft]]] = {
     "claude-mem": claude_mem.drafts,
     "mem0": mem0.drafts,
@@ -29,15 +29,15 @@ OTHERS: dict[str, Callable[[Path, list[str]], Iterator[Draft]]] = {
 
 
 class TranscriptImport(ImportReport, frozen=False):
-    """What an import of transcripts did. Lines that nobody can read are counted in `passed`: they are no
-    faults, for a session that is still going on often ends in half a line."""
+    """The result of importing transcripts. Unreadable lines are counted in `passed`: they are not faults,
+    because a running session often ends in half a line."""
 
     transcripts: int = 0
     passed: int = 0
 
 
 class ImportTally:
-    """An observer that counts the memories that were really new: `form` gives back the known ones too."""
+    """An observer that counts new memories: `form` returns known ones as well."""
 
     def __init__(self) -> None:
         self.formed = 0
@@ -47,7 +47,7 @@ class ImportTally:
 
 
 def take_drafts(memory: Nagori, origin: str, paths: Iterable[Path], progress: Progress) -> ImportReport:
-    """Everything another memory exported. A file that cannot be read is the caller's mistake."""
+    """Import all exports of another program. An unreadable file is the caller's error."""
     whole = ImportReport()
     for path in paths:
         faults: list[str] = []
@@ -62,7 +62,7 @@ def take_drafts(memory: Nagori, origin: str, paths: Iterable[Path], progress: Pr
 
 
 def transcripts(paths: Sequence[Path]) -> list[Path]:
-    """The files that are meant: those of Claude Code's own home, or the given ones and those in folders."""
+    """The transcripts to import: those of Claude Code's own folder, or the given files and folders."""
     if not paths:
         return claude_code.find(claude_code.home())
     found: list[Path] = []
@@ -77,7 +77,7 @@ def transcripts(paths: Sequence[Path]) -> list[Path]:
 def take_transcripts(
     memory: Nagori, tally: ImportTally, paths: Sequence[Path], progress: Progress = no_progress
 ) -> TranscriptImport:
-    """Form all of them. A turn that a resumed session copied into its own file is heard only once."""
+    """Import all of them. A turn that a resumed session copied is imported once."""
     report, heard = TranscriptImport(), set[int]()
     for number, path in enumerate(paths, 1):
         try:
@@ -107,15 +107,15 @@ def _take_one(
 
 
 def _live_since(memory: Nagori, session: str) -> datetime | None:
-    """From when on hooks told us themselves what was said: that is not read a second time from the file."""
+    """The time from which hooks recorded this session; later turns are not read from the file."""
     known = memory.list(Filter(session=session, forgotten=True, archived=True), limit=MOST_OF_A_SESSION)
     live = [each.created for each in known if LIVE in (each.source.uri or "").partition(":")[0]]
     return min(live, default=None)
 
 
 def _unheard(turns: Iterable[Turn], heard: set[int]) -> Iterator[Turn]:
-    """Turns that were not met in another file: a resumed session copies lines with their ids, and may
-    give them its own session's name."""
+    """Turns that did not occur in another file: a resumed session copies lines with their ids, and may change
+    their session."""
     for turn in turns:
         uuid = (turn.uri or "").partition("#")[2]
         mark = hash((uuid, turn.text))
@@ -138,7 +138,7 @@ def _bundles(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
 
 
 def _form(memory: Nagori, bundle: list[Turn], report: TranscriptImport) -> list[Memory]:
-    """The memories of a bundle. If one turn cannot be taken it is named, and the others are taken."""
+    """The memories of a batch. A turn that is refused is reported, and the others are imported."""
     try:
         return memory.form(bundle)
     except InvalidInput as fault:

@@ -1,7 +1,7 @@
-"""Frameworks that let somebody look at a conversation before a model reads it: one thin file each.
+"""Integrations with frameworks: prune a conversation before the model reads it. One module each.
 
-Every one of them gives a function to hand to the framework. The framework keeps its history as it is; the
-model is sent the pruned view, and what it is not sent is remembered.
+Each gives a function for the framework. The framework's history stays as it is; the model gets the pruned
+view, and the rest is remembered.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from nagori.app import Nagori
 from nagori.services.window.prune import Pruned
 
-MOST = 256  # conversations whose last plan is at hand; the plan of another is made anew, and is the same
+MOST = 256  # conversations with a cached plan; others are planned again, with the same result
 
 
 class Windows:
-    """The windows of many conversations: each goes on from its last plan."""
+    """The windows of many conversations; each continues from its last plan."""
 
     def __init__(self, memory: Nagori, **more: Any) -> None:
         self._memory, self._more = memory, more
@@ -26,7 +26,7 @@ class Windows:
         self._lock = Lock()
 
     def prune(self, messages: Sequence[Any], session: str | None = None, **more: Any) -> Pruned:
-        """What of `messages` is sent."""
+        """The part of `messages` to send."""
         name = session or ""
         with self._lock:
             before = self._last.get(name)

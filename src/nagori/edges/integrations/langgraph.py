@@ -1,9 +1,9 @@
-"""LangGraph and LangChain: what a node or a chain does before the model is called.
+"""LangGraph and LangChain: prune messages before the model is called.
 
     agent = create_react_agent(model, tools, pre_model_hook=pre_model_hook(memory, budget=8000))
     chain = RunnableLambda(pruner(memory, budget=8000)) | model
 
-The state of the graph stays whole: only what the model reads (`llm_input_messages`) is pruned.
+The state of the graph stays complete: only what the model reads (`llm_input_messages`) is pruned.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nagori.edges.integrations import Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # The name is what LangGraph looks for when it decides whether to hand its configuration over.
+    # LangGraph passes its configuration only to a parameter with this name.
     RunnableConfig = dict[str, Any]
 
 
@@ -34,6 +34,6 @@ def pre_model_hook(memory: Nagori, **more: Any) -> Callable[..., dict[str, list[
 
 
 def pruner(memory: Nagori, **more: Any) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function from messages to messages, where LangChain's `trim_messages` would stand."""
+    """A function from messages to messages, in place of LangChain's `trim_messages`."""
     windows = Windows(memory, format="langchain", **more)
     return lambda messages: windows.prune(messages).messages

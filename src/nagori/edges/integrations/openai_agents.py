@@ -1,10 +1,10 @@
-"""OpenAI Agents SDK: a filter of what the model is sent.
+"""OpenAI Agents SDK: a filter of the model's input.
 
     config = RunConfig(call_model_input_filter=input_filter(memory, budget=8000))
     Runner.run(agent, "…", session=session, run_config=config)
 
-It stands right before the model, so the session keeps every item: a filter of the session's own input would
-have our notices saved as if somebody had said them.
+It runs right before the model, so the session keeps every item. A filter of the session's own input would
+save our notices as if somebody had said them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nagori.services.window.formats.content import OVERHEAD
 
 
 def input_filter(memory: Nagori, **more: Any) -> Callable[[Any], Any]:
-    """A `call_model_input_filter`; `more` as for `Nagori.prune`. The budget pays the instructions, too."""
+    """A `call_model_input_filter`; `more` as for `Nagori.prune`. The budget includes the instructions."""
     from nagori.adapters.tokens import open_counter
 
     count = more.get("count") or open_counter(more.get("model") or memory.runtime.config.window.model)

@@ -1,8 +1,9 @@
-"""Pydantic AI: a processor of the history.
+"""Pydantic AI: a history processor.
 
     agent = Agent(model, capabilities=[ProcessHistory(history_processor(memory, budget=8000))])
 
-Pydantic AI goes on with the processed history, so what left it is in the memory alone: `recall` finds it.
+Pydantic AI continues with the processed history, so pruned messages are only in the memory: `recall` finds
+them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,6 @@ def history_processor(memory: Nagori, **more: Any) -> Callable[[list[Any]], list
 
 
 def _conversation(messages: Sequence[Any]) -> str | None:
-    """The conversation that the newest message belongs to, if it says."""
+    """The conversation id of the newest message, if it has one."""
     names = (getattr(message, "conversation_id", None) for message in reversed(messages))
     return next((str(name) for name in names if name), None)

@@ -1,7 +1,7 @@
-"""Schedulers of this machine: what they were told about us, telling them, and taking it back.
+"""Install, show and remove the daily cycle in the machine's own scheduler.
 
-A scheduler reads texts (`Piece`): files of the user's own, or his crontab. Some also want to be told that
-there is something new (`start`, `stop`); where that does not succeed the person is told what to run.
+A scheduler reads texts (`Piece`): files of the user, or the crontab. Some also need a command (`start`,
+`stop`); if it fails, the person is shown what to run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Command = list[str]
 
 
 class Piece(Value):
-    """One text that a scheduler reads, without ours and with it. None is a text that is not there."""
+    """One text that a scheduler reads, without our part and with it. None: it does not exist."""
 
     name: str
     read: Callable[[], str | None]
@@ -41,14 +41,14 @@ class Piece(Value):
 
 
 class ScheduleChange(Value):
-    """What would happen to one piece."""
+    """The change of one piece."""
 
     piece: Piece
     before: str | None
     after: str | None
 
     def diff(self) -> list[str]:
-        """As people read it; what is no Unicode in the lines of others cannot be shown."""
+        """The change as a diff; invalid Unicode in other lines cannot be shown."""
         before, after = (
             (text or "").encode("utf-8", "replace").decode().splitlines()
             for text in (self.before, self.after)
@@ -57,7 +57,7 @@ class ScheduleChange(Value):
 
 
 class Report(Value):
-    """What a scheduler says about our job when it is asked."""
+    """The scheduler's own report about our job."""
 
     runs: bool
     next: datetime | None = None
@@ -65,26 +65,24 @@ class Report(Value):
 
 
 class Scheduler(Value):
-    """One kind of scheduler, ready for a job."""
+    """One kind of scheduler, with the files and commands of a job."""
 
     kind: str
     pieces: Sequence[Piece]
     start: Sequence[Command] = ()
     stop: Sequence[Command] = ()
-    reload: Sequence[Command] = ()  # after everything is gone; no harm if it cannot be done
-    links: Sequence[Path] = ()  # what `start` makes and we take away
-    linked: Callable[[], bool] = default_factory(
-        lambda: lambda: True
-    )  # whether the files say that it is in force
-    ask: Callable[[], Report | None] = default_factory(lambda: lambda: None)  # None: it cannot be asked
+    reload: Sequence[Command] = ()  # after removal; a failure does no harm
+    links: Sequence[Path] = ()  # links that `start` creates and `remove` deletes
+    linked: Callable[[], bool] = default_factory(lambda: lambda: True)  # whether the files show an active job
+    ask: Callable[[], Report | None] = default_factory(lambda: lambda: None)  # None: no report available
 
     def in_force(self, report: Report | None = None) -> bool:
-        """Whether what is written down is in force: the scheduler's own word before that of a file."""
+        """Whether the job is active: the scheduler's own report, or else the files."""
         report = report or self.ask()
         return report.runs if report else self.linked()
 
     def written(self) -> list[str]:
-        """What of ours is written down."""
+        """The texts of ours that exist."""
         texts = [(piece.read(), piece) for piece in self.pieces]
         return [text for text, piece in texts if text is not None and piece.removed(text) != text]
 
@@ -101,21 +99,21 @@ class Scheduler(Value):
 
 
 def install(scheduler: Scheduler, changes: Sequence[ScheduleChange]) -> list[Command]:
-    """Write everything down and start it; the commands that have to be run by hand."""
+    """Write all texts and start the job; returns commands to run by hand."""
     if any(change.before is not None for change in changes):
-        _in_vain(scheduler.stop)  # what runs by the old text would go on running by it
+        _in_vain(scheduler.stop)  # stop the job with the old text first
     _apply(changes)
     return _in_vain(scheduler.start)
 
 
 def remove(scheduler: Scheduler, changes: Sequence[ScheduleChange]) -> list[Command]:
-    """Stop it and take everything back; the commands that have to be run by hand."""
+    """Stop the job and remove all texts; returns commands to run by hand."""
     vain = _in_vain(scheduler.stop)
     _apply(changes)
     for path in scheduler.links:
         if path.is_symlink():
             path.unlink()
-            with suppress(OSError):  # others want timers too
+            with suppress(OSError):  # the folder may hold other timers
                 path.parent.rmdir()
     _in_vain(scheduler.reload)
     return vain
@@ -165,7 +163,7 @@ def launchd(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
 
 
 def task_scheduler(job: Job, data: Path, env: Mapping[str, str]) -> Scheduler:
-    """The task is made from a file that stays beside the memories, so that we know what we wrote."""
+    """The task is created from a file that stays in the data folder, so that its content is known."""
     path, task = data / "schedule.xml", ["/TN", UNIT]
     return Scheduler(
         "task-scheduler",
@@ -196,7 +194,7 @@ KINDS: dict[str, Callable[[Job, Path, Mapping[str, str]], Scheduler]] = {
 
 
 def usual(env: Mapping[str, str]) -> str:
-    """The kind that belongs to this machine."""
+    """The scheduler of this machine."""
     runtime = env.get("XDG_RUNTIME_DIR", "")
     manager = bool(runtime) and (Path(runtime) / "systemd").is_dir()
     kind = formats.usual(sys.platform, lambda tool: shutil.which(tool) is not None, manager)
@@ -211,7 +209,7 @@ def usual(env: Mapping[str, str]) -> str:
 
 
 def _file(path: Path, text: str, encoding: str = "utf-8") -> Piece:
-    """A file that is ours alone; somebody else's of the same name is left alone."""
+    """A file of ours; a foreign file with the same name is left alone."""
 
     def read() -> str | None:
         try:
@@ -247,8 +245,7 @@ def _home(env: Mapping[str, str]) -> Path:
 
 
 def _read_crontab() -> str | None:
-    """The user's crontab. Only when cron says that there is none may we think so: the next thing that
-    happens may be that it is replaced."""
+    """The user's crontab. It counts as empty only if cron says so, because it may be replaced next."""
     if shutil.which("crontab") is None:
         return None
     done = _run(["crontab", "-l"])
@@ -269,7 +266,7 @@ def _write_crontab(text: str | None) -> None:
 
 
 def _asked_systemd(command: Command) -> Report | None:
-    """What the user's manager says of the timer; None where there is no manager to ask."""
+    """The timer's state by systemd; None without a user manager."""
     done = _run(command)
     if done is None or done.returncode != 0:
         return None
@@ -281,20 +278,19 @@ def _asked_systemd(command: Command) -> Report | None:
 
 
 def _job_report(command: Command) -> Report | None:
-    """Whether a scheduler knows the job that `command` asks for; it tells no times that can be read
-    everywhere."""
+    """Whether a scheduler knows the job; its times cannot be parsed on every system."""
     done = _run(command)
     return None if done is None else Report(done.returncode == 0)
 
 
 def _in_vain(commands: Sequence[Command]) -> list[Command]:
-    """Run each; those that did not succeed."""
+    """Run each command; returns those that failed."""
     ended = [(command, _run(command)) for command in commands]
     return [command for command, done in ended if done is None or done.returncode != 0]
 
 
 def _run(command: Command, text: bytes = b"") -> subprocess.CompletedProcess[bytes] | None:
-    """The program, if it is here, speaking English; no shell in between."""
+    """Run a program in English, without a shell; None if it does not exist."""
     program = shutil.which(command[0])
     if program is None:
         return None

@@ -1,7 +1,7 @@
-"""The nightly cycle as each scheduler wants it written down [E13]. Texts only: nothing is touched here.
+"""The texts for each scheduler: systemd, cron, launchd, Task Scheduler. Nothing is written here.
 
-Every text carries `MARK`, by which it is known again as ours. A name may hold spaces, quotes, percent signs
-and any script; control characters are refused, because no format can carry them all.
+Every text contains `MARK`, which identifies it as ours. Names may contain spaces, quotes, percent signs and
+any script; control characters are refused, because not all formats support them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nagori.errors import InvalidInput
 
 MARK = "nagori schedule"
 NOTE = f"Written by `{MARK} install`, removed by `{MARK} remove`."
-LABEL = "nagori.cycle"  # launchd's name for it
+LABEL = "nagori.cycle"  # launchd's name of the job
 
 SERVICE = """\
 # {note}
@@ -71,7 +71,7 @@ TASK = """\
   </Actions>
 </Task>
 """
-_UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # halves of characters among them
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # includes surrogates
 HOURS = {
     "systemd": re.compile(r"^OnCalendar=\*-\*-\* (\d\d):00:00$", re.MULTILINE),
     "cron": re.compile(rf"^0 (\d+) \* \* \* .*# {MARK}$", re.MULTILINE),
@@ -81,7 +81,7 @@ HOURS = {
 
 
 class Job(Value):
-    """What is to be run every day, and at which hour of the user's own clock."""
+    """The command to run every day, and the local hour."""
 
     command: tuple[str, ...]
     hour: int
@@ -96,14 +96,14 @@ class Job(Value):
 
 def service(job: Job) -> str:
     program, *arguments = job.command
-    if set(program) & set("\"'\\"):  # systemd refuses such a program by name, but not as an argument
+    if set(program) & set("\"'\\"):  # systemd refuses such a program name, but not such an argument
         program, arguments = "/usr/bin/env", list(job.command)
     words = [_quoted_for_systemd(program), *(_quoted_for_systemd(a).replace("$", "$$") for a in arguments)]
     return SERVICE.format(note=NOTE, command=" ".join(words))
 
 
 def timer(job: Job) -> str:
-    """Persistent: a night that was slept through is made up for."""
+    """Persistent: a missed run is made up for."""
     return TIMER.format(note=NOTE, hour=job.hour)
 
 
@@ -122,7 +122,7 @@ def cron_line(job: Job) -> str:
 
 
 def with_cron_line(crontab: str | None, job: Job) -> str:
-    """A crontab with our line in it, once; the lines of others stay as they are."""
+    """A crontab with our line, once; other lines stay as they are."""
     others = without_cron_line(crontab) or ""
     if others and not others.endswith("\n"):
         others += "\n"
@@ -139,7 +139,7 @@ def without_cron_line(crontab: str | None) -> str | None:
 
 
 def plist(job: Job) -> str:
-    """launchd makes up for a night that was slept through by itself."""
+    """launchd makes up for runs missed during sleep."""
     told = {
         "Label": LABEL,
         "ProgramArguments": list(job.command),
@@ -151,7 +151,7 @@ def plist(job: Job) -> str:
 
 
 def task(job: Job) -> str:
-    """StartWhenAvailable: a night that was missed is made up for. To be written as UTF-16."""
+    """StartWhenAvailable: a missed run is made up for. To be written as UTF-16."""
     program, *arguments = job.command
     told = escape(subprocess.list2cmdline(arguments))
     return TASK.format(note=NOTE, hour=job.hour, program=escape(program), arguments=told)
@@ -161,7 +161,7 @@ def task(job: Job) -> str:
 
 
 def hour_in(kind: str, texts: Sequence[str]) -> int | None:
-    """The hour that what is written down says."""
+    """The hour in an installed text."""
     found = (HOURS[kind].search(text) for text in texts)
     return next((int(match[1]) for match in found if match), None)
 
@@ -173,7 +173,7 @@ def next_run(hour: int, now: datetime) -> datetime:
 
 
 def systemd_time(said: str) -> datetime | None:
-    """A time as systemd prints it in English, in this machine's zone or in UTC; None if it has none."""
+    """A time as systemd prints it in English, in this machine's zone or UTC; None if there is none."""
     match = re.search(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)( UTC)?", said)
     if match is None:
         return None
@@ -182,7 +182,7 @@ def systemd_time(said: str) -> datetime | None:
 
 
 def usual(platform: str, has: Callable[[str], bool], user_manager: bool) -> str | None:
-    """The scheduler of this machine: systemd if it runs for the user, else cron; None if neither is here."""
+    """The scheduler of this machine: systemd if it runs for the user, else cron; None if there is neither."""
     if platform == "win32":
         return "task-scheduler"
     if platform == "darwin":

@@ -1,10 +1,10 @@
-"""The worker: makes memories of what hooks heard, and ends.
+"""The worker: a background process that forms memories from recorded turns, then exits.
 
-Started by a hook when there is work, at most one at a time, never with a port. It takes what waits beside the
-journal into it, forms the turns that nobody formed yet, finishes sessions that were killed, and looks once
-more before it goes: whoever wrote meanwhile saw a worker at work and started none.
+A hook starts it when there is work; at most one runs, and it opens no port. It reads the spool, processes
+pending turns, recovers killed sessions, and checks once more before it exits: a writer that saw it running
+started no other.
 
-    spawn     start one and do not wait for it: all that a hook loads of this
-    run       its whole life, round by round
-    recovery  answers of sessions that ended without telling them
+    spawn     start a worker without waiting; the only part that hooks import
+    run       the rounds of work
+    recovery  answers of sessions that were killed
 """

@@ -1,6 +1,6 @@
-"""Sessions that were killed: an answer that no hook recorded may stand in the host's own file.
+"""Recover killed sessions: record an answer from the host's transcript if no hook did.
 
-It is recorded like any other turn, so that the journal alone says what was said.
+It is recorded like any other turn, so the journal stays the only source.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-KILLED = timedelta(minutes=10)  # a prompt that was not answered for so long belongs to a killed session
+KILLED = timedelta(minutes=10)  # a prompt without an answer for this long belongs to a killed session
 GIVEN_UP = timedelta(days=7)
 TRANSCRIPTS = {"claude-code": claude_code.read}
-LONGEST = 200_000  # characters of one turn
-LOOKED = "transcripts_looked_at"  # state: how long a session's file was when it held no answer
+LONGEST = 200_000  # maximum characters of one turn
+LOOKED = "transcripts_looked_at"  # state: size of a transcript when it held no answer
 
 
 def finish_killed(runtime: Runtime, owner: Owner) -> int:
-    """Record the answers of sessions that ended without telling them; how many."""
+    """Record the answers of killed sessions; returns their number."""
     now, recorded = runtime.clock.now(), 0
     for session, prompt in (runtime.store.state(owner, OPEN_PROMPTS) or {}).items():
         if not KILLED <= now - _time_of(prompt) <= GIVEN_UP:
             continue
         size = _final_size(prompt, now)
         looked = runtime.store.state(owner, LOOKED) or {}
-        if size is None or looked.get(session) == size:  # a long file is not read twice in vain
+        if size is None or looked.get(session) == size:  # unchanged since the last look
             continue
         events = list(_answers(runtime, owner, session, prompt))
         recorded += len(record_turns(runtime.journal, owner, events))
@@ -47,8 +47,8 @@ def finish_killed(runtime: Runtime, owner: Owner) -> int:
 
 
 def _final_size(prompt: Mapping[str, Any], now: datetime) -> int | None:
-    """How long the host's file is; None if there is none, or if somebody is still writing it: an answer may
-    take longer than our patience, and then a hook will tell it."""
+    """The size of the transcript; None if there is none or it is still being written: then a hook may still
+    record the answer."""
     try:
         file = Path(str(prompt.get("transcript") or "")).stat()
     except (OSError, ValueError):

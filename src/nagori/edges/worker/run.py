@@ -1,4 +1,4 @@
-"""The life of a worker: rounds of work until nothing waits."""
+"""Run a worker: rounds of work until nothing is pending."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.protocols import Journal
 
-SECONDS = 600.0  # then it goes, and the next hook starts another
+SECONDS = 600.0  # maximum run time; the next hook starts another worker
 LOG = "worker.log"
 
 
 def main(folder: str) -> None:
-    """The whole life of a worker process."""
+    """The worker process."""
     with suppress(OSError, AttributeError):
         os.nice(10)
     os.umask(0o077)
@@ -39,7 +39,7 @@ def main(folder: str) -> None:
 
 
 def work(folder: Path, until: float = float("inf")) -> int:
-    """Work until nothing waits; how many turns were formed. 0 if somebody else is at it."""
+    """Work until nothing is pending; returns the number of turns formed, 0 if another worker is running."""
     formed = 0
     while (lock := _own_turn(folder)) is not None:
         try:
@@ -47,14 +47,14 @@ def work(folder: Path, until: float = float("inf")) -> int:
         finally:
             release(lock)
         formed += done
-        # Only now that the lock is free: whoever wrote before that saw a worker at work and started none.
+        # Check again after releasing the lock: a writer that saw a running worker started none.
         if not well or time.monotonic() > until or not _is_waiting(folder):
             break
     return formed
 
 
 def _own_turn(folder: Path) -> int | None:
-    """The worker's lock. A hook that looks whether somebody is at work holds it for a moment."""
+    """The worker's lock. A hook that checks it holds it for a moment."""
     for _ in range(5):
         if (lock := take(folder)) is not None:
             return lock
@@ -63,7 +63,7 @@ def _own_turn(folder: Path) -> int | None:
 
 
 def _work(folder: Path, until: float) -> tuple[int, bool]:
-    """One round; whether it went well."""
+    """One round; returns the number of turns and whether it succeeded."""
     formed = 0
     try:
         with Nagori.open(folder) as memory:
@@ -71,10 +71,10 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
             if _is_spooled(folder):
                 take_spool(_files(runtime.journal), folder)
             for owner in _owners_with_work(runtime):
-                runtime.journal.claim_work(owner)  # before it is done: a request made meanwhile stays
+                runtime.journal.claim_work(owner)  # before the work: later requests count separately
                 formed += process(runtime, owner, until)
                 if _has_killed(runtime, owner):
-                    finish_killed(runtime, owner)  # after what was recorded; another round forms the answers
+                    finish_killed(runtime, owner)  # after the recorded turns; the next round forms these
                 if time.monotonic() <= until:
                     runtime.journal.finish_work(owner)
                 _judge(memory, owner, lambda: time.monotonic() > until or _is_waiting(folder))
@@ -82,13 +82,13 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
             sweep(folder)
             (folder / LOG).unlink(missing_ok=True)
             return formed, True
-    except Exception as trouble:  # also what nobody thought of: without a terminal, a note is all there is
+    except Exception as trouble:  # any failure: without a terminal a note is all we can leave
         _complain(folder, trouble)
-        return formed, False  # tried again when the next hook comes
+        return formed, False  # the next hook tries again
 
 
 def _owners_with_work(runtime: Runtime) -> list[Owner]:
-    """Whoever asked for work, whose night is due, and whose prompts were left open by a killed session."""
+    """Owners with requested work, a due cycle, or prompts left open by a killed session."""
     now = runtime.clock.now()
     day_ago = now - timedelta(hours=runtime.config.compression.interval_hours)
     nights = runtime.store.owners_due(CYCLE, day_ago.isoformat())
@@ -108,28 +108,28 @@ def _files(journal: Journal) -> FileJournal:
 
 
 def _judge(memory: Nagori, owner: Owner, stop: Callable[[], bool]) -> None:
-    """A model's look at what was formed, where one is configured. Whoever speaks meanwhile goes first."""
+    """Appraise by the model, if one is configured; new turns take precedence."""
     if memory.runtime.llm is not None:
-        with suppress(Conflict):  # somebody else asks already
+        with suppress(Conflict):  # another process is doing it
             memory.with_scope(Scope(tenant=owner[0], user=owner[1])).appraise(stop=stop)
 
 
 def _night_if_due(memory: Nagori, owner: Owner) -> None:
-    """Where no schedule is installed, the first who works after a day lets the night pass. A plan that would
-    move most of a large store waits for somebody to look at it."""
+    """Run the cycle if it is due and no schedule is installed. A plan that would move most of a large store
+    waits for confirmation."""
     runtime, now = memory.runtime, memory.runtime.clock.now()
     last, interval = (
         runtime.store.state(owner, CYCLE),
         timedelta(hours=runtime.config.compression.interval_hours),
     )
-    if last is None or datetime.fromisoformat(last) > now:  # a new store begins its first day
+    if last is None or datetime.fromisoformat(last) > now:  # a new store starts its first day
         first = Event("cycle_finished", now, by="cycle")
         runtime.ledger.write(owner, lambda: [first])
     elif now - datetime.fromisoformat(last) >= interval:
         there = memory.with_scope(Scope(tenant=owner[0], user=owner[1]))
         plan = there.plan()
         if not plan.asks:
-            with suppress(Conflict):  # somebody else's night
+            with suppress(Conflict):  # another process runs the cycle
                 there.cycle(plan)
 
 
@@ -138,7 +138,7 @@ def _is_spooled(folder: Path) -> bool:
 
 
 def _is_waiting(folder: Path) -> bool:
-    """Whether there is something to do: in the spool, or asked for."""
+    """Whether there is work: in the spool, or requested."""
     if _is_spooled(folder):
         return True
     try:
@@ -148,7 +148,7 @@ def _is_waiting(folder: Path) -> bool:
 
 
 def _complain(folder: Path, trouble: Exception) -> None:
-    """For `nagori doctor`: the last thing that went wrong, without anybody's words."""
+    """For `nagori doctor`: the last failure, without memory texts."""
     with suppress(OSError):
         (folder / LOG).write_text(f"{type(trouble).__name__}: {trouble}\n", encoding="utf-8")
         (folder / LOG).chmod(0o600)

@@ -1,8 +1,7 @@
-"""Start the worker and do not wait for it.
+"""Start the worker as a detached process.
 
-Twice forked, so that it belongs to nobody: a host that cancels a hook kills the hook's children, and their
-children, but not what has left the family (tried: only the double fork survives). If one is at work already,
-none is started; it looks again before it goes.
+It forks twice: a host that cancels a hook kills the hook's children and their children, and only a double
+fork survives. If a worker is running already, none is started; it checks for new work before it exits.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ CODE = "import sys; sys.path[:] = {path!r}; from nagori.edges.worker.run import 
 
 
 def start(folder: Path) -> bool:
-    """Whether a worker was started."""
+    """Start a worker; returns whether one was started."""
     if is_working(folder):
         return False
     command = [sys.executable, "-I", "-S", "-c", CODE.format(path=sys.path, folder=str(folder))]
@@ -28,7 +27,7 @@ def start(folder: Path) -> bool:
     if child:
         os.waitpid(child, 0)
         return True
-    try:  # from here on we are somebody else, who must never come back
+    try:  # this is the child process: it must never return
         os.setsid()
         if os.fork() == 0:
             _leave(folder)
@@ -38,7 +37,7 @@ def start(folder: Path) -> bool:
 
 
 def _leave(folder: Path) -> None:
-    """Keep nothing of the host's: not its folder, not its pipes."""
+    """Give up everything of the host: its working folder and its pipes."""
     os.chdir(folder if folder.is_dir() else "/")
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -56,7 +55,7 @@ def _start_detached(command: list[str]) -> bool:
 
 
 def is_working(folder: Path) -> bool:
-    """Whether somebody holds the worker's lock. A dead one holds nothing: the system lets go for it."""
+    """Whether a process holds the worker's lock. The system releases it if the process dies."""
     descriptor = take(folder)
     if descriptor is None:
         return True
@@ -65,7 +64,7 @@ def is_working(folder: Path) -> bool:
 
 
 def release(descriptor: int) -> None:
-    """Give the lock up, for every process that has a copy of the descriptor."""
+    """Release the lock for every process with a copy of the descriptor."""
     from nagori.locks import unlock
 
     unlock(descriptor)
@@ -73,7 +72,7 @@ def release(descriptor: int) -> None:
 
 
 def take(folder: Path) -> int | None:
-    """The worker's lock, as an open file; None when somebody else has it."""
+    """The worker's lock, as an open file; None if another process has it."""
     from nagori.locks import try_lock
 
     private_dir(folder)

@@ -1,7 +1,8 @@
-"""The words of feeling in two languages, as tables beside this file.
+"""Word lists for appraisal in two languages: emotion words, cues, wishes and topics, as tables beside this
+file.
 
-A line of a table is one group of words that feel alike: valence, arousal, tags, words. The tables are
-read once, when the first sentence is appraised, and never by a hook that only recalls.
+A line of an emotion table is one group of similar words: valence, arousal, tags, words. The tables are read
+once, for the first appraisal; a hook that only recalls does not read them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ JAPANESE = re.compile("[ぁ-んァ-ヶ一-龠]")
 
 
 class Feeling(Value):
-    """How a word feels by itself: valence -1 to 1, arousal 0 to 100, names."""
+    """The emotion of a word by itself: valence -1 to 1, arousal 0 to 100, tags."""
 
     valence: float
     arousal: float
@@ -42,7 +43,7 @@ class Feeling(Value):
 
 
 class FeelingHit(Value):
-    """A word of feeling found in a sentence, with the weight its surroundings leave it."""
+    """An emotion word found in a sentence, with its value in context."""
 
     feeling: Feeling
     valence: float  # after negation, intensifiers and the like
@@ -51,12 +52,12 @@ class FeelingHit(Value):
     negated: bool = False
 
     def times(self, factor: float) -> FeelingHit:
-        """The same word, felt more or less."""
+        """The same word with its emotion scaled."""
         return FeelingHit(self.feeling, self.valence * factor, self.start, self.end, self.negated)
 
 
 class Bilingual:
-    """A pattern for each language; the one whose letters do not occur in a text is not even tried."""
+    """One pattern for each language; a pattern is skipped if its letters do not occur."""
 
     def __init__(self, english: str, japanese: str) -> None:
         self.english = re.compile(english or "(?!)", re.IGNORECASE | re.MULTILINE)
@@ -74,7 +75,7 @@ class Bilingual:
 
 def rows(name: str) -> Iterator[list[str]]:
     """The rows of one table, cut at tabs; lines with # are remarks."""
-    from importlib.resources import files  # costs more than everything else here, and only a reader needs it
+    from importlib.resources import files  # imported late: it is slow, and only reading a table needs it
 
     for line in files(__name__).joinpath(f"{name}.tsv").read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -82,7 +83,7 @@ def rows(name: str) -> Iterator[list[str]]:
 
 
 def read_feelings(name: str) -> Iterator[tuple[Feeling, str]]:
-    """The rows of a table of feelings: how it feels, and what feels so."""
+    """The rows of an emotion table: the emotion, and the words."""
     for valence, arousal, tags, words in rows(name):
         named = () if tags == "-" else tuple(tags.split(","))
         yield Feeling(int(valence) / 100, float(arousal), named), words
@@ -99,7 +100,7 @@ def cue(name: str) -> Bilingual:
 
 @cache
 def english_words() -> dict[str, Feeling]:
-    """Words and phrases (with spaces) in base form. The first group that names a word has it."""
+    """Words and phrases (with spaces) in base form. The first group that lists a word wins."""
     table: dict[str, Feeling] = {}
     for feeling, words in read_feelings("english"):
         for word in words.split(" "):
@@ -143,23 +144,23 @@ def _forms(word: str) -> list[str]:
 
 @cache
 def signs() -> tuple[re.Pattern[str], dict[str, Feeling]]:
-    """Emoji, emoticons and kaomoji: where they are, and how they feel."""
+    """Emoji, emoticons and kaomoji: a pattern that finds them, and their emotions."""
     table = {sign: feeling for feeling, group in read_feelings("emoji") for sign in group.split(" ")}
     longest_first = sorted(table, key=len, reverse=True)
     return re.compile("|".join(map(_bound_sign, longest_first))), table
 
 
 def _bound_sign(sign: str) -> str:
-    """A sign made of letters is one only between spaces, and :/ is none inside an address."""
+    """A sign made of letters counts only between spaces, and :/ does not count inside an address."""
     before = "(?<![A-Za-z0-9])" if sign[0].isalnum() and sign.isascii() else ""
     after = "(?![A-Za-z0-9/])" if sign[-1] in "/\\" or (sign[-1].isalnum() and sign.isascii()) else ""
     return before + re.escape(sign) + after
 
 
-# --- what a speaker wants of the memory itself ----------------------------------------------------
-# That something be kept, corrected, or tied to what came before. All are acted upon, so precision comes
-# first: a wish is an imperative of the speaker's own, not a report, a question, a memory of a wish, or
-# somebody else's words in quotation marks.
+# --- wishes and corrections -----------------------------------------------------------------------
+# Requests to keep or correct something, and references to earlier turns. All have effects, so precision
+# comes first: a wish is the speaker's own imperative, not a report, a question, an earlier wish or a
+# quotation.
 
 # An opening mark, or a whole quotation between marks that look the same on both sides.
 _QUOTE = re.compile("[「『“]|\"[^\"\n]*\"|(?<![A-Za-z])'[^'\n]{3,}'(?![A-Za-z])")
@@ -170,7 +171,7 @@ _SAID = (
     r"[,:]?$"
 )
 
-_SAID_LENGTH = 16  # characters, at least as many as the longest of them
+_SAID_LENGTH = 16  # characters, at least the length of the longest one
 
 # Where an English imperative can stand: at the start, after a stop, a comma, "please", or a request.
 _IMPERATIVE = (
@@ -210,14 +211,14 @@ def _keep() -> Bilingual:
 
 
 def strip_outer_quotes(text: str) -> str:
-    """A text that is one quotation and nothing else is meant as said: its marks go."""
+    """A text that is entirely one quotation counts as the speaker's own: its marks are removed."""
     whole = _WHOLLY_QUOTED.fullmatch(text)
     return whole[1] if whole else text
 
 
 def own_words(text: str) -> str:
-    """The text without what others are quoted as saying."""
-    last = {mark: text.rfind(closing) for mark, closing in _CLOSING.items()}  # none behind is looked for
+    """The text without quotations of others."""
+    last = {mark: text.rfind(closing) for mark, closing in _CLOSING.items()}  # stop at the last one
     out, done, at = [], 0, 0
     while found := _QUOTE.search(text, at):
         mark, at = found[0], found.end()
@@ -231,7 +232,7 @@ def own_words(text: str) -> str:
 
 
 def wants_kept(text: str) -> bool:
-    """Does the speaker ask that this be remembered [E19]?"""
+    """Whether the speaker asks to remember this [E19]."""
     spoken = own_words(text)
     if cue("kept").occurs(spoken):
         return True
@@ -240,7 +241,7 @@ def wants_kept(text: str) -> bool:
 
 
 def _is_meant(spoken: str, found: re.Match[str], asked: _Questions) -> bool:
-    """Is it the speaker's own imperative, not what someone said and not a question about the past?"""
+    """Whether it is the speaker's own imperative, not a report and not a question about the past."""
     if "head" not in found.groupdict():
         return not _NOT_MEANT.match(spoken, found.start())
     end = found.start() + 1
@@ -253,8 +254,8 @@ def _is_meant(spoken: str, found: re.Match[str], asked: _Questions) -> bool:
 
 
 class _Questions:
-    """Whether the English sentence that contains a place ends in a question mark. Places are asked about in
-    rising order, so no sentence is read twice."""
+    """Whether the English sentence around a position ends in a question mark. Positions come in rising order,
+    so no sentence is read twice."""
 
     def __init__(self, text: str) -> None:
         self._ends = re.compile(r"[.!?\n]|\Z").finditer(text)
@@ -268,20 +269,20 @@ class _Questions:
 
 
 def speaks_of(text: str) -> RelationType | None:
-    """What a text says of something said before: that it takes it back, carries it on, or mentions it."""
+    """The relation of a text to an earlier one: it corrects, continues or mentions it."""
     spoken = own_words(text)
     return next((tie for name, tie in _TIES.items() if cue(name).occurs(spoken)), None)
 
 
 def corrects(text: str) -> bool:
-    """Does the speaker take back or update something said before?"""
+    """Whether the speaker corrects an earlier statement."""
     return cue("corrected").occurs(own_words(text))
 
 
 # --- topics and kinds -----------------------------------------------------------------------------
-# What a text is about and what kind of memory it makes: rules over words and phrases. `kind_of` tells
-# facts, decisions and lessons from mere episodes (ruling 4); questions are never any of them. `count` says
-# how many words of a topic occur.
+# The topic and the kind of a text, by rules over words and phrases. `kind_of` separates
+# facts, decisions and lessons from episodes; questions are always episodes. `count` counts the words of
+# a topic.
 
 
 class _Topic(Value):
@@ -301,7 +302,7 @@ def _topic(name: str) -> _Topic:
     )
 
 
-@lru_cache(8)  # one text is asked about all topics in a row
+@lru_cache(8)  # all topics of one text are counted in a row
 def _english_forms(text: str) -> tuple[frozenset[str], str]:
     """The English words of a text with and without a plural s, and all of them in order."""
     words = re.findall("[a-z'-]+", text.lower())
@@ -309,7 +310,7 @@ def _english_forms(text: str) -> tuple[frozenset[str], str]:
 
 
 def count(name: str, text: str) -> int:
-    """How many different words of the topic occur in the text."""
+    """The number of different words of the topic in the text."""
     topic = _topic(name)
     words, joined = _english_forms(text)
     english = len(topic.words & words) + sum(phrase in joined for phrase in topic.phrases)
@@ -319,6 +320,6 @@ def count(name: str, text: str) -> int:
 
 
 def kind_of(statements: str) -> Kind:
-    """The kind of memory these statements make; questions must have been taken out."""
+    """The kind of memory for these statements; questions must have been removed."""
     order = (Kind.LESSON, Kind.DECISION, Kind.FACT)  # "I learned we chose X" teaches; "we chose X" decides
     return next((kind for kind in order if cue(kind).occurs(statements)), Kind.EPISODE)

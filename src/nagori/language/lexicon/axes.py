@@ -1,7 +1,7 @@
-"""Directions of feeling in an embedder's space, found from sentences whose feeling is known.
+"""Emotion axes in an embedding space, derived from sentences with known emotion.
 
-Every anchor pulls an axis towards itself by its own valence (or arousal). A sentence is then placed on the
-axis by a dot product. Plain Python is quick enough: the embedding takes a thousand times longer.
+Every anchor pulls an axis towards itself by its own valence or arousal. A dot product then places a sentence
+on the axis. Plain Python is fast enough: computing the embedding takes a thousand times longer.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ class Anchor(Value):
 
 
 class AxisPosition(Value):
-    """Where an embedding places a sentence: about -1 to 1 on both axes."""
+    """The position of a sentence on both axes, about -1 to 1."""
 
     valence: float
     arousal: float
 
 
 class FeelingAxes(Value):
-    """Made once for an embedding model; worth keeping."""
+    """The two axes of an embedding model. Computed once and cached."""
 
     valence: tuple[float, ...]
     arousal: tuple[float, ...]
-    offsets: tuple[float, float]  # where a sentence without feeling lies on the two
+    offsets: tuple[float, float]  # position of a neutral sentence on both axes
 
 
 @cache
 def anchors() -> tuple[Anchor, ...]:
-    """Short sentences in both languages, to be embedded by whoever has an embedder."""
+    """Short sentences in both languages with known emotion, to be embedded."""
     found = []
     for valence, arousal, *texts in rows("anchors"):
         found += [Anchor(text, int(valence) / 2, int(arousal) / 2) for text in texts]
@@ -59,20 +59,20 @@ def axes_from(anchor_vectors: Sequence[bytes]) -> FeelingAxes:
 
 
 def project(vector: bytes, axes: FeelingAxes) -> AxisPosition:
-    """Where a sentence leans, from its vector."""
+    """The position of a sentence, from its vector."""
     values = _floats(vector)
     valence, arousal = _dot(values, axes.valence), _dot(values, axes.arousal)
     return AxisPosition(valence - axes.offsets[0], arousal - axes.offsets[1])
 
 
 def _axis(vectors: list[tuple[float, ...]], wanted: list[float], centre: list[float]) -> tuple[float, ...]:
-    """The sum of the anchors, each weighted by what is wanted of it, and so long that it puts them there."""
+    """The sum of the anchors weighted by their target values, scaled so that the anchors get these values."""
     middle = sum(wanted) / len(wanted)
     pulls = [want - middle for want in wanted]
     direction = [_dot(column, pulls) for column in zip(*vectors, strict=True)]
     placed = [_dot(vector, direction) - _dot(centre, direction) for vector in vectors]
     spread = _dot(placed, placed)
-    scale = sqrt(_dot(pulls, pulls) / spread) if spread > 1e-9 else 0.0  # vectors that are all alike
+    scale = sqrt(_dot(pulls, pulls) / spread) if spread > 1e-9 else 0.0  # 0 if all vectors are equal
     return tuple(scale * value for value in direction)
 
 

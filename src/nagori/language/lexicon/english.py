@@ -1,4 +1,4 @@
-"""Words of feeling in English sentences: inflection, negation, degree, contrast, conditions."""
+"""Emotion words in English sentences: inflection, negation, degree, contrast, conditions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_NEGATING = frozenset(("only", "just", "merely", "necessarily", "doubt", "wo
 
 
 def read(text: str) -> list[FeelingHit]:
-    """The words of feeling of one sentence."""
+    """The emotion words of one sentence."""
     found = list(_TOKEN.finditer(text))
     words = [match[0].replace("’", "'").lower() for match in found]
     weights = _clause_weights(words)
@@ -63,7 +63,7 @@ def _longest(words: list[str], at: int) -> tuple[Feeling | None, int]:
 
 @lru_cache(1 << 14)
 def look_up(word: str) -> Feeling | None:
-    """The feeling of a word in any of its regular forms."""
+    """The emotion of a word in any of its regular forms."""
     table = english_words()
     if word in table:
         return table[word]
@@ -84,7 +84,7 @@ def _bases(word: str) -> list[str]:
 
 
 def _in_context(feeling: Feeling, words: list[str], at: int, size: int) -> tuple[float, bool]:
-    """The valence that negation and degree in front of a word leave it."""
+    """The valence of a word after negation and degree words before it."""
     valence, negated = feeling.valence, False
     for back in range(at - 1, max(-1, at - 1 - _SCOPE), -1):
         word = words[back]
@@ -100,7 +100,8 @@ def _in_context(feeling: Feeling, words: list[str], at: int, size: int) -> tuple
 
 
 def _clause_weights(words: list[str]) -> list[float]:
-    """What follows "but" counts more than what went before; what hangs on "if" has not happened."""
+    """Words after "but" count more than words before; an "if" clause counts less, because it has not
+    happened."""
     conditions, contrasts = 0, sum(word in _TURNS for word in words)
     powers = list(accumulate(repeat(0.6, len(words)), mul, initial=1.0))
     weights = []

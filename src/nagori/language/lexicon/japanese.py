@@ -1,7 +1,7 @@
-"""Words of feeling in Japanese sentences: conjugation, negation after the word, degree, contrast, favours.
+"""Emotion words in Japanese sentences: conjugation, negation, degree, contrast, favours.
 
-There is no dictionary of the whole language here. A word is found where one of its forms stands, the
-longest first; what follows it in kana tells whether it is denied, wished for or only supposed.
+There is no dictionary of the whole language. A word is found by its listed forms, longest first. The kana
+after it show whether it is negated, desired or supposed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _cues() -> tuple[tuple[Feeling, re.Pattern[str]], ...]:
 
 
 def read(text: str) -> list[FeelingHit]:
-    """The words of feeling of one sentence, then the feeling in its grammar."""
+    """The emotion words of one sentence, then the emotion in its grammar."""
     hits = [_in_context(text, *found) for found in _words(text)]
     starts = [hit.start for hit in hits]  # in rising order
     reach = list(accumulate((hit.end for hit in hits), max, initial=0))  # of the first so many
@@ -100,7 +100,7 @@ def _words(text: str) -> list[tuple[Feeling, str, int, int]]:
 
 
 def _stands(text: str, form: str, at: int, initial: bool) -> bool:
-    """Is this a word of its own, and not the middle of another one?"""
+    """Whether this is a word of its own, not the middle of another one."""
     before, after = text[max(0, at - 1) : at], text[at + len(form) : at + len(form) + 1]
     if _is_katakana(form[0]):
         return not _is_katakana(before)
@@ -118,14 +118,14 @@ def _is_kanji(char: str) -> bool:
 
 
 def _in_context(text: str, feeling: Feeling, mark: str, start: int, end: int) -> FeelingHit:
-    """One word with what stands before it (degree) and after it (denial, supposition)."""
+    """One word with degree words before it and negation or supposition after it."""
     before, after = text[max(0, start - 12) : start], text[end : end + 24]
     valence, denial = _apply_negation(feeling.valence * _degree(before), mark, after)
     if valence > 0 and _EVALUATIVE.match(text, start) and _WISHED.search(before):
         valence *= -0.7
     elif _SUPPOSED.match(after) or _SUPPOSED.match(text[end - 1] + after):
         valence *= 0.4
-    # A denial is used up: it does not count again as something missing.
+    # A negation is used once: it does not count again as something missing.
     return FeelingHit(feeling, valence, start, end + 8 * bool(denial), denial == "plain")
 
 
@@ -136,7 +136,7 @@ def _degree(before: str) -> float:
 
 
 def _apply_negation(valence: float, mark: str, after: str) -> tuple[float, str]:
-    """What denial leaves of a word, and which denial it was: "not good" is bad, "not bad" tolerable."""
+    """The valence after negation, and which negation it was: "not good" is bad, "not bad" tolerable."""
     if _DOUBLE.match(after):
         return valence * 0.4, "double"
     if "!" not in mark and _DENIED.match(after):
@@ -145,7 +145,7 @@ def _apply_negation(valence: float, mark: str, after: str) -> tuple[float, str]:
 
 
 def _weigh_clauses(text: str, hits: list[FeelingHit]) -> list[FeelingHit]:
-    """What stands before が、 or けど counts half; a sentence that ends on it leaves a complaint unsaid."""
+    """Words before が、 or けど count half; a sentence that ends with them implies a complaint."""
     ends = [found.start() for found in _CONTRAST.finditer(text)]
     trailing = _TRAILING.search(text)
     if trailing:

@@ -1,11 +1,11 @@
-"""When? The time a text speaks of, read from its words.
+"""Read time expressions in Japanese and English: the time that a question or statement refers to.
 
     read_time("先週の金曜に話した店", now, zone)   ->  that Friday, from one local midnight to the next
     read_time("the last time we met", now, zone)  ->  no window, but the most recent on the topic
 
-`calendar` knows the days, `japanese` and `english` the words for dates, `offsets` the distances, `vague` the
-words that name no date. Here the best of what they find is chosen: the certain one that says most exactly
-when. What stands in quotation marks is someone else's day, or a title, and is not read.
+`calendar` computes dates; `japanese` and `english` know the words for dates, `offsets` counted distances,
+`vague` words without a date. This module selects the best match: certain before uncertain, then the most
+exact. Quotations are ignored.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from nagori.language.temporal import english, japanese, offsets, vague
 from nagori.language.temporal.calendar import DAY, EITHER, FUTURE, PAST, Asker, Rule, Span
 from nagori.language.tokenizer import normal_form
 
-LONGEST_READ = 2000  # characters; a time is told at the beginning of a text or nowhere
+LONGEST_READ = 2000  # characters; times occur at the beginning of a text or not at all
 MOST_READ = 20  # expressions of one family
-OLDEST = 1850  # nobody remembers further back: 2000年前の遺跡 is not a memory's time
+OLDEST = 1850  # earlier years are ignored: 2000年前の遺跡 is not the time of a memory
 _FOLD = {code: code - 0x60 for code in range(0x30A1, 0x30F7)} | {code: code + 32 for code in range(65, 91)}
 _RULES = japanese.RULES + english.RULES + offsets.RULES + vague.RULES
 _QUOTED = '「[^「」]*」|『[^『』]*』|“[^“”]*”|"[^"]*"|`[^`]*`'
 
 
 class TimeExpression(Value):
-    """The time a text asks for or speaks of: a half-open window in UTC; an edge may be missing."""
+    """The time that a text refers to: a half-open window in UTC; either end may be missing."""
 
     since: datetime | None
     until: datetime | None
     latest: bool  # the most recent on this topic
     earliest: bool  # the first on this topic
-    phrase: str  # the words it was read from
+    phrase: str  # the matched words
     certain: bool  # a date or a counted distance, not "recently" or "before"
 
 
@@ -47,12 +47,13 @@ class _TimeMatch(Value):
 
 
 def read_time(text: str, now: datetime, zone: tzinfo) -> TimeExpression | None:
-    """The time a question asks for, seen from `now` in the asker's `zone`; questions look back."""
+    """The time that a question refers to, as seen from `now` in the asker's `zone`. Questions refer to the
+    past."""
     return _read(text, utc(now, "now"), zone, PAST)
 
 
 def said_time(text: str, at: datetime, zone: tzinfo) -> TimeExpression | None:
-    """The time a statement made at `at` speaks of; without a tense, a date is the nearest one."""
+    """The time that a statement made at `at` refers to. Without a tense a date is the nearest one."""
     return _read(text, utc(at, "at"), zone, EITHER)
 
 
@@ -61,7 +62,7 @@ def _read(text: str, moment: datetime, zone: tzinfo, lean: int) -> TimeExpressio
     folded = plain.translate(_FOLD)
     local = moment.astimezone(zone).replace(tzinfo=None)
     matches = _matches(folded)
-    if not matches:  # as in most questions, which need no more
+    if not matches:  # true for most questions
         return None
     asker = Asker(local, moment, _lean(folded, lean), plain)
     times = [one for rule, match in matches if (one := _match_rule(rule, match, asker, zone))]
@@ -83,7 +84,7 @@ _BACK = (
 
 
 def _lean(folded: str, usual: int) -> int:
-    """Does the text speak of what was or of what will be? Only dates without a year need to know."""
+    """Whether the text is about the past or the future. Only dates without a year need it."""
     if re.search(_BACK, folded, re.ASCII):
         return PAST
     return FUTURE if re.search(_AHEAD, folded, re.ASCII) else usual
@@ -94,11 +95,11 @@ def _lean(folded: str, usual: int) -> int:
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)  # so that a Latin word ends where Japanese begins
+    return re.compile(pattern, re.ASCII)  # ASCII, so that Japanese text ends a Latin word
 
 
 def _matches(folded: str) -> list[tuple[Rule, re.Match[str]]]:
-    """What the rules whose triggers occur have found."""
+    """The matches of all rules whose triggers occur."""
     rules = [rule for rule in _RULES if any(trigger in folded for trigger in rule.triggers.split())]
     return [(rule, match) for rule in rules for match in _matches_of(rule, folded)]
 
@@ -121,21 +122,21 @@ def _match_rule(rule: Rule, match: re.Match[str], asker: Asker, zone: tzinfo) ->
 
 
 def _instant(edge: datetime | None, zone: tzinfo) -> datetime | None:
-    """A local wall-clock time becomes the first instant that shows it."""
+    """The first instant with this local wall-clock time."""
     if edge is None:
         return None
     return (edge if edge.tzinfo else edge.replace(tzinfo=zone)).astimezone(UTC)
 
 
 def _drop_quoted(found: list[_TimeMatch], folded: str) -> list[_TimeMatch]:
-    """Only what stands outside quotation marks, unless the marks hold the whole text."""
+    """Only matches outside quotation marks, unless the whole text is quoted."""
     quotes = [match.span() for match in re.finditer(_QUOTED, folded)]
     quotes = [(start, end) for start, end in quotes if end - start < len(folded.strip(" 。.?!"))]
     return [one for one in found if not any(start < one.start < end for start, end in quotes)]
 
 
 def _apart(found: list[_TimeMatch]) -> list[_TimeMatch]:
-    """Without overlaps, the longer first, then in the order of the text."""
+    """The matches without overlaps: longer ones win; in the order of the text."""
     kept: list[_TimeMatch] = []
     for one in sorted(found, key=lambda one: (one.start - one.end, not one.span.certain, one.start)):
         if all(one.end <= other.start or other.end <= one.start for other in kept):
@@ -146,7 +147,7 @@ def _apart(found: list[_TimeMatch]) -> list[_TimeMatch]:
 # ── from … to, since, before, around ─────────────────────────────────────────────────────────────────
 
 _TO = "(?:から| ?[~〜–-] ?| ?to | ?through | ?until | ?till | ?and )"
-_SUFFIXES = (  # Japanese says it behind, English in front
+_SUFFIXES = (  # after the date in Japanese; English has them before it
     ("since", "(?:以降|以後|以来|から)"),
     ("until", "(?:以前|まで(?!に))"),
     ("before", "(?:よりも?前)"),
@@ -162,7 +163,7 @@ _PREFIXES = (
 
 
 def _join_ranges(found: list[_TimeMatch], folded: str, zone: tzinfo) -> list[_TimeMatch]:
-    """Ranges made of two dates become one; then the words around say whether an edge is open."""
+    """Join two dates to a range where the text says so; then apply words that open an end."""
     ranges: list[_TimeMatch] = []
     for one in found:
         if ranges and (both := _range(ranges[-1], one, folded)):
@@ -214,7 +215,7 @@ def _open(span: Span, how: str, zone: tzinfo) -> Span:
 
 
 def _to_expression(found: list[_TimeMatch], plain: str) -> TimeExpression:
-    """The most exact one gives the window; first and last go with any window, "now" only without."""
+    """The most exact match gives the window. First and last combine with any window, "now" only with none."""
     best = min(found, key=_vagueness)
     marks = [one for one in found if one is best or not (best.span.certain and _idle(one, plain))]
     earliest = any(one.span.earliest for one in marks)
@@ -230,5 +231,5 @@ def _vagueness(one: _TimeMatch) -> tuple[bool, bool, timedelta, bool]:
 
 
 def _idle(one: _TimeMatch, plain: str) -> bool:
-    """Recently and now say nothing beside a date."""
+    """ "Recently" and "now" add nothing beside a date."""
     return one.span.since is not None or plain[one.start : one.end].lower() in vague.NOW_WORDS

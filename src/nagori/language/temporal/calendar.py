@@ -1,7 +1,7 @@
-"""The calendar of whoever asks: days, weeks, months, seasons as stretches of local time.
+"""Calendar arithmetic for time expressions: days, weeks, months and seasons as spans of local time.
 
-Edges without a zone are local wall-clock times, because a day is what happens between two local midnights,
-be it 23, 24 or 25 hours long. Edges with a zone are instants, for what is counted in hours.
+Ends without a zone are local wall-clock times, because a day runs from one local midnight to the next, be it
+23, 24 or 25 hours long. Ends with a zone are instants, for what is counted in hours.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DAY = timedelta(days=1)
 
 
 class Asker(Value):
-    """Who asks, when, and whether a date without a year looks back or ahead."""
+    """The time and zone of a question, and whether a date without a year refers to past or future."""
 
     now: datetime  # local, without a zone
     moment: datetime  # the same instant in UTC
@@ -34,7 +34,8 @@ def earlier(asker: Asker, days: int) -> Asker:
 
 
 class Span(Value):
-    """What one expression says: a half-open stretch of time, or only which end of the story is meant."""
+    """The meaning of one expression: a half-open span of time, or only the first or the latest of
+    something."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -47,7 +48,7 @@ Yearly = Callable[[int], Span]
 
 
 class Rule(Value):
-    """One family of expressions. The pattern is compiled only for texts that hold one of the triggers."""
+    """One family of expressions. The pattern is compiled only for texts with one of its triggers."""
 
     triggers: str  # separated by spaces
     pattern: str
@@ -96,7 +97,7 @@ def weekend(asker: Asker, weeks: int) -> Span:
 
 
 def near_weekday(asker: Asker, wanted: int, lean: int) -> Span:
-    """The last, nearest or next one. Nobody calls today by its weekday, so last and next leave it out."""
+    """The last, nearest or next such weekday. Today is excluded from last and next."""
     offset = (wanted - asker.today.weekday()) % 7
     if lean == PAST:
         offset -= 7
@@ -179,7 +180,7 @@ def month_after(asker: Asker, offset: int) -> tuple[int, int]:
 
 
 def occurs(asker: Asker, make: Yearly, at: int, lean: int | None = None) -> Span | None:
-    """The one that fits among what comes again: `make(at)` is this year's, `make(at - 1)` last year's."""
+    """The best match among yearly occurrences: `make(at)` is this year's, `make(at - 1)` last year's."""
     lean = asker.lean if lean is None else lean
     made = [
         span for number in range(at - 8, at + 9) if (span := _make_span(make, number))
@@ -246,7 +247,7 @@ def shift(asker: Asker, unit: str, count: int) -> datetime:
 
 
 def away(asker: Asker, unit: str, count: int, slack_days: int = 0) -> Span:
-    """So many units before (negative) or after now, as exactly as people mean it."""
+    """A number of units before (negative) or after now, with the usual precision."""
     middle = shift(asker, unit, count)
     if unit in _CLOCK:
         slack = max(_CLOCK[unit], abs(count) * _CLOCK[unit] / 4)
@@ -256,19 +257,19 @@ def away(asker: Asker, unit: str, count: int, slack_days: int = 0) -> Span:
 
 
 def between(asker: Asker, unit: str, low: int, high: int) -> Span:
-    """A few, several, 数: somewhere between two counts, so never certain."""
+    """A range of counts (a few, several, 数); never certain."""
     ends = sorted((shift(asker, unit, low), shift(asker, unit, high)))
     return Span(ends[0], ends[1] + timedelta(days=unit not in _CLOCK), certain=False)
 
 
 def count_units(asker: Asker, unit: str, count: int) -> Span:
-    """The last (negative) or the next so many units, up to or from now."""
+    """The last (negative) or next number of units, up to or from now."""
     edge = shift(asker, unit, count)
     return Span(edge, asker.moment) if count < 0 else Span(asker.moment, edge + timedelta(days=1))
 
 
 def lately(asker: Asker, span_days: int, *, latest: bool = True) -> Span:
-    """A vague "not long ago", with room."""
+    """A vague recent past, with some margin."""
     return Span(asker.today - timedelta(days=span_days), asker.moment, certain=False, latest=latest)
 
 

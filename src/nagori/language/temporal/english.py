@@ -1,4 +1,5 @@
-"""Time words of English. Texts come in lower case; `Asker.plain` still has the capitals."""
+"""English expressions for dates and parts of the day. Texts come in lower case; `Asker.plain` has the
+capitals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time words of Japanese. Texts come with katakana folded to hiragana, so ヶ月 is read as ゖ月."""
+"""Japanese expressions for dates and parts of the day. Katakana is folded to hiragana: ヶ月 is ゖ月."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distances counted from now, in both languages: 三日前, two weeks ago, in 3 days, ここ一年."""
+"""Time distances from now in both languages: 三日前, two weeks ago, in 3 days, ここ一年."""
 
 from __future__ import annotations
 

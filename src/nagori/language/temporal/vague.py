@@ -1,4 +1,4 @@
-"""Words that point into time without naming one: lately, once, the last time, at first, now."""
+"""Time expressions without a date: lately, once, the last time, at first, now."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a language model does better than rules, the one way to it (`client`), and what is said to it."""
+"""Use a language model: appraisal, summaries, query expansion; every request goes through `client`."""

@@ -1,10 +1,10 @@
-"""Judge: a language model's second look at what rules have judged when it was formed [E3, E4, L11].
+"""Appraise memories by a language model, after rules have appraised them at formation [L11].
 
-What was said is kept at once, judged by rules. Whatever no model has looked at yet is the queue: it stands in
-the store, so nothing can be lost from it, and an answer that never comes costs nothing but the better
-judgement. Many turns go into one question. An answer that cannot be used is asked for again in halves, so
-that one strange turn does not spoil its neighbours; a turn that stays strange keeps the rules' judgement,
-and its log says so.
+Memories are stored at once, appraised by rules. The queue for the model is a query to the store: memories
+that no model has appraised. So nothing can be lost from it, and a missing answer costs only the better
+appraisal. Many turns go into one request. If an answer is unusable, the request is repeated in halves, so
+that one odd turn does not affect the others. A turn that keeps failing keeps the rules' appraisal, and its
+log says so.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 STAGE = "appraise"
-LOOKED_AT = 500  # memories taken from the queue at a time
-MOST_WAITING = 10_000  # counted
-READ = 5000  # tokens of one question
-CONTEXT = 3  # turns before, to understand the first by
-PASSAGE_TOKENS = 20  # what frames a passage in the question
-ILL = 5  # answers in a row that cannot be used: it is the model, not the turns
+LOOKED_AT = 500  # memories read from the queue at a time
+MOST_WAITING = 10_000  # maximum of the reported count
+READ = 5000  # maximum tokens of one request
+CONTEXT = 3  # preceding turns, for context
+PASSAGE_TOKENS = 20  # overhead of a passage in the request
+ILL = 5  # unusable answers in a row after which the model is considered faulty
 ATTEMPTS = 3
 
 
 class AppraisalReport(Value, frozen=False):
-    """What came of a round."""
+    """The result of a run."""
 
     judged: int = 0
-    by_rules: list[str] = default_factory(list)  # given up: the rules' judgement stands
+    by_rules: list[str] = default_factory(list)  # given up: the rules' appraisal stays
     questions: int = 0
     waiting: int = 0
     trouble: str = ""
@@ -60,7 +60,7 @@ def appraise_with_llm(
     progress: Progress = no_progress,
     stop: Callable[[], bool] = lambda: False,
 ) -> AppraisalReport:
-    """Let the model judge what waits, until nothing does, the model does not answer, or `stop` says so."""
+    """Let the model appraise the queue until it is empty, the model fails, or `stop` says so."""
     round, llm = AppraisalReport(), runtime.llm
     if llm is None or not runtime.config.llm.appraise:
         return round
@@ -70,7 +70,7 @@ def appraise_with_llm(
         work = _AppraisalRound(runtime, owner, llm.model, round)
         if BatchJobs.is_wanted(runtime):
             work.by_post(since)
-        size = work.patience.size(runtime.config.llm.memories_per_request)
+        size = work.health.size(runtime.config.llm.memories_per_request)
         while not BatchJobs.is_wanted(runtime) and (batches := _batches(work.find_waiting(since), size)):
             before: Sequence[Memory] = ()
             for batch in batches:
@@ -82,16 +82,16 @@ def appraise_with_llm(
             if round.trouble or stop():
                 break
         if round.judged and not round.trouble:
-            work.patience.in_time(runtime.config.llm.memories_per_request)
+            work.health.in_time(runtime.config.llm.memories_per_request)
         round.waiting = len(_find_unappraised(runtime, owner, since, MOST_WAITING))
-        if round.questions or round.trouble:  # whoever was not asked is not known to be well
-            work.patience.note(round.trouble, runtime.clock.now())
-        work.patience.save()
+        if round.questions or round.trouble:  # without a request the model's health is unknown
+            work.health.note(round.trouble, runtime.clock.now())
+        work.health.save()
     return round
 
 
 class Estimate(Value):
-    """What judging would ask for, at most."""
+    """The maximum cost of an appraisal run."""
 
     memories: int
     questions: int
@@ -101,7 +101,7 @@ class Estimate(Value):
 
 
 def estimate(runtime: Runtime, owner: Owner, since: datetime | None = None) -> Estimate:
-    """What `appraise_with_llm` would cost at most, if everything that waits were judged now."""
+    """The maximum cost of appraising the whole queue now."""
     waiting = _find_unappraised(runtime, owner, since or _since(runtime), MOST_WAITING)
     batches = _batches(waiting, ModelHealth.of(runtime, owner).size(runtime.config.llm.memories_per_request))
     price = price_for(runtime.config.llm)
@@ -114,7 +114,7 @@ def estimate(runtime: Runtime, owner: Owner, since: datetime | None = None) -> E
 
 
 def _find_unappraised(runtime: Runtime, owner: Owner, since: datetime, limit: int) -> list[Memory]:
-    """What only rules have looked at, oldest first."""
+    """Memories that only rules have appraised, oldest first."""
     scope = Scope(tenant=owner[0], user=owner[1])
     wanted = Filter(since=since, unappraised=True)
     return runtime.store.find(scope, wanted, limit=limit, oldest_first=True)
@@ -125,7 +125,7 @@ def _since(runtime: Runtime) -> datetime:
 
 
 def _batches(memories: Sequence[Memory], most: int) -> list[list[Memory]]:
-    """Turns that go into one question: of one session, in their order."""
+    """Turns for one request: of one session, in order."""
     ordered = sorted(memories, key=lambda m: (m.source.session or "", m.source.turn or 0, m.created, m.id))
     batches: list[list[Memory]] = []
     size = 0
@@ -148,11 +148,11 @@ def _context(before: Sequence[Memory], batch: Sequence[Memory]) -> Sequence[Memo
 
 
 class _AppraisalRound:
-    """One round's work: what was set aside, how often the model failed in a row."""
+    """One run: memories set aside, and failures of the model in a row."""
 
     def __init__(self, runtime: Runtime, owner: Owner, model: str, round: AppraisalReport) -> None:
         self._runtime, self._owner, self._model, self._round = runtime, owner, model, round
-        self.patience = ModelHealth.of(runtime, owner)
+        self.health = ModelHealth.of(runtime, owner)
         self._aside: set[str] = set()
         self._in_a_row = 0
 
@@ -161,7 +161,7 @@ class _AppraisalRound:
         return [memory for memory in found if memory.id not in self._aside]
 
     def by_post(self, since: datetime) -> None:
-        """Take in what has come back, and hand over what waits, all at once."""
+        """Use the batch API: collect answers, and submit the whole queue."""
         later = BatchJobs(self._runtime, self._owner, STAGE)
         try:
             for back in later.collect(SCHEMA):
@@ -192,7 +192,7 @@ class _AppraisalRound:
                 self._note_failure(left, f"{self._model}: left out")
 
     def try_batch(self, batch: Sequence[Memory], context: Sequence[Memory] = ()) -> None:
-        """Ask about a batch; in halves if the answer cannot be used, until the model seems ill."""
+        """Request a batch; in halves if the answer is unusable, until the model is considered faulty."""
         if self._round.trouble:
             return
         try:
@@ -202,9 +202,9 @@ class _AppraisalRound:
             return
         except ModelError as trouble:
             self._round.trouble = str(trouble)
-            self._round.questions -= "cap" in trouble.values  # it was not asked
+            self._round.questions -= "cap" in trouble.values  # no request was made
             if TIMED_OUT in trouble.values:
-                self.patience.too_slow(len(batch))
+                self.health.too_slow(len(batch))
             return
         self._in_a_row = 0
         self._write([*context, *batch], findings)
@@ -230,8 +230,8 @@ class _AppraisalRound:
 
     def _note_failure(self, memory: Memory, why: str) -> None:
         self._aside.add(memory.id)
-        self.patience.fail(STAGE, [memory.id])
-        if self.patience.count(STAGE, memory.id) >= ATTEMPTS:
+        self.health.fail(STAGE, [memory.id])
+        if self.health.count(STAGE, memory.id) >= ATTEMPTS:
             self._give_up(memory, why)
 
     def _give_up(self, memory: Memory, why: str) -> None:
@@ -239,11 +239,11 @@ class _AppraisalRound:
             "appraised", self._runtime.clock.now(), {"by": "rules", "reason": why}, memory.id, by="model"
         )
         self._runtime.ledger.write(self._owner, lambda: [event])
-        self.patience.done(STAGE, [memory.id])
+        self.health.clear(STAGE, [memory.id])
         self._round.by_rules.append(memory.id)
 
     def _ask(self, batch: Sequence[Memory], context: Sequence[Memory]) -> dict[int, Mapping[str, Any]]:
-        """Findings by place."""
+        """Findings by index."""
         self._round.questions += 1
         shown = passages_of(batch, context)
         asked = range(len(context), len(shown))
@@ -255,7 +255,7 @@ class _AppraisalRound:
         return question_of(self._runtime, STAGE, passages_of(batch, ()), SCHEMA, longest(batch), places)
 
     def _write(self, shown: Sequence[Memory | None], findings: Mapping[int, Mapping[str, Any]]) -> None:
-        """All findings in one write; who changed meanwhile is judged another time."""
+        """Write all findings at once; memories that changed meanwhile are appraised again later."""
         runtime, owner = self._runtime, self._owner
         ids = [memory.id for place in findings if (memory := shown[place])]
 
@@ -272,7 +272,7 @@ class _AppraisalRound:
         written = runtime.ledger.write(owner, decide).events
         self._round.judged += sum(event.type == "appraised" for event in written)
         self._aside.update(set(ids) - {event.memory for event in written})
-        self.patience.done(STAGE, ids)
+        self.health.clear(STAGE, ids)
 
 
 def _if_unchanged(memory: Memory | None, known: Mapping[str, Memory]) -> Memory | None:

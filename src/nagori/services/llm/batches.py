@@ -1,7 +1,7 @@
-"""Questions handed over in a provider's batch, and their answers, perhaps tomorrow: for half the price.
+"""Batch API: submit requests to a provider and collect the answers later, for half the price.
 
-What is on its way stands in the state of the space, without anybody's words. A batch that never ends costs
-money and time; what was asked about still waits in the store and is asked again.
+Submitted batches are noted in the owner's state, without any words of memories. A batch that never ends costs
+money and time; its memories are still in the queue and are requested again.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-SHARE = 0.5  # of the usual price
-GIVEN_UP = timedelta(hours=36)  # providers promise a day
+SHARE = 0.5  # share of the regular price
+GIVEN_UP = timedelta(hours=36)  # providers promise 24 hours
 
 
 class PendingBatch(Value):
-    """A batch on its way. `questions`: by name, the memories that were shown, each with its version, and how
-    many of them only for context."""
+    """A submitted batch. `questions`: by name, the memories with their versions, and how many of them are
+    only context."""
 
     batch: str
     at: datetime
@@ -40,7 +40,8 @@ class PendingBatch(Value):
 
 
 class BatchAnswer(Value):
-    """One question's answer, or why there is none. Who changed meanwhile, or is gone, is None."""
+    """The answer to one request, or the reason why there is none. A memory that changed or is gone is
+    None."""
 
     shown: list[Memory | None]
     context: int
@@ -49,35 +50,35 @@ class BatchAnswer(Value):
 
     @property
     def subjects(self) -> list[Memory]:
-        """Whom the answer is about."""
+        """The memories that the answer is about."""
         return [memory for memory in self.shown[self.context :] if memory]
 
 
 class BatchJobs:
-    """The batches of one stage in one space. Whoever uses it holds the lease of its work."""
+    """The batches of one stage and one owner. The caller holds the lease for this work."""
 
     def __init__(self, runtime: Runtime, owner: Owner, stage: str) -> None:
         self._runtime, self._owner, self._stage = runtime, owner, stage
         self._key = f"batches:{stage}"
         self._sent = _read(runtime.store.state(owner, self._key))
         self._done: dict[str, dict[str, Reply | ModelError]] = {}
-        self.trouble = ""  # with one of the batches
+        self.trouble = ""  # the last failure of a batch
 
     @classmethod
     def is_wanted(cls, runtime: Runtime) -> bool:
-        """Whether questions shall go this way, and can."""
+        """Whether the batch API is configured and supported."""
         return runtime.config.llm.use_batch_api and isinstance(runtime.llm, BatchLLM)
 
     def on_their_way(self) -> set[str]:
-        """Memories that somebody is already thinking about."""
+        """Memories in submitted batches."""
         marks = (
             mark for s in self._sent for context, marks in s.questions.values() for mark in marks[context:]
         )
         return {mark.partition("@")[0] for mark in marks}
 
     def submit(self, asked: Sequence[tuple[Sequence[Memory], int, CompletionRequest]]) -> int:
-        """Hand questions over, as many as the day's limit allows: each with the memories it shows, and how
-        many of them only for context. How many went; ModelError when not even the first could."""
+        """Submit requests within the daily limit: each with its memories, and how many of them are context.
+        Returns the number submitted; ModelError if not even the first was."""
         llm, runtime = self._runtime.llm, self._runtime
         assert isinstance(llm, BatchLLM)
         cap, going, most = (
@@ -106,8 +107,8 @@ class BatchJobs:
         return len(going)
 
     def collect(self, schema: Mapping[str, Any]) -> list[BatchAnswer]:
-        """What has come back since, question by question; what took too long comes back with its fault. One
-        batch in trouble does not hold up the others. Until `taken_in` it can be collected again."""
+        """Finished answers; those that took too long return with an error. One failing batch does not delay
+        the others. Until `taken_in` they can be collected again."""
         back: list[BatchAnswer] = []
         for sent in self._sent:
             try:
@@ -123,7 +124,7 @@ class BatchJobs:
         return back
 
     def finish(self) -> None:
-        """What was collected is in the journal: it is settled, noted, and may go at the provider."""
+        """The collected answers are in the journal: settle their cost and release them at the provider."""
         llm = self._runtime.llm
         assert isinstance(llm, BatchLLM)
         for sent in self._sent:
@@ -153,7 +154,7 @@ class BatchJobs:
                 raise
             answers = None
         if answers is None:
-            return {} if late else None  # the hold stands: it may yet be billed
+            return {} if late else None  # the reservation stays: it may still be billed
         return answers
 
     def _book(self, sent: PendingBatch, answers: Mapping[str, Reply | ModelError]) -> None:

@@ -1,9 +1,9 @@
-"""Ask a language model: the one way to it, for every stage.
+"""Client for language models: every request of every stage goes through `ask`.
 
-    hold what it may cost → ask, outside any lock → settle what it did cost → read the answer as data
+    reserve the maximum cost → request, outside any lock → settle the real cost → parse the answer as data
 
-Whoever asks has another way [ruling 37]. ModelError: no answer (the server, the key, the day's limit);
-Unusable: an answer that is not what was asked for.
+Callers have a fallback without a model [ruling 37]. ModelError: no answer (server, key, daily limit);
+Unusable: an answer that does not match the request.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     Schema = Mapping[str, Any]
 
-TIMED_OUT = "seconds"  # the value by which an error says how long was waited
-# Refusals of this question, not of all: too long, or with something in it. In halves it may pass.
+TIMED_OUT = "seconds"  # the error value with the time waited
+# Refusals of this request only: too long, or its content. In halves it may be accepted.
 ABOUT_THE_QUESTION = (400, 413, 422)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -41,8 +41,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def ask(
     runtime: Runtime, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()
 ) -> Any:
-    """What the model makes of `data` with the prompt called `stage`, in the shape of `schema`; `places` are
-    the items it should have. `most` is the longest answer in tokens."""
+    """The model's answer to the prompt `stage` about `data`, in the form of `schema`. `places` are the
+    expected item numbers; `most` is the maximum length in tokens."""
     question = question_of(runtime, stage, data, schema, most, places)
     return answer_of(_ask_within_cap(runtime, stage, question), schema)
 
@@ -50,7 +50,7 @@ def ask(
 def question_of(
     runtime: Runtime, stage: str, data: object, schema: Schema, most: int, places: Sequence[int] = ()
 ) -> CompletionRequest:
-    """The question that a stage asks about `data`. No character of the data can close its frame."""
+    """The request of a stage about `data`. No character of the data can close its frame."""
     told = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     count = len(data) if isinstance(data, list) else 1
     shape = exactly(schema, places) if places else schema
@@ -60,7 +60,7 @@ def question_of(
 
 
 def answer_of(reply: Reply, schema: Schema) -> Any:
-    """A reply as data of the shape that was asked for; Unusable if it is not."""
+    """A reply as data that matches the schema; Unusable if it does not."""
     value = _read(reply)
     fault = fits(value, schema)
     if fault:
@@ -79,14 +79,14 @@ def _prompt(stage: str, language: str) -> str:
 
 
 def ask_tokens(stage: str, schema: Schema | None) -> int:
-    """About how many tokens a question has before any data: the longer of its two languages."""
+    """Approximate tokens of a request without data: the longer of the two languages."""
     prompts = (_prompt(stage, language) for language in ("en", "ja"))
     return max(map(about_tokens, prompts)) + about_tokens(json.dumps(schema))
 
 
 def price_for(config: Llm) -> Price:
-    """What the configured model costs. One that nobody knows is free on this machine, and elsewhere as dear
-    as the dearest we know: a limit that guesses low is none."""
+    """The price of the configured model. An unknown model is free on this machine, and elsewhere costs as
+    much as the most expensive known one, so that the daily limit is never exceeded."""
     known = price_of(config.model) or _assumed_price(config)
     given = (config.price_in, config.price_out)
     if max(given) < 0:
@@ -108,7 +108,7 @@ def _assumed_price(config: Llm) -> Price:
 
 
 def dearest(runtime: Runtime, stage: str, question: CompletionRequest) -> tuple[int, float]:
-    """About how many tokens a question has, and the most it can cost."""
+    """Approximate tokens of a request, and its maximum cost."""
     price = price_for(runtime.config.llm)
     read = round((about_tokens(question.prompt.data) + ask_tokens(stage, question.schema)) * price.tokens)
     return read, cost_of(price, read, question.max_tokens)
@@ -137,7 +137,7 @@ def _ask_within_cap(runtime: Runtime, stage: str, question: CompletionRequest) -
 
 
 def tokens_of(reply: Reply, asked: int) -> tuple[int, int]:
-    """Tokens read and written as the server counts them, or else about so many."""
+    """Input and output tokens as reported by the server, or else estimated."""
     return reply.input_tokens or asked, reply.output_tokens or about_tokens(reply.text)
 
 
@@ -146,15 +146,15 @@ def _settle(runtime: Runtime, hold: str, asked: SpendEntry) -> None:
 
 
 def now(runtime: Runtime) -> datetime:
-    """In UTC: a daily limit is one limit only if all processes agree on the day."""
+    """The time in UTC, so that all processes share one day for the daily limit."""
     return runtime.clock.now()
 
 
 def _book_failure(
     runtime: Runtime, stage: str, trouble: ModelError, price: Price, asked: int, most: float
 ) -> SpendEntry:
-    """What a question without a usable answer is booked with: as much as the server says, nothing if it was
-    turned away, and else all that it may have cost. The count is never too low."""
+    """The booking of a request without a usable answer: the server's figures, nothing if it was rejected,
+    else the maximum. The count is never too low."""
     read = written = 0
     if isinstance(trouble, UnusableAnswer) and trouble.output_tokens:
         read, written = trouble.input_tokens or asked, trouble.output_tokens
@@ -166,12 +166,12 @@ def _book_failure(
 
 
 def cost_of(price: Price, read: float, written: float) -> float:
-    """Dollars for tokens as the model itself counts them."""
+    """US dollars for tokens as counted by the model."""
     return Price(price.model, "llm", price.input, price.output).of(Tokens(read, written))
 
 
 def _read(reply: Reply) -> Any:
-    """The answer's JSON value; a fence around it is forgiven, since many models draw one."""
+    """The JSON value of the answer; a code fence around it is accepted, because many models add one."""
     text = reply.text.removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
         return _fit(json.loads(text))
@@ -180,7 +180,7 @@ def _read(reply: Reply) -> Any:
 
 
 def _fit(value: Any) -> Any:
-    """The same value with texts that can be stored and shown: half an emoji is valid JSON and no text."""
+    """The same value with valid texts: JSON may contain half a surrogate pair."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Other words for a question, from a language model: only where `llm.expand_queries` wants it, never for a prompt."""
+"""Other words for a query, from a language model: only if `llm.expand_queries` is on, never for a prompt."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SCHEMA = {
 
 
 def other_words(runtime: Runtime, text: str) -> list[str]:
-    """Words that an answer may have and the question has not; none when the model does not answer."""
+    """Words that an answer may have and the question lacks; none if the model does not answer."""
     if runtime.llm is None or not runtime.config.llm.expand_queries:
         return []
     try:
         said = ask(runtime, "expand", {"question": text}, SCHEMA, 200)["words"]
-    except ModelError:  # told and counted; the question's own words are enough
+    except ModelError:  # reported and counted; continue with the question's own words
         return []
     known = set(query_tokens(text))
     return [word for word in dict.fromkeys(query_tokens(" ".join(said))) if word not in known]

@@ -1,4 +1,4 @@
-"""What a model is asked about a turn, and what its findings come to: events, nothing else [E3, E4, L11]."""
+"""The appraisal request for turns, and the events that follow from the model's findings."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LONGEST = 2000  # characters of a turn that are shown: a feeling is told by then
+LONGEST = 2000  # maximum characters of a turn in a request
 ITEM_TOKENS, FRAME_TOKENS = 160, 200
-IMPORTANCE = 0.8  # what matters but was not felt lasts nearly as long as what was
+IMPORTANCE = 0.8  # factor of importance relative to emotional intensity
 
 _PLACE = {"type": ["integer", "null"], "minimum": 0, "maximum": 200}
 _PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
-# In the order they are answered: the words first, so that a model looks at this passage and no other; what
-# it is and how it felt before any number.
+# In the order of the answer: the words first, so that a model reads the right passage; then kind and
+# emotion, and numbers last.
 _ITEM: dict[str, Any] = {
     "i": {"type": "integer", "minimum": 0, "maximum": 200},
     "keywords": {"type": "array", "maxItems": 8, "items": {"type": "string", "maxLength": 60}},
@@ -50,22 +50,22 @@ SCHEMA: dict[str, Any] = {
 
 
 def passages_of(batch: Sequence[Memory], context: Sequence[Memory]) -> list[dict[str, object]]:
-    """The passages of a question; those for context are not to be judged."""
+    """The passages of a request; those for context are not appraised."""
     return [
         _passage_of(place, memory, place >= len(context)) for place, memory in enumerate((*context, *batch))
     ]
 
 
 def longest(batch: Sequence[Memory]) -> int:
-    """Tokens that an answer about so many may have."""
+    """Maximum tokens of an answer about these memories."""
     return FRAME_TOKENS + ITEM_TOKENS * len(batch)
 
 
 def match_items(
     items: Sequence[Mapping[str, Any]], texts: Sequence[str], asked: Sequence[int]
 ) -> dict[int, Mapping[str, Any]]:
-    """Items by their place among `texts`. What was not asked for is passed over, and so is what is about
-    another passage than it says: it will be asked for alone, where it can be about nothing else."""
+    """Items by index among `texts`. Unrequested items are dropped, and so are items about another passage
+    than they say; that passage is requested again alone."""
     known = [frozenset(tokens(text)) for text in texts]
     return {
         item["i"]: item
@@ -88,8 +88,8 @@ def events(
     model: str,
     taken: set[str],
 ) -> Iterator[Event]:
-    """What a finding about the passage at `place` comes to. `taken` are those that another finding has taken
-    back already."""
+    """The events for a finding about the passage at `place`. `taken` are memories that another finding
+    superseded."""
     memory, now = shown[place], runtime.clock.now()
     if memory is None or memory.appraised_by:
         return
@@ -100,20 +100,20 @@ def events(
         yield from supersede_events(memory, old, now, by="model")
         return
     told = _earlier(shown, place, found["continues"])
-    # The turn before is its neighbour in the session anyway.
+    # The turn before is its neighbour anyway.
     if told and (memory.source.turn or 0) - (told.source.turn or 0) > 1:
         yield link_event(memory, told, RelationType.CONTINUES, now, by="model")
 
 
 def _judgement(runtime: Runtime, memory: Memory, found: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a finding, in our own terms. Nothing it says can protect, hide or weaken beyond them."""
+    """The fields of a finding in our own terms. No finding can protect, hide or delete a memory."""
     kind, category = Kind(found["kind"]), Category(found["category"])
     strength = max(float(found["intensity"]), IMPORTANCE * found["importance"])
     if kind is Kind.FACT:
         strength = max(strength, LASTING)
     emotion = Emotion(strength, Valence(found["valence"]), float(found["arousal"]), tuple(found["tags"]))
     coefficient = coefficient_for(category, strength, kind, runtime.config.retention)
-    if memory.recalls:  # what recalls have earned stays
+    if memory.recalls:  # reinforcement stays
         coefficient = max(coefficient, memory.coefficient)
     said = memory.searchable.casefold()
     keywords = [word for word in found["keywords"] if word.strip() and word.casefold() in said]
@@ -131,8 +131,8 @@ def _earlier(shown: Sequence[Memory | None], place: int, other: int | None) -> M
 
 
 def _can_correct(new: Memory, old: Memory) -> bool:
-    """Only a user takes back a user's words, and only about a matter that both of them name. What somebody
-    protected is not for a model to touch."""
+    """Whether the model may mark `old` as superseded: both by the user, about a common subject, and `old` is
+    not protected."""
     users = new.trust is Trust.USER and old.trust is Trust.USER
     same = replace(new.source, turn=None, uri=None) == replace(old.source, turn=None, uri=None)
     shared = set(tokens(new.text.content)) & set(tokens(old.text.content))

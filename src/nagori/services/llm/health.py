@@ -1,4 +1,4 @@
-"""How often a model failed on which memory, and what its last trouble was: a named value in the store."""
+"""Health of a language model: failures per memory, and the last error, as state in the store."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from nagori.errors import StoreError
 from nagori.runtime import Runtime
 
 KEY = "model_health"
-MOST = 50_000  # memories remembered as waiting
+MOST = 50_000  # maximum number of memories tracked
 
 
 class ModelHealth(Value, frozen=False):
-    """`failed` counts by stage and memory; `trouble` is the last one, in words."""
+    """`failed` counts failures by stage and memory; `trouble` is the last error."""
 
     runtime: Runtime
     owner: Owner
     failed: dict[str, int] = default_factory(dict)
     trouble: str = ""
     since: str = ""
-    most: int = 0  # memories in one question that a slow model answered in time; 0: no trouble with that
+    most: int = 0  # batch size that a slow model can handle; 0: no limit
 
     @classmethod
     def of(cls, runtime: Runtime, owner: Owner) -> ModelHealth:
@@ -50,31 +50,31 @@ class ModelHealth(Value, frozen=False):
             self.failed[f"{stage}:{id}"] = self.count(stage, id) + 1
             self._touched_ids.add(f"{stage}:{id}")
 
-    def done(self, stage: str, ids: Iterable[str]) -> None:
+    def clear(self, stage: str, ids: Iterable[str]) -> None:
         for id in ids:
             self.failed.pop(f"{stage}:{id}", None)
             self._touched_ids.add(f"{stage}:{id}")
 
     def note(self, trouble: str, now: datetime) -> None:
-        """A trouble with the model itself; empty: it answers again."""
+        """Record an error of the model itself; empty: it answers again."""
         self._noted = True
         if trouble != self.trouble:
             self.trouble, self.since = trouble, now.isoformat() if trouble else ""
 
     def size(self, wished: int) -> int:
-        """How many memories to ask about at once."""
+        """The batch size to use."""
         return min(wished, self.most) if self.most else wished
 
     def too_slow(self, asked: int) -> None:
-        """So many took too long: half of them the next time."""
+        """A timeout: halve the batch size."""
         self.most = max(1, asked // 2)
 
     def in_time(self, wished: int) -> None:
-        """All went well: twice as many the next time, up to what is wished."""
+        """Success: double the batch size, up to `wished`."""
         self.most = 0 if 2 * self.most >= wished else 2 * self.most
 
     def save(self) -> None:
-        """Write it down. Judging and the night may do so at once: each changes only what it has touched."""
+        """Save the state. Appraisal and cycle may save at the same time: each writes only its own changes."""
         self.runtime.ledger.write(self.owner, self._decide)
 
     def _decide(self) -> list[Event]:

@@ -1,9 +1,8 @@
-"""Shorten: the words of what fades, written by a language model where there is one [E6, ruling 9].
+"""Write summaries and traces by a language model [ruling 9].
 
-What comes back is compared with what it was made from (`language.faithfulness`): a summary in another
-language, with a name or a number of its own, or longer than its source is none. What could not be shortened
-waits for the next night; after some nights the rules shorten it: a model that is gone for good holds up
-nothing.
+An answer is compared with its source (`language.faithfulness`). A summary in another language, with new names
+or numbers, or longer than its source is rejected. What could not be compressed waits for the next cycle;
+after some cycles the rules do it, so a model that is gone delays nothing for long.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 STAGES = {Level.SUMMARY: "summary", Level.TRACE: "trace"}
-WORTH_IT = 75  # tokens: the rules leave a shorter text as it is, or nearly so
-TERSE = 25  # a trigger so short may stay
-LONGEST = 8000  # characters of one memory that are shown
-READ = 6000  # tokens of one question
-MOST = 8  # memories in one
-SHORTER = 0.5  # of its source: a summary has at most so much; asked for is a quarter
+WORTH_IT = 75  # tokens: shorter texts are left to the rules
+TERSE = 25  # a trigger this short stays as it is
+LONGEST = 8000  # maximum characters of one memory in a request
+READ = 6000  # maximum tokens of one request
+MOST = 8  # maximum number of memories in one request
+SHORTER = 0.5  # maximum length relative to the source; the prompt asks for a quarter
 ILL = 3
 
 _HALVES = {
@@ -46,7 +45,7 @@ _HALVES = {
 
 
 class CompressionResult(Value, frozen=False):
-    """`texts` by memory; `waiting`: why there is none yet; `rules`: waited so long that the rules do it."""
+    """`texts` by memory; `waiting`: why there is none yet; `rules`: waited so long that rules do it."""
 
     texts: dict[str, Text] = default_factory(dict)
     waiting: dict[str, str] = default_factory(dict)
@@ -54,11 +53,11 @@ class CompressionResult(Value, frozen=False):
 
 
 class Compressor:
-    """The model's words for one night. Once it is ill it is not asked again before the next."""
+    """The model's texts for one cycle. After repeated failures it is not asked again in this cycle."""
 
     def __init__(self, runtime: Runtime, owner: Owner) -> None:
         self._runtime = runtime
-        self.patience = ModelHealth.of(runtime, owner)
+        self.health = ModelHealth.of(runtime, owner)
         self.trouble = ""
         self._in_a_row = 0
         self._asked = False
@@ -71,11 +70,11 @@ class Compressor:
 
     @property
     def by_post(self) -> bool:
-        """Whether answers come another day."""
+        """Whether the batch API is used."""
         return bool(self._later)
 
     def shorten(self, wanted: Sequence[tuple[Memory, Level]]) -> CompressionResult:
-        """Words for these memories at these levels. Only those whom a model can help are asked about."""
+        """Texts for these memories at these levels. Only memories that benefit from a model are requested."""
         done = CompressionResult()
         for level, stage in STAGES.items():
             memories = [
@@ -90,7 +89,7 @@ class Compressor:
                 self._try(stage, batch, done)
         for id in list(done.waiting):
             if any(
-                self.patience.count(stage, id) > self._runtime.config.llm.fallback_after_cycles
+                self.health.count(stage, id) > self._runtime.config.llm.fallback_after_cycles
                 for stage in STAGES.values()
             ):
                 del done.waiting[id]
@@ -98,7 +97,7 @@ class Compressor:
         return done
 
     def save(self) -> None:
-        """The night is over: what came by post is taken in, and what has to go by post goes now."""
+        """End of the cycle: take in collected answers and submit new requests."""
         for later in self._later.values():
             later.finish()
         for stage, memories in self._to_post.items():
@@ -110,10 +109,10 @@ class Compressor:
                 except ModelError as trouble:
                     self.trouble = str(trouble)
             if self.trouble:
-                self.patience.fail(stage, [memory.id for memory in memories])
-        if self._asked or self.trouble:  # whoever was not asked is not known to be well
-            self.patience.note(self.trouble, self._runtime.clock.now())
-        self.patience.save()
+                self.health.fail(stage, [memory.id for memory in memories])
+        if self._asked or self.trouble:  # without a request the model's health is unknown
+            self.health.note(self.trouble, self._runtime.clock.now())
+        self.health.save()
 
     def _try(self, stage: str, batch: Sequence[Memory], done: CompressionResult) -> None:
         if self.trouble:
@@ -152,7 +151,7 @@ class Compressor:
             self._runtime, stage, _texts_of_batch(batch), _schema(stage), _longest(batch), places
         )
 
-    # --- by post: what is asked tonight is answered before another night
+    # --- batch API: requests of one cycle are answered before the next
 
     def _fetch_post(self) -> None:
         try:
@@ -189,10 +188,10 @@ class Compressor:
             self._leave(stage, [memory], f"{self._runtime.config.llm.model}: {fault}", done)
         else:
             done.texts[memory.id] = text
-            self.patience.done(stage, [memory.id])
+            self.health.clear(stage, [memory.id])
 
     def _leave(self, stage: str, batch: Sequence[Memory], why: str, done: CompressionResult) -> None:
-        self.patience.fail(stage, [memory.id for memory in batch])
+        self.health.fail(stage, [memory.id for memory in batch])
         done.waiting |= {memory.id: why for memory in batch}
 
 
@@ -205,13 +204,13 @@ def _texts_of_batch(batch: Sequence[Memory]) -> list[dict[str, object]]:
 
 
 def _longest(batch: Sequence[Memory]) -> int:
-    """Tokens that an answer may have: half of what is read is more than any summary needs."""
+    """Maximum tokens of an answer: half of the input is more than any summary needs."""
     read = sum(about_tokens(_fullest(memory).whole[:LONGEST]) for memory in batch)
     return 200 + 40 * len(batch) + read // 2
 
 
 def _batches(memories: Sequence[Memory]) -> list[list[Memory]]:
-    """What goes into one question: all of one language, for the task is told in it."""
+    """Memories for one request: of one language, because the prompt is written in it."""
     batches: list[list[Memory]] = []
     size = 0
     for memory in sorted(memories, key=_is_japanese):
@@ -236,7 +235,7 @@ def _fullest(memory: Memory) -> Text:
 
 
 def _schema(stage: str) -> dict[str, Any]:
-    """The content first: a model that copies would otherwise pour it into an empty trigger."""
+    """The schema. Content comes first: a model that copies would otherwise put it into an empty trigger."""
     trigger, content = _HALVES[stage]
     fields = {"i": {"type": "integer", "minimum": 0, "maximum": MOST}, "content": content, "trigger": trigger}
     item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
@@ -248,21 +247,21 @@ def _schema(stage: str) -> dict[str, Any]:
 def _match_items(
     items: Sequence[Mapping[str, Any]], batch: Sequence[Memory | None]
 ) -> dict[int, Mapping[str, Any]]:
-    """Items by the number of their text; what is about another one is passed over."""
+    """Items by the number of their text; items about another text are dropped."""
     known = [frozenset(tokens(_fullest(memory).whole) if memory else ()) for memory in batch]
     return {item["i"]: item for item in items if _is_about(item, known)}
 
 
 def _is_about(item: Mapping[str, Any], texts: Sequence[frozenset[str]]) -> bool:
-    """Whether an item can be about the text whose number it bears."""
+    """Whether an item can be about the text with its number."""
     halves = (item["trigger"], item["content"])
     words = " ".join(half if isinstance(half, str) else " ".join(half) for half in halves)
     return item["i"] < len(texts) and belongs(words, item["i"], texts)
 
 
 def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
-    """A summary that can stand for its source, or why not. A trigger that strays falls back to none of its
-    own: the content carries the memory."""
+    """A valid summary, or why it is invalid. A trigger that is not faithful is dropped: the content is
+    enough."""
     trigger, content = " ".join(item["trigger"].split()), " ".join(item["content"].split())
     fault = strays(content, source.whole)
     if fault or len(content) > SHORTER * len(source.content):
@@ -273,7 +272,7 @@ def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
 
 
 def _trace(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
-    """Only keywords that stand in the source are taken."""
+    """A trace of those keywords that occur in the source."""
     trigger, content = (_occurring_words(item[half], source.whole) for half in ("trigger", "content"))
     if not content:
         return "no keyword stands in the text", None
@@ -286,10 +285,10 @@ def _occurring_words(words: Sequence[str], text: str) -> list[str]:
     return list(dict.fromkeys(word for word in plain if word and word.casefold() in known))
 
 
-# --- retelling ------------------------------------------------------------------------------------
-# Many texts in a few words of a model: of a session, or of what is left out of a conversation.
+# --- summaries of many texts ----------------------------------------------------------------------
+# Many texts in a few sentences: of a session, or of a gap in a conversation.
 
-RETOLD_READ, RETOLD_LONGEST = 8000, 4000  # tokens that a model is shown, characters of one text
+RETOLD_READ, RETOLD_LONGEST = 8000, 4000  # maximum tokens of the request, characters of one text
 
 SCHEMA = {
     "type": "object",
@@ -300,8 +299,8 @@ SCHEMA = {
 
 
 def resummarise(runtime: Runtime, stage: str, texts: Sequence[str], tokens: int) -> str:
-    """These texts in a model's words, within `tokens`; empty when it strays from them, or where there is
-    nothing to shorten. ModelError when it does not answer."""
+    """A model's summary of these texts within `tokens`; empty if it is not faithful or there is nothing to
+    shorten. ModelError if it does not answer."""
     shown = _clip_texts(texts)
     if sum(map(about_tokens, shown)) <= tokens:
         return ""
@@ -311,7 +310,7 @@ def resummarise(runtime: Runtime, stage: str, texts: Sequence[str], tokens: int)
 
 
 def _clip_texts(texts: Sequence[str]) -> list[str]:
-    """What a model is shown: of too much, the end, where things were settled."""
+    """The texts for the request: if there are too many, the last ones."""
     shown: list[str] = []
     room = RETOLD_READ
     for text in reversed(texts):

@@ -1,11 +1,11 @@
-"""The default store: one SQLite file, many processes.
+"""The default store: one SQLite file, shared by many processes.
 
 WAL with `BEGIN IMMEDIATE` for every write: readers never wait, writers take turns. `synchronous` is NORMAL
-because the journal, not this file, is what acknowledges: a power cut may take the last commits away, and the
-next open applies them again. Deleted text is overwritten (`secure_delete`).
+because the journal, not this file, acknowledges writes: a power cut may lose the last commits, and the next
+open applies them again. Deleted text is overwritten (`secure_delete`).
 
-How things are found is in `search.py`, how they are written in `writes.py`, what the cycle asks in
-`lifecycle.py`, and rows and conditions are in `stores/sql.py`.
+Searching is in `search.py`, writing in `writes.py`, cycle queries in `lifecycle.py`, rows and conditions in
+`stores/sql.py`.
 """
 
 from __future__ import annotations
@@ -59,22 +59,22 @@ if TYPE_CHECKING:
 BUSY_MS = 30_000
 PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
 MOST_CONNECTIONS, MOST_IDLE = 64, 8
-MERGE_PAGES = 256  # of the word index in one step: a few milliseconds
-CHECKPOINT_MS = 1_000  # how long a reader is waited for
+MERGE_PAGES = 256  # pages of the word index per step: a few milliseconds
+CHECKPOINT_MS = 1_000  # maximum wait for readers
 NO_LIMIT = -1
-WAIT_FOR_PLACE = 0.01  # seconds until it is looked whether a connection was given back
+WAIT_FOR_PLACE = 0.01  # seconds between checks for a free connection
 TROUBLES = (apsw.Error, OSError, OverflowError, UnicodeError)
-# What SQLite says of tables that are not as they were made.
+# Messages of SQLite about unexpected tables.
 SIGNS_OF_DAMAGE = ("no such table", "no such column", "malformed", "Vector dimension", "Error reading")
 
 
 def _no_more(store: object) -> AbstractContextManager[None]:
-    """Nothing is to be done in the moment of an exchange."""
+    """Nothing to do at the moment of exchange."""
     return nullcontext()
 
 
 class SqliteStore:
-    """One file, opened at the first question."""
+    """One file, opened on first use."""
 
     name = "sqlite"
     capabilities = frozenset({"durable", "files"})
@@ -89,7 +89,7 @@ class SqliteStore:
         return self._vectors
 
     def close(self) -> None:
-        """Close every connection; one that is in use, when its work is done."""
+        """Close every connection; those in use are closed after their work."""
         self._pool.close()
 
     # --- writing --------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class SqliteStore:
 
     @contextmanager
     def rebuilding(self, owner: Owner) -> Iterator[None]:
-        # What the caller does inside fails in its own words.
+        # Errors of the caller's own code pass unchanged.
         with self._pool.operation("BEGIN IMMEDIATE", write=True, translate=False) as db:
             with store_errors(self.path):
                 number, *_ = writing.open_owner(db, owner)
@@ -151,7 +151,7 @@ class SqliteStore:
             if older_than is not None:
                 where += f" AND (m.created, m.id) {beyond} (?, ?)"
                 values = (*values, to_micros(older_than.created), older_than.id)
-            # Few of many by an index of their own: SQLite would rather walk all memories in order.
+            # Use the index for a few of many: SQLite would scan all memories in order.
             few = filter.session or filter.protected or filter.prefix
             by = "+m.created" if few else "m.created"
             rows = f"{SELECT} WHERE {where} ORDER BY {by} {order}, m.id {order} LIMIT ?"
@@ -226,11 +226,11 @@ class SqliteStore:
         with self.reading() as db:
             return ask(db, rows, (key, before))
 
-    # --- looking at a whole space ---------------------------------------------------------------
+    # --- a whole owner --------------------------------------------------------------------------
 
     def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
         from nagori.core.cycle import CycleRows
-        from nagori.stores.sqlite import lifecycle as cycle  # of the night: a recall need not load it
+        from nagori.stores.sqlite import lifecycle as cycle  # imported late: recall does not need it
 
         def weakest(level: Level, n: int) -> list[LifeRow]:
             with self.reading() as db:
@@ -253,13 +253,13 @@ class SqliteStore:
         with self.reading() as db:
             return cycle.measure(db, Selection(find_owner(db, scope.owner), scope), now, tiers)
 
-    # --- upkeep ---------------------------------------------------------------------------------
+    # --- maintenance ----------------------------------------------------------------------------
 
     def check(self) -> list[str]:
         from nagori.stores.sqlite.check import faults
 
         try:
-            # A connection of its own: one that others have written behind takes its memory for the truth.
+            # A separate connection: an existing one may check cached pages instead of the file.
             db = open_connection(self.path, write=False)
             try:
                 with store_errors(self.path):
@@ -277,7 +277,7 @@ class SqliteStore:
             try:
                 with target.backup("main", db, "main") as copy:
                     copy.step(NO_LIMIT)
-                # One plain file: nothing of the copy may hide in a side file.
+                # A single file: nothing of the copy may be left in a side file.
                 target.pragma("journal_mode", "delete")
             finally:
                 target.close()
@@ -286,7 +286,7 @@ class SqliteStore:
     def replacing(
         self, stamp: str, finishing: Callable[[Store], AbstractContextManager[None]] = _no_more
     ) -> Iterator[SqliteStore]:
-        from nagori.stores.sqlite import replace as replacing  # of a rebuild alone
+        from nagori.stores.sqlite import replace as replacing  # imported late: only a rebuild needs it
 
         replacing.remove_abandoned(self.path)
         draft = replacing.name_draft(self.path, stamp)
@@ -301,8 +301,8 @@ class SqliteStore:
     def _replace_by(
         self, store: SqliteStore, stamp: str, finishing: Callable[[Store], AbstractContextManager[None]]
     ) -> None:
-        """The other's content takes the place of ours. Of a damaged file only what is sound is taken over,
-        and it is put aside; one that is only busy or full is left as it is."""
+        """Replace our content by the other's. Of a damaged file only sound data is taken over, and the file
+        is moved aside. A file that is only busy or full is left as it is."""
         from nagori.stores.sqlite import replace as replacing
 
         source = open_connection(store.path, write=True)
@@ -327,7 +327,7 @@ class SqliteStore:
         self.close()
         aside = None
         with store_errors(self.path):
-            # Side files first: a new database must not find those of the old one.
+            # Side files first: a new database must not use those of the old one.
             for ending in ("-wal", "-shm", ""):
                 file = self.path.with_name(self.path.name + ending)
                 if file.exists():
@@ -347,14 +347,14 @@ class SqliteStore:
                 db.set_busy_timeout(BUSY_MS)
         return merged and not busy
 
-    # --- for itself and its vectors -------------------------------------------------------------
+    # --- internal -------------------------------------------------------------------------------
 
     def reading(self) -> _Operation:
-        """One moment of the store: what is read inside belongs together."""
+        """A read transaction: everything read inside is consistent."""
         return self._pool.operation("BEGIN")
 
     def writing(self) -> _Operation:
-        """All that is written inside, or nothing; part of a transaction that has begun already."""
+        """A write transaction, or part of the one that is open."""
         return self._pool.operation("BEGIN IMMEDIATE", write=True)
 
     def selection(self, db: Connection, scope: Scope, filter: Filter) -> Selection:
@@ -433,11 +433,11 @@ def _limit(limit: int | None) -> int:
     return NO_LIMIT if limit is None else limit
 
 
-# --- what a writer read last ----------------------------------------------------------------------
+# --- cache of a writer ----------------------------------------------------------------------------
 
 
 class _ReadCache(Value):
-    """Memories that were read, and when."""
+    """Cached memories, and the state of the database they belong to."""
 
     stamp: tuple[int | None, int, int]
     ids: frozenset[str]
@@ -447,9 +447,9 @@ class _ReadCache(Value):
 def _read_known(
     db: Connection, number: int | None, wanted: frozenset[str]
 ) -> Mapping[str, tuple[int, Memory]]:
-    """Keys and memories, at least of those wanted. A writer asks for the same ones when he computes, when he
-    decides and when he writes: they are read again only if somebody wrote in between."""
-    stamp = (number, db.pragma("data_version"), db.total_changes())  # others' commits, and our own
+    """Keys and memories, at least of those wanted. A writer needs the same ones when it computes, decides and
+    writes; they are read again only if somebody wrote in between."""
+    stamp = (number, db.pragma("data_version"), db.total_changes())  # commits of others, and our own changes
     seen = db.seen
     if seen is None or seen.stamp != stamp or not wanted <= seen.ids:
         known = {memory.id: (key, memory) for key, memory in sql.load_by_id(db, number, wanted)}
@@ -461,7 +461,7 @@ def _read_known(
 
 
 class Connection(apsw.Connection):
-    """One connection, and what is true of it alone: nothing that was learned outlives its file."""
+    """One connection with its own caches, so that nothing cached outlives its file."""
 
     seen: _ReadCache | None = None
     file: tuple[int, int] | None = None
@@ -470,12 +470,12 @@ class Connection(apsw.Connection):
     generation = 0
 
 
-_LEFT_TO_PARENTS: list[Connection] = []  # SQLite forbids to use, and even to close, them after a fork
+_LEFT_TO_PARENTS: list[Connection] = []  # SQLite forbids using, and even closing, them after a fork
 
 
 class _Pool:
-    """Connections to one file, each used by one thread at a time and then given back: threads come and go,
-    and a process may have only so many files open. What a thread asks while it has one goes over the same."""
+    """Connections to one file, each used by one thread at a time and then returned. Threads come and go, and
+    a process has a limited number of open files. Nested operations of a thread share its connection."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -484,8 +484,8 @@ class _Pool:
 
     def _begin(self) -> None:
         self._pid = os.getpid()
-        self._idle: deque[Connection] = deque()  # its steps are atomic: no lock is needed
-        self._places = threading.Semaphore(MOST_CONNECTIONS)  # for those that are open
+        self._idle: deque[Connection] = deque()  # its operations are atomic: no lock is needed
+        self._places = threading.Semaphore(MOST_CONNECTIONS)  # limits the open connections
         self._local = threading.local()
 
     def operation(self, begin: str, *, write: bool = False, translate: bool = True) -> _Operation:
@@ -497,7 +497,7 @@ class _Pool:
             self._close(db)
 
     def current(self) -> Connection | None:
-        """The one that this thread is using."""
+        """The connection that this thread is using."""
         if self._pid != os.getpid():
             _LEFT_TO_PARENTS.extend(self._idle)
             self._begin()
@@ -519,7 +519,7 @@ class _Pool:
             _LEFT_TO_PARENTS.append(db)
             return
         self._local.current = None
-        # One that can only read would not see what others write once they can.
+        # A read-only connection would not see later writes of others.
         sound = db.writable and not db.in_transaction and db.generation == self._generation
         if sound and len(self._idle) < MOST_IDLE:
             self._idle.append(db)
@@ -533,7 +533,7 @@ class _Pool:
             return None
 
     def _idle_connection(self) -> Connection | None:
-        """One to the file that is there now: it may have been exchanged or put aside by another process."""
+        """An idle connection to the present file: another process may have exchanged it or moved it aside."""
         file = _identity(self.path)
         while (db := self._pop()) is not None:
             if db.file == file and file is not None:
@@ -558,8 +558,8 @@ class _Pool:
 
 
 class _Operation:
-    """A connection for one question or one change, in a transaction of its own unless one has begun already.
-    A class and not a generator: every question pays for it."""
+    """A connection for one operation, in its own transaction unless one is open. A class instead of a
+    generator, because every query pays for it."""
 
     __slots__ = ("_begin", "_begun", "_db", "_outermost", "_pool", "_translate", "_write")
 
@@ -601,12 +601,12 @@ class _Operation:
             raise _store_error(self._pool.path, trouble) from trouble
         finally:
             if error is not None or self._db.in_transaction:
-                self._db.seen = None  # what was read inside may be gone with it
+                self._db.seen = None  # what was read inside may have been rolled back
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
 
     def _translated(self, error: Exception) -> StoreError:
-        """A table that is missing is damage, unless a newer nagori has changed the tables under our hands."""
+        """A missing table is damage, unless a newer nagori has migrated the file meanwhile."""
         if isinstance(error, apsw.SQLError) and int(self._db.pragma("user_version")) > len(STEPS):
             return SchemaTooNew("a newer nagori has changed the store meanwhile: upgrade this one")
         return _store_error(self._pool.path, error)
@@ -617,8 +617,8 @@ class _Operation:
 
 
 def open_connection(path: Path, *, write: bool) -> Connection:
-    """A connection to a store that is up to date. Where nothing can be written, one that only reads, unless
-    it is wanted to `write`."""
+    """A connection to a migrated store; a read-only one where nothing can be written, unless `write` is
+    required."""
     with store_errors(path):
         try:
             return _prepare(path, connect)
@@ -629,8 +629,8 @@ def open_connection(path: Path, *, write: bool) -> Connection:
 
 
 def _read_only(path: Path, trouble: Exception) -> Connection:
-    """Beside the others if they have left their side files, otherwise as a file that nobody changes: only if
-    nothing waits in a write-ahead log, which would not be seen then."""
+    """A read-only connection: normal if side files exist, otherwise to an immutable file; only if no
+    write-ahead log is pending, because it would be ignored."""
     try:
         return _prepare(path, lambda path: _connect_to_read(path, "mode=ro"))
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError):
@@ -641,8 +641,8 @@ def _read_only(path: Path, trouble: Exception) -> Connection:
 
 
 def _prepare(path: Path, connect: Callable[[Path], Connection]) -> Connection:
-    """A connection of which is known to which file it is; `connect` may be called again, because a file can
-    be made or exchanged while it is opened."""
+    """A connection together with the identity of its file; `connect` may be called again, because a file can
+    be created or exchanged while it is opened."""
     while True:
         before = _identity(path)
         db = connect(path)
@@ -660,17 +660,17 @@ def _prepare(path: Path, connect: Callable[[Path], Connection]) -> Connection:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        status = os.stat(path)  # noqa: PTH116 - for every question; a Path costs as much again
+        status = os.stat(path)  # noqa: PTH116 - runs for every query; a Path costs as much again
     except OSError:
         return None
     return status.st_dev, status.st_ino
 
 
 def connect(path: Path) -> Connection:
-    """A connection set up the one way all of nagori uses."""
+    """A connection with the settings that all of nagori uses."""
     if not path.exists():
         private_dir(path.parent)
-        os.close(open_private(path, os.O_RDWR | os.O_CREAT))  # SQLite's side files take over its mode
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT))  # SQLite's side files inherit its mode
     connection = Connection(str(path))
     try:
         _set_up(connection)
@@ -698,8 +698,8 @@ def _set_up(connection: Connection) -> None:
 
 
 def _use_wal(connection: Connection) -> None:
-    """Turn the write-ahead log on. The first time needs the file alone, and SQLite does not wait for that
-    by itself: many who open a new store at once take turns here."""
+    """Turn on the write-ahead log. The first time needs exclusive access, and SQLite does not wait for it:
+    many processes that open a new store at once take turns here."""
     deadline = time.monotonic() + BUSY_MS / 1000
     while True:
         try:
@@ -713,8 +713,8 @@ def _use_wal(connection: Connection) -> None:
 
 
 def _vector_extension() -> str:
-    """The path of sqlite-vec's library. Importing the package would import numpy for its type hints,
-    which costs four interpreter starts."""
+    """The path of sqlite-vec's library. Importing the package would import numpy for its type hints, which
+    takes as long as four interpreter starts."""
     spec = find_spec("sqlite_vec")
     if spec is None or not spec.submodule_search_locations:
         raise StoreError("the package sqlite-vec is not installed; pip install sqlite-vec")
@@ -726,7 +726,7 @@ def _vector_extension() -> str:
 
 @contextmanager
 def store_errors(path: Path) -> Iterator[None]:
-    """SQLite's and the disk's errors as ours, with what can be done about them."""
+    """Convert errors of SQLite and the disk to ours, with advice."""
     try:
         yield
     except TROUBLES as error:
@@ -748,7 +748,7 @@ def _store_error(path: Path, error: Exception) -> StoreError:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Damage of the content, which is made anew; not of the disk, the rights or the question."""
+    """Whether the content is damaged, so that a rebuild helps; not the disk, permissions or the query."""
     if isinstance(error, apsw.SQLError):
         return any(sign in str(error) for sign in SIGNS_OF_DAMAGE)
     return isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError)

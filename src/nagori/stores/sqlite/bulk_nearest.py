@@ -1,12 +1,13 @@
-"""The neighbours of many vectors in one walk over all of them, for the ties of a night.
+"""Nearest neighbours of many vectors in one pass, for automatic links.
 
-Asked one by one, a thousand vectors read a million memories a thousand times. Here every memory is read once,
-and a block of them is compared with all questions in one matrix product. Most pairs need not be compared to
-the end: their cosine is a sum over the few directions in which vectors differ most, plus a rest that is at
-most the product of the two rests' lengths. With that product as one more coordinate the small sum is a bound
-that no cosine exceeds, and only pairs whose bound is high enough are measured. Nothing is left out.
+Searched one by one, a thousand vectors would read a million memories a thousand times. Here every memory is
+read once, and a block of them is compared with all query vectors in one matrix product. Most pairs are not
+compared in full: their cosine is a sum over the few directions with the largest variance, plus a rest that is
+at most the product of the two rests' lengths. With that product as one more coordinate the short sum is an
+upper bound of the cosine, and only pairs with a high enough bound are measured. No pair is missed.
 
-It needs numpy, which comes with the local embedder. Without it, and for few, questions go one by one.
+It needs numpy, which comes with the local embedder. Without it, and for few vectors, they are searched one by
+one.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ if TYPE_CHECKING:
 
     Near = list[tuple[int, float]]
 
-SHARES = (8, 4, 2)  # a bound looks at one direction in so many
-PAIR = 12_000  # measuring one pair by itself costs as much as so many directions of a matrix product
-SAMPLE = 2_048  # vectors that tell the directions
+SHARES = (8, 4, 2)  # a bound uses one direction in this many
+PAIR = 12_000  # cost of measuring one pair, in directions of a matrix product
+SAMPLE = 2_048  # sample size for the directions
 CELLS = 4_000_000  # cosines in memory at once
-ROUNDING = 1e-4  # of sums in single precision
-DENSE = 50  # if more than one pair in so many may count, all are measured
+ROUNDING = 1e-4  # error of sums in single precision
+DENSE = 50  # if more than one pair in this many may qualify, all are measured
 
 
 def pays(model: Model) -> bool:
-    """Whether a walk over everything is the better way for many questions."""
+    """Whether one pass over everything is faster for many vectors."""
     return model.center is not None and find_spec("numpy") is not None
 
 
@@ -50,8 +51,8 @@ def nearest_keys(
     k: int,
     least: float,
 ) -> list[Near]:
-    """Keys and cosines of the k nearest to each of `vectors`, of those with a cosine of `least` or more."""
-    # One core is enough for a night: helpers that spin while they wait cost more than they help.
+    """Keys and cosines of the k nearest to each of `vectors`, with a cosine of at least `least`."""
+    # One core is enough: waiting helper threads cost more than they help.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sample = _sample(db, selection.number, model)
     if not sample:
@@ -70,7 +71,7 @@ def nearest_keys(
 def _blocks(
     db: apsw.Connection, selection: Selection, model: Model, size: int
 ) -> Iterator[tuple[list[int], Any]]:
-    """Keys and unit vectors of all that is meant, block by block."""
+    """Keys and unit vectors of all selected memories, block by block."""
     where, values = meant_by_bits(selection)
     sql = f"""
         SELECT b.key, v.v FROM {model.bits} b CROSS JOIN {model.vectors} v ON v.key = b.key
@@ -87,10 +88,10 @@ def _units(vectors: Sequence[bytes], dimension: int) -> Any:
 
 
 def _directions(sample: Any, asked: Any, least: float) -> Any:
-    """The directions, as columns, in which a sample of the vectors is told best: as few as pay."""
+    """The directions, as columns, with the largest variance in a sample: as few as pay off."""
     import numpy
 
-    _, columns = numpy.linalg.eigh(sample.T @ sample)  # by what they tell, least first
+    _, columns = numpy.linalg.eigh(sample.T @ sample)  # by variance, ascending
     choices = [columns[:, -max(1, len(columns) // share) :] for share in SHARES]
 
     def cost(directions: Any) -> float:
@@ -101,7 +102,7 @@ def _directions(sample: Any, asked: Any, least: float) -> Any:
 
 
 def _sample(db: apsw.Connection, number: int | None, model: Model) -> list[bytes]:
-    """Vectors at even distances, over the whole life of a space."""
+    """Vectors at even distances over all memories of an owner."""
     ends = f"SELECT min(key), max(key) FROM {model.vectors} WHERE key BETWEEN ? AND ?"
     [(first, last)] = ask(db, ends, keys(number))
     spots = range(first, last + 1, max(1, (last - first) // SAMPLE)) if first else ()
@@ -110,7 +111,7 @@ def _sample(db: apsw.Connection, number: int | None, model: Model) -> list[bytes
 
 
 def _reduce_dimensions(rows: Any, directions: Any) -> Any:
-    """Unit vectors along the directions, and the length of what is left of each."""
+    """Unit vectors projected on the directions, and the length of the rest of each."""
     import numpy
 
     along = rows @ directions
@@ -119,7 +120,7 @@ def _reduce_dimensions(rows: Any, directions: Any) -> Any:
 
 
 def _select_promising(bounds: Any, floors: Any) -> tuple[Any, Any]:
-    """Rows and columns of what may reach the floor of its column."""
+    """Rows and columns of pairs that may reach the minimum of their column."""
     import numpy
 
     rows, columns = divmod(numpy.flatnonzero(bounds >= floors - ROUNDING), bounds.shape[1])
@@ -127,7 +128,7 @@ def _select_promising(bounds: Any, floors: Any) -> tuple[Any, Any]:
 
 
 def _cosines(block: Any, asked: Any, rows: Any, columns: Any) -> Any:
-    """Pair by pair, so many at once that copies of them stay small."""
+    """Exact cosines pair by pair, in blocks that keep copies small."""
     import numpy
 
     step = max(1, CELLS // block.shape[1])
@@ -137,7 +138,7 @@ def _cosines(block: Any, asked: Any, rows: Any, columns: Any) -> Any:
 
 
 class _Best:
-    """The k best for each question so far, and the cosine from which on another one counts."""
+    """The k best for each query vector so far, and the minimum cosine for another one."""
 
     def __init__(self, questions: int, k: int, least: float) -> None:
         import numpy
@@ -158,7 +159,7 @@ class _Best:
                 self._raise(column)
 
     def _raise(self, column: int) -> None:
-        """Only what is nearer than the last of the k counts from now on."""
+        """Raise the minimum to the last of the k."""
         import numpy
 
         self.best[column] = best = nlargest(self.k, self.best[column])

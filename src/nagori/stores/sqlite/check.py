@@ -1,4 +1,4 @@
-"""What SQLite finds when it looks at everything: whether tables agree and every row can be read."""
+"""Check a SQLite store: whether tables agree and every row can be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AT_ONCE = 1_000
 
 
 def faults(db: apsw.Connection) -> Iterator[str]:
-    """What is wrong, in words."""
+    """A description of each fault."""
     broken = [text for (text,) in ask(db, "PRAGMA integrity_check(20)") if text != "ok"]
     if broken:
         yield from broken
@@ -25,7 +25,7 @@ def faults(db: apsw.Connection) -> Iterator[str]:
 
 
 def _questions(models: list[Model]) -> dict[str, str]:
-    """What must have no answer."""
+    """Queries that must return no rows."""
     questions = {
         "memories without words": "SELECT key FROM memory EXCEPT SELECT id FROM words_docsize",
         "words without a memory": "SELECT id FROM words_docsize EXCEPT SELECT key FROM memory",

@@ -1,9 +1,8 @@
-"""What SQLite knows about a whole space: what a cycle plans with, and what statistics say. A recall loads
-none of this, and no memory is loaded here.
+"""Cycle queries and statistics over all memories of an owner.
 
-Strength is computed inside the query, from the same numbers as `core.decay` and to the same result, so that a
-night reads a few thousand rows of a million and not all of them. A space is a range of keys, walked in the
-order in which its rows lie: by an index of the space it would be a jump for every memory.
+A recall does not load this module. Retention is computed inside the query, with the same formula as
+`core.decay`, so a cycle reads a few thousand rows of a million. An owner is a range of keys and is scanned in
+storage order; an index would cost a jump for every memory.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ _ROW = (
     " m.recalled_at, m.reinforced_at, m.archived_at, m.keep_until, m.revival_at"
 )
 _ALIVE = "m.key BETWEEN :first AND :last AND m.forgotten_at IS NULL"
-# What `decay.memory_days` says: the archive stands still, and nothing is younger than new.
+# Same as `decay.memory_days`: the archive is frozen, and no age is negative.
 _AGE = "max(0, coalesce(min(m.archived_at, ?1), ?1) - m.anchor)"
 _TIER = f"CASE WHEN {_AGE} < ?2 THEN '{Tier.HOT}' WHEN {_AGE} < ?3 THEN '{Tier.WARM}' ELSE '{Tier.COLD}' END"
-# What `Memory.text` says: the deepest text at or above the level, and never deeper than a trace.
+# Same as `Memory.text`: the shortest text at or above the level, at most a trace.
 _SHOWN = """(SELECT length(t.trigger) + length(t.content) FROM text t
              WHERE t.key = m.key AND t.level <= min(m.level, 3) ORDER BY t.level DESC LIMIT 1)"""
 
@@ -56,7 +55,7 @@ def _span(number: int | None) -> dict[str, Any]:
 
 
 def due(db: apsw.Connection, number: int | None, rules: CycleRules, now: datetime) -> list[LifeRow]:
-    """Every row for which a cycle may have something to do by itself."""
+    """All rows that may need a step by themselves."""
     strength, values = _strength(rules, now)
     levels, archive = rules.levels, rules.archive
     retained = values["now"] - int(archive.retention_days * DAY)
@@ -83,7 +82,7 @@ def due(db: apsw.Connection, number: int | None, rules: CycleRules, now: datetim
 def weakest(
     db: apsw.Connection, number: int | None, level: Level, n: int, rules: CycleRules, now: datetime
 ) -> list[LifeRow]:
-    """The n weakest of a level that are not protected."""
+    """The n weakest unprotected memories of a level."""
     strength, values = _strength(rules, now)
     sql = f"""
         SELECT {_ROW}, 1 FROM memory m WHERE {_ALIVE} AND m.level = :level AND NOT m.protected
@@ -116,7 +115,7 @@ def _strength(rules: CycleRules, now: datetime) -> tuple[str, dict[str, Any]]:
 
 
 def count(db: apsw.Connection, selection: Selection, missing: str) -> Counts:
-    """How many there are; `missing` is SQL for: without a vector."""
+    """Counts; `missing` is SQL for: without a vector."""
     seen, values = selection.seen()
     sql = f"""
         SELECT m.level, count(*), sum(m.protected), sum(m.superseded_by IS NOT NULL), sum({missing})
@@ -151,6 +150,6 @@ def measure(db: apsw.Connection, selection: Selection, now: datetime, tiers: Tie
 
 
 def _groups(db: apsw.Connection, by: str, where: str, first: Values, values: Values) -> Mapping[str, int]:
-    """How many of each; the values of `where` come after those of `by`."""
+    """Counts by group; the values of `where` come after those of `by`."""
     sql = f"SELECT {by}, count(*) FROM memory m WHERE {where} GROUP BY 1 ORDER BY 1"
     return dict(ask(db, sql, (*first, *values)))

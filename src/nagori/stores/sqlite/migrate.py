@@ -1,6 +1,6 @@
-"""Schema steps, each in the transaction of its own record: a kill leaves a whole step done or not at all.
+"""Migrate the schema: each step and its version number are one transaction.
 
-`PRAGMA user_version` is that record. A store written by a newer nagori is refused untouched.
+`PRAGMA user_version` holds the number. A store of a newer nagori is refused and not changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STEPS = (
 
 
 def migrate(connection: apsw.Connection, steps: tuple[str, ...] = STEPS) -> int:
-    """Bring the schema up to date; the number of steps taken."""
+    """Bring the schema up to date; returns the number of steps."""
     version = _version(connection)
     if version > len(steps):
         raise SchemaTooNew(
@@ -44,7 +44,7 @@ def _step(connection: apsw.Connection, number: int, name: str) -> None:
     sql = files("nagori.stores.sqlite").joinpath("migrations", name).read_text(encoding="utf-8")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if connection.pragma("user_version") < number:  # another process may have been faster
+        if connection.pragma("user_version") < number:  # another process may have done it
             connection.execute(sql)
             connection.pragma("application_id", APPLICATION_ID)
             connection.pragma("user_version", number)

@@ -1,7 +1,8 @@
-"""A store is made anew in a file of its own, beside the one in use, and takes its place in one transaction.
+"""Replace a store: fill a new file beside the one in use, then exchange the content in one transaction.
 
-Readers see the old content until then, writers wait for the copying of pages alone. What is not in the
-journal (vectors, the models in use, leases) is taken over from the old file as far as it can be read."""
+Readers see the old content until then; writers wait only while pages are copied. What is not in the journal
+(vectors, active models, leases) is taken over from the old file as far as it can be read.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import apsw
 from nagori.stores.sql import Model, ask, keys
 from nagori.stores.sqlite import writes as writing
 
-# Rows that are not as they were written stay behind: others are made in their place.
+# Damaged rows are not taken over; they are made again.
 OLD_MODELS = """SELECT id, name, dimension, center FROM old.model
                 WHERE typeof(id) = 'integer' AND typeof(name) = 'text' AND typeof(dimension) = 'integer'
                   AND dimension BETWEEN 1 AND 65536 AND typeof(center) IN ('blob', 'null') ORDER BY id"""
@@ -26,7 +27,7 @@ OLD_LEASES = """SELECT * FROM old.lease
 
 
 def take_over(db: apsw.Connection, old: Path) -> None:
-    """What only the old file knows."""
+    """Copy what only the old file has."""
     if not old.exists():
         return
     db.execute("ATTACH ? AS old", (str(old),))
@@ -62,18 +63,18 @@ def _take_vectors(db: apsw.Connection) -> None:
 
 
 def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
-    """The whole content of one database into another, in one transaction, while others read it."""
+    """Copy a whole database into another in one transaction, while others read it."""
     with target.backup("main", source, "main") as copy:
         copy.step(-1)
 
 
 def name_draft(path: Path, stamp: str) -> Path:
-    """A name of its own for each rebuild, which says whose it is."""
+    """A unique file name for each rebuild, with the process id."""
     return path.with_name(f"{path.name}.rebuild-{stamp}-{os.getpid()}-{os.urandom(4).hex()}")
 
 
 def remove_abandoned(path: Path) -> None:
-    """Drafts of processes that were killed: whole copies that nobody would ever miss."""
+    """Remove drafts of killed processes."""
     for file in path.parent.glob(f"{path.name}.rebuild-*"):
         number = re.search(r"-(\d+)-[0-9a-f]{8}(?:-wal|-shm|-journal)?$", file.name)
         if number and not _is_alive(int(number[1])):
@@ -81,7 +82,7 @@ def remove_abandoned(path: Path) -> None:
 
 
 def _is_alive(pid: int) -> bool:
-    if os.name == "nt":  # there, asking with signal 0 would interrupt it
+    if os.name == "nt":  # on Windows, signal 0 would interrupt the process
         return True
     try:
         os.kill(pid, 0)
@@ -93,13 +94,13 @@ def _is_alive(pid: int) -> bool:
 
 
 def remove(path: Path) -> None:
-    """A file of ours with its side files."""
+    """Remove a file with its side files."""
     for ending in ("-wal", "-shm", "-journal", ""):
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def put_in_place(db: apsw.Connection, draft: Path, path: Path) -> None:
-    """Where nothing usable is left of the old file, the new one becomes it."""
-    db.pragma("journal_mode", "delete")  # one plain file: nothing may hide in a side file
+    """Use the new file if the old one is unusable."""
+    db.pragma("journal_mode", "delete")  # a single file: nothing may be left in a side file
     db.close()
     draft.replace(path)

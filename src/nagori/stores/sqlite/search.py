@@ -1,9 +1,8 @@
-"""How SQLite finds memories by words and by meaning, and what it knows about a question.
+"""Search in SQLite: candidates by words and by meaning.
 
-Words stand in an FTS5 index. Vectors are scanned exactly while there are few; once there are many (see
-`_writing.MANY`), one bit a dimension (is it above the model's average?) is compared first, and only a
-generous shortlist is measured exactly: at 100,000 vectors that is a tenth of the work, and the bits are small
-enough to stay in the cache.
+Words are in an FTS5 index. Few vectors are scanned exactly. Many vectors (see `writes.MANY`) are first
+compared by one bit per dimension (above the model's average or not), and only a generous shortlist is
+measured exactly: for 100,000 vectors that is a tenth of the work, and the bits fit into the cache.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ if TYPE_CHECKING:
 
     Near = list[tuple[int, float]]  # keys and cosines
 
-SHORTLIST = 600  # holds 99.9 % of the true ten of 8,000 real vectors, 98.5 % of the true fifty
-COMMON = 500  # a word in more memories than this, and in a tenth of all, tells nothing apart
-SAMPLE = 200  # memories that stand for all when the usual cosine is asked for
-MOST_SKETCHES = 500  # memories that are looked at because of their words
-MOST_PLACES = 4_000  # of all words together; the rarest words come first
-FEW = 32  # vectors that are searched for one by one
+SHORTLIST = 600  # contains 99.9 % of the true top ten of 8,000 real vectors, 98.5 % of the top fifty
+COMMON = 500  # a word in more memories than this, and in a tenth of all, is ignored
+SAMPLE = 200  # sample size for the usual cosine
+MOST_SKETCHES = 500  # maximum number of candidates by words
+MOST_PLACES = 4_000  # maximum over all words; the rarest words come first
+FEW = 32  # up to this many vectors are searched one by one
 
 
 # --- by meaning -----------------------------------------------------------------------------------
@@ -55,7 +54,7 @@ def nearest(
 ) -> list[list[Hit]]:
     """For each vector the k nearest, best first."""
     if len(vectors) >= FEW:
-        from nagori.stores.sqlite import bulk_nearest as together  # of the night
+        from nagori.stores.sqlite import bulk_nearest as together  # only linking needs it
 
         if together.pays(model):
             return _hits(db, together.nearest_keys(db, selection, vectors, model, k, least))
@@ -72,7 +71,7 @@ def _hits(db: apsw.Connection, near: Sequence[Near]) -> list[list[Hit]]:
 
 
 def nearest_keys(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, k: int) -> Near:
-    """Keys and cosines of the k nearest: over everything, or over a shortlist when there is very much."""
+    """Keys and cosines of the k nearest: over all vectors, or over a shortlist if there are many."""
     if model.center is None:
         return _scan(db, selection, vector, model, k)
     shortlist = _shortlist(db, selection, vector, model, max(SHORTLIST, 2 * k))
@@ -89,7 +88,7 @@ def _scan(db: apsw.Connection, selection: Selection, vector: bytes, model: Model
 
 
 def _shortlist(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, n: int) -> list[int]:
-    """Keys of the memories meant whose bits agree best."""
+    """Keys of the selected memories whose bits agree best."""
     where, values = meant_by_bits(selection)
     sql = f"""
         SELECT b.key FROM {model.bits} b WHERE {where}
@@ -98,7 +97,7 @@ def _shortlist(db: apsw.Connection, selection: Selection, vector: bytes, model: 
 
 
 def meant_by_bits(selection: Selection) -> Condition:
-    """`Selection.meant` on the table b of bits: who may see a memory is written beside them."""
+    """`Selection.meant` on the table b of bits, which has a copy of the visibility columns."""
     visible, values = selection.visible("b")
     archived = "" if selection.filter.archived else "NOT b.archived"
     forgotten = "" if selection.filter.forgotten else "NOT b.forgotten"
@@ -119,11 +118,11 @@ def _measure(db: apsw.Connection, shortlist: Sequence[int], vector: bytes, model
     return ask(db, sql, (vector, json.dumps(shortlist), k))
 
 
-# --- everything about a question ------------------------------------------------------------------
+# --- candidates -----------------------------------------------------------------------------------
 
 
 def candidates(db: apsw.Connection, selection: Selection, query: Query, model: Model | None) -> Candidates:
-    """Everything for `core.relevance`, in a handful of questions to the database."""
+    """All candidate data for `core.relevance`, in a few queries."""
     number, words = selection.number, query.words
     last, total, mean = _size(db, number)
     places, common = _places(db, number, words, total)
@@ -145,7 +144,7 @@ def candidates(db: apsw.Connection, selection: Selection, query: Query, model: M
 
 
 def _size(db: apsw.Connection, number: int | None) -> tuple[int, int, float]:
-    """The number of the last memory, how many there are, and their mean length in tokens."""
+    """The number of the last memory, the count of memories, and their mean length in tokens."""
     rows = ask(db, "SELECT next - 1, next - 1 - erased, tokens FROM owner WHERE id = ?", (number,))
     last, total, tokens = rows[0] if rows else (0, 0, 0)
     return last, total, tokens / total if total else 1.0
@@ -154,8 +153,8 @@ def _size(db: apsw.Connection, number: int | None) -> tuple[int, int, float]:
 def _places(
     db: apsw.Connection, number: int | None, words: Sequence[str], total: int
 ) -> tuple[dict[str, Counter[int]], int]:
-    """Which memories have which words, and how many words were left out: one that most memories have tells
-    nothing apart and costs most."""
+    """Which memories contain which words, and the number of ignored words: very common ones do not
+    discriminate and cost most."""
     common = max(COMMON, total // 10)
     sql = "SELECT doc FROM word_places WHERE term = ? AND doc BETWEEN ? AND ? LIMIT ?"
     docs_of = {}
@@ -176,7 +175,7 @@ def _places(
 
 
 def _most_telling(places: Mapping[str, Mapping[int, int]], total: int) -> set[int]:
-    """The memories with the rarest of the words: a question of common words touches thousands."""
+    """The memories with the rarest words: common words match thousands."""
     every = {key for where in places.values() for key in where}
     if len(every) <= MOST_SKETCHES:
         return every
@@ -191,7 +190,7 @@ def _most_telling(places: Mapping[str, Mapping[int, int]], total: int) -> set[in
 def _usual(
     db: apsw.Connection, number: int | None, vector: bytes, model: Model, last: int
 ) -> tuple[float, float]:
-    """Mean and spread of the question's cosines over memories taken evenly from all."""
+    """Mean and spread of the question's cosines over an even sample of memories."""
     low, _ = keys(number)
     step = max(1, last // SAMPLE)
     spots = json.dumps([low + n for n in range(1, last + 1, step)])

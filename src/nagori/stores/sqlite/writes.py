@@ -1,5 +1,4 @@
-"""How SQLite changes its tables: rows, texts, words, vectors, relations, turns, state and the log, each in
-the commit of the others."""
+"""Write to SQLite: rows, texts, words, vectors, relations, turns, state and log, in one commit."""
 
 from __future__ import annotations
 
@@ -40,36 +39,36 @@ if TYPE_CHECKING:
 
     Known = Mapping[str, tuple[int, Memory]]
 
-MANY = 4096  # vectors from which on a shortlist pays
+MANY = 4096  # number of vectors from which a shortlist pays off
 
 ADD_WORDS = "INSERT INTO words (rowid, tokens) VALUES (?, ?)"
-# A contentless index forgets a row only when told exactly what it was.
+# A contentless index needs the exact former content to delete a row.
 FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)"
 SECURE_DELETE = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)"
 MERGE = "INSERT INTO words (words, rank) VALUES ('merge', ?)"
 PUT_TEXT = "INSERT OR REPLACE INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)"
 AMONG = "IN (SELECT value FROM json_each(?))"
 
-WORD_FIELDS = frozenset(("texts", "level", "source", "keywords"))  # what the words of a memory hang on
-# what is copied beside the bits of a vector
+WORD_FIELDS = frozenset(("texts", "level", "source", "keywords"))  # they determine its words
+# columns copied beside the bits of a vector
 COPIED_FIELDS = frozenset(("level", "forgotten_at", "project", "agent", "role", "privacy"))
 
 
-# --- a space --------------------------------------------------------------------------------------
+# --- an owner -------------------------------------------------------------------------------------
 
 
 def open_owner(db: apsw.Connection, owner: Owner) -> tuple[int, int, int]:
-    """Its number, the event it stands at and the number of its next memory; a new one is made."""
+    """Its number, its last applied event and the number of its next memory; a new owner is created."""
     db.execute("INSERT OR IGNORE INTO owner (tenant, user) VALUES (?, ?)", owner)
     [row] = ask(db, "SELECT id, seq, next FROM owner WHERE tenant = ? AND user = ?", owner)
     return row[0], row[1], row[2]
 
 
 def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Batch) -> None:
-    """Everything a batch changes. `known` are those of its memories that are there already; new ones are
-    numbered from `first`."""
+    """Apply all changes of a batch. `known` are the existing memories among them; new ones are numbered from
+    `first`."""
     newborn = [memory for memory in batch.memories if memory.id not in known]
-    # By key, the new ones last: the word index writes a piece to disk whenever a key is out of order.
+    # By key, new ones last: the word index flushes to disk whenever a key is out of order.
     changes = sorted(
         [(*known[m.id], m) for m in batch.memories if m.id in known], key=lambda change: change[0]
     )
@@ -97,7 +96,7 @@ def _move_owner(db: apsw.Connection, number: int, at: AppliedPosition, gained: t
 
 
 def empty_owner(db: apsw.Connection, number: int) -> None:
-    """Take every row of a space out of every table; its vectors are put aside by the text they are of."""
+    """Delete all rows of an owner; its vectors are set aside by text."""
     _forget_all_words(db, number)
     span = keys(number)
     for model in all_models(db):
@@ -112,7 +111,7 @@ def empty_owner(db: apsw.Connection, number: int) -> None:
 
 
 def refill_owner(db: apsw.Connection, number: int) -> None:
-    """Give texts that came back the vectors that were put aside."""
+    """Restore the vectors of texts that came back."""
     aside = ask(db, "SELECT name FROM temp.sqlite_schema WHERE name LIKE 'aside%' AND type = 'table'")
     for model in all_models(db):
         if (f"aside_{model.id:d}",) in aside:
@@ -123,7 +122,7 @@ def refill_owner(db: apsw.Connection, number: int) -> None:
 
 
 def add_memories(db: apsw.Connection, number: int, first: int, memories: Sequence[Memory]) -> int:
-    """New memories with their texts and words; how many tokens they have."""
+    """Add memories with their texts and words; returns the number of tokens."""
     keyed = list(enumerate(memories, keys(number)[0] | first))
     words = [index_words(memory) for memory in memories]
     pairs = list(zip(keyed, words, strict=True))
@@ -139,7 +138,7 @@ def add_memories(db: apsw.Connection, number: int, first: int, memories: Sequenc
 
 
 def change_memories(db: apsw.Connection, changes: Sequence[tuple[int, Memory, Memory]]) -> int:
-    """Memories that are known already (key, old, new), as they are from now on; how many tokens more."""
+    """Change existing memories (key, old, new); returns the change in tokens."""
     gained, sorted_changes = 0, _Changes()
     for key, old, memory in changes:
         gained += sorted_changes.add(key, old, memory)
@@ -151,18 +150,18 @@ def change_memories(db: apsw.Connection, changes: Sequence[tuple[int, Memory, Me
 
 
 class _Changes:
-    """Changes of many memories, sorted by the statements that write them."""
+    """Changes of many memories, grouped by statement."""
 
     def __init__(self) -> None:
         self.updates: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         self.deleted_texts: list[tuple[int, int]] = []
         self.texts: list[tuple[int, int, str, str]] = []
-        self.faded_words: list[tuple[int, str, str]] = []  # the old ones stand in the memory's other texts
+        self.faded_words: list[tuple[int, str, str]] = []  # old words are in its other texts
         self.edited_words: list[tuple[int, str, str]] = []
-        self.moved: list[int] = []  # whose vectors are concerned
+        self.moved: list[int] = []  # memories whose vectors may change
 
     def add(self, key: int, old: Memory, memory: Memory) -> int:
-        """How many tokens it gained."""
+        """Add a change; returns the tokens gained."""
         fields = differing_fields(old, memory)
         reworded = not WORD_FIELDS.isdisjoint(fields) and _words_of(old) != _words_of(memory)
         if "texts" in fields:
@@ -196,8 +195,8 @@ class _Changes:
         if self.texts:
             db.executemany(PUT_TEXT, self.texts)
         if self.faded_words:
-            # Not overwritten in the index yet, for that is the most work of a night: the words still stand
-            # in full beside it. `compact` takes them out.
+            # Not removed from the index yet, because that is most of a cycle's work: the words are still kept
+            # in full beside it. `compact` removes them.
             db.execute(SECURE_DELETE, (0,))
             _replace_words(db, self.faded_words)
             db.execute(SECURE_DELETE, (1,))
@@ -224,8 +223,8 @@ def _forget_all_words(db: apsw.Connection, number: int) -> None:
 
 
 def _erase(db: apsw.Connection, number: int, ids: Sequence[str]) -> tuple[int, int]:
-    """Everything of these memories goes but their log and origins, which hold no words and tell which events
-    are to be redacted; how many there were, and how many tokens they had."""
+    """Delete these memories except their log and origins, which hold no words and identify the events to
+    redact; returns the number of memories and of their tokens."""
     lost, gone = 0, load_by_id(db, number, ids)
     for key, memory in gone:
         words = index_words(memory)
@@ -291,7 +290,7 @@ def _put_state(db: apsw.Connection, number: int, state: Mapping[str, object]) ->
 def take_lease(
     db: apsw.Connection, owner: Owner, work: str, holder: str, now: float, until: float
 ) -> str | None:
-    """None if it is the holder's now; otherwise who has it."""
+    """None if the holder has it now; otherwise the present holder."""
     which = (*owner, work)
     sql = "SELECT holder FROM lease WHERE tenant = ? AND user = ? AND work = ? AND holder <> ? AND until > ?"
     for (other,) in ask(db, sql, (*which, holder, now)):
@@ -307,18 +306,18 @@ def take_lease(
 
 
 def put_vectors(db: apsw.Connection, number: int, vectors: Mapping[str, Vector]) -> int:
-    """Keep those vectors that are of their memory's present text; how many."""
+    """Store the vectors that belong to the present text of their memory; returns their number."""
     count = 0
     for name in sorted({vector.model for vector in vectors.values()}):
         mine = {id: vector for id, vector in vectors.items() if vector.model == name}
         count += _put_vectors_of(db, number, _model_for(db, name, mine), mine)
-        if count:  # the first vectors of a space decide what it is searched with
+        if count:  # the first vectors of an owner activate their model
             db.execute("UPDATE owner SET model = ? WHERE id = ? AND model IS NULL", (name, number))
     return count
 
 
 def _model_for(db: apsw.Connection, name: str, vectors: Mapping[str, Vector]) -> Model:
-    """The model of these vectors, which are checked; it is made with the first of them."""
+    """The model of these vectors, after checking them; the first ones create it."""
     model = find_model(db, name)
     dimension = model.dimension if model else None
     for vector in vectors.values():
@@ -331,13 +330,14 @@ def model_named(db: apsw.Connection, name: str, dimension: int) -> Model:
 
 
 def count_vectors(db: apsw.Connection, model: Model) -> None:
-    """After vectors came from elsewhere: how many there are, and a shortlist if there are many."""
+    """After vectors were copied from elsewhere: update the count, and create the shortlist if there are
+    many."""
     db.execute(f"UPDATE model SET vectors = (SELECT count(*) FROM {model.vectors}) WHERE id = ?", (model.id,))
     _begin_bits(db, model)
 
 
 def _new_model(db: apsw.Connection, name: str, dimension: int) -> Model:
-    """Register a model and make its tables."""
+    """Register a model and create its tables."""
     db.execute("INSERT INTO model (name, dimension) VALUES (?, ?)", (name, dimension))
     model = Model(db.last_insert_rowid(), name, dimension, None)
     db.execute(
@@ -373,7 +373,7 @@ def _put_vectors_of(db: apsw.Connection, number: int, model: Model, vectors: Map
 
 
 def _refresh_vectors(db: apsw.Connection, model: Model, changed: Sequence[int]) -> None:
-    """After memories changed: a vector of other words goes; who may see it is copied to the bits."""
+    """After memories changed: delete vectors of former texts and copy the visibility to the bits."""
     these = (json.dumps(list(changed)),)
     now = f"(SELECT m.digest FROM memory m WHERE m.key = {model.vectors}.key)"
     db.execute(f"DELETE FROM {model.vectors} WHERE key {AMONG} AND digest <> {now}", these)
@@ -387,16 +387,17 @@ def _refresh_vectors(db: apsw.Connection, model: Model, changed: Sequence[int]) 
 
 
 def _begin_bits(db: apsw.Connection, model: Model) -> None:
-    """Make the shortlist table once there are many vectors."""
+    """Create the shortlist table once there are many vectors."""
     [(count,)] = ask(db, "SELECT vectors FROM model WHERE id = ?", (model.id,))
-    if count >= MANY and model.dimension % 8 == 0:  # bits come in whole bytes
+    if count >= MANY and model.dimension % 8 == 0:  # bits are stored in whole bytes
         center = _center(db, model)
         db.execute("UPDATE model SET center = ? WHERE id = ?", (center, model.id))
         _put_bits(db, replace(model, center=center), "1", ())
 
 
 def _center(db: apsw.Connection, model: Model) -> bytes:
-    """The average of a sample. Without it the bits of models whose vectors all point one way say little."""
+    """The mean of a sample. Some models' vectors all point one way; relative to zero their bits say
+    little."""
     sample = ask(db, f"SELECT v FROM {model.vectors} ORDER BY digest LIMIT 512")
     columns = zip(*(array("f", data) for (data,) in sample), strict=True)
     return array("f", (sum(column) / len(sample) for column in columns)).tobytes()
@@ -412,7 +413,7 @@ def _put_bits(db: apsw.Connection, model: Model, where: str, values: tuple[Any, 
 
 
 def _set_vectors_aside(db: apsw.Connection, model: Model, number: int) -> None:
-    """Keep a space's vectors by the text they are of, while its rows are made anew."""
+    """Keep an owner's vectors by text while its rows are rebuilt."""
     vectors = f"SELECT digest, v FROM {model.vectors} WHERE key BETWEEN ? AND ?"
     db.execute(f"CREATE TEMP TABLE aside_{model.id:d} AS {vectors}", keys(number))
     db.execute(f"CREATE INDEX temp.aside_{model.id:d}_digest ON aside_{model.id:d} (digest)")
@@ -440,7 +441,7 @@ def activate_model(db: apsw.Connection, number: int, name: str) -> bool:
 
 
 def drop_vectors(db: apsw.Connection, number: int, model: Model, limit: int) -> int:
-    """Take away at most `limit` vectors of a model, unless the space is searched with it."""
+    """Delete at most `limit` vectors of a model, unless it is active."""
     [(active,)] = ask(db, "SELECT model FROM owner WHERE id = ?", (number,))
     if active == model.name:
         return 0
@@ -454,14 +455,14 @@ def drop_vectors(db: apsw.Connection, number: int, model: Model, limit: int) -> 
     return int(count)
 
 
-# --- upkeep ---------------------------------------------------------------------------------------
+# --- maintenance ----------------------------------------------------------------------------------
 
 
 def merge_words(db: apsw.Connection, steps: int, pages: int) -> bool:
-    """Merge all pieces of the word index into one, so that deleted words are written nowhere any more, a few
-    pages at a time; whether it is done. The first step puts all pieces together, the others go on with that
-    even if new pieces come (the FTS5 documentation under 'merge'). A step that changes less than two rows
-    found nothing to do."""
+    """Merge all segments of the word index into one, so that deleted words are physically removed, a few
+    pages at a time; returns whether it is done. The first step merges all segments; the others continue that
+    even if new segments appear (see 'merge' in the FTS5 documentation). A step that changes fewer than two
+    rows found nothing to do."""
     for step in range(steps):
         before = db.total_changes()
         db.execute(MERGE, (-pages if step == 0 else pages,))

@@ -1,1 +1,1 @@
-"""One module per group of verbs. A command decodes, calls one verb of the library, and renders."""
+"""Commands by group. A command decodes its options, calls one verb of the library and renders the result."""

@@ -1,4 +1,4 @@
-"""Pictures: `chart` draws how memories faded, or how many stand at each level, and what is to come."""
+"""The command `chart`: draw decay curves, or the number of memories at each level, with a forecast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it costs: `cost`."""
+"""The command `cost`: estimate what models cost."""
 
 from __future__ import annotations
 

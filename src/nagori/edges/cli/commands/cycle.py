@@ -1,4 +1,4 @@
-"""The life of memories: `cycle`, `archive`, `unarchive`."""
+"""Commands of the life cycle: `cycle`, `archive`, `unarchive`."""
 
 from __future__ import annotations
 

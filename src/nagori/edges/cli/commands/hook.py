@@ -1,4 +1,4 @@
-"""What hosts call: `hook`. And what is otherwise done behind their backs: `work`."""
+"""Commands for hosts: `hook`, and `work`, which runs the worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language model's part: `judge`, `spend`."""
+"""Commands for the language model: `judge`, `spend`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upkeep: `verify`, `rebuild`, `reembed`, `backup`, `restore`, `doctor`, `config`."""
+"""Commands for maintenance: `verify`, `rebuild`, `reembed`, `backup`, `restore`, `doctor`, `config`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def reembed(
             if as_json:
                 print_json({name: getattr(change, name) for name in fields_of(change)})
             else:
-                session.say("reembed_nothing" if change.done else "dry")
+                session.say("reembed_nothing" if change.is_complete else "dry")
             return
         with progress(session) as bar:
             done = memory.reembed(bar)

@@ -1,4 +1,4 @@
-"""Pruning: `prune`, on a file of messages."""
+"""The command `prune`, for a file of messages."""
 
 from __future__ import annotations
 

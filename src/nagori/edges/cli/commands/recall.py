@@ -1,4 +1,4 @@
-"""Finding: `recall`, `show`, `list`, `why`, `status`. Only a recall leaves a mark."""
+"""Commands that find memories: `recall`, `show`, `list`, `why`, `status`. Only `recall` reinforces."""
 
 from __future__ import annotations
 

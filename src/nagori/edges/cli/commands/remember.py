@@ -1,4 +1,4 @@
-"""Keeping: `remember`."""
+"""The command `remember`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every night by itself: `schedule`."""
+"""The command `schedule`: run the cycle every night."""
 
 from __future__ import annotations
 

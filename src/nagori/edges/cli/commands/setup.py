@@ -1,4 +1,4 @@
-"""Being called by other programs: `init` writes it into their settings, `uninstall` takes it out again."""
+"""Commands that connect host programs: `init` and `uninstall`."""
 
 from __future__ import annotations
 

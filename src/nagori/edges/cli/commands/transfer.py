@@ -1,4 +1,4 @@
-"""Leaving and coming: `export`, `import`."""
+"""Commands that transfer memories: `export`, `import`."""
 
 from __future__ import annotations
 
