@@ -75,7 +75,7 @@ class Watched:
         try:
             return self._llm.complete(prompt, schema, max_tokens)
         except ModelError as trouble:
-            self._told.faults[trouble.template] += 1
+            self._told.faults[trouble.message_id] += 1
             raise
         finally:
             took = time.monotonic() - started
@@ -191,7 +191,7 @@ def _count(memory: Nagori, kept: dict[str, str], told: Told) -> None:
     told.given_up = sum(one.appraised_by == "rules" for one in known.values())
     plan = memory.plan()
     told.waiting = len(waiting) + sum(step.act == "fade" for step in plan.steps)
-    assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble == ""
+    assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble is None
 
 
 def main() -> None:

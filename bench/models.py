@@ -43,8 +43,9 @@ from nagori.core.pricing import price_of
 from nagori.errors import ModelError
 from nagori.language.appraisal import Appraisal
 from nagori.language.passages import about_tokens
-from nagori.services.llm.appraise import SCHEMA, STAGE, placed
+from nagori.services.llm.appraise import SCHEMA, STAGE
 from nagori.services.llm.client import ask, cost_of
+from nagori.services.llm.findings import match_items
 from nagori.testing import FrozenClock
 
 SEED = 7
@@ -97,7 +98,7 @@ def findings(memory: Nagori, texts: list[str]) -> dict[int, Told]:
     except ModelError as trouble:
         print(f"  {trouble}", flush=True)
         return {}
-    return {place: _told(item) for place, item in placed(items, texts, places).items()}
+    return {place: _told(item) for place, item in match_items(items, texts, places).items()}
 
 
 def _told(item: Mapping[str, Any]) -> Told:
@@ -227,7 +228,7 @@ def measured(turns: int, seconds: float, batch: int, work: Path) -> dict[str, fl
 
 def batches(turns: int, seconds: float) -> tuple[list[dict[str, float]], float]:
     with tempfile.TemporaryDirectory(prefix="nagori-bench-") as folder:
-        figures = [measured(turns, seconds, batch, Path(folder)) for batch in (Llm().batch, 1)]
+        figures = [measured(turns, seconds, batch, Path(folder)) for batch in (Llm().memories_per_request, 1)]
     return figures, figures[1]["questions"] / figures[0]["questions"]
 
 

@@ -173,7 +173,10 @@ def errors_page() -> str:
         "# Errors\n",
         "All errors that nagori raises on purpose are a `NagoriError`. The command line turns one into one "
         "sentence (in your language) and an exit code; with `--json` into "
-        '`{"error": {"type": …, "field": …, "message": …}}`.\n',
+        '`{"error": {"type": …, "id": …, "field": …, "message": …}}`.\n',
+        "`message_id` names the message and `values` are what its words leave open. Words may change; ids "
+        "stay. "
+        '`str(error)` is English, `error.in_language("ja")` Japanese.\n',
         f"```text\n{tree}\n```\n",
         "| class | exit code | meaning |",
         "|---|---|---|",
@@ -181,6 +184,17 @@ def errors_page() -> str:
     for name, kind in vars(errors).items():
         if isinstance(kind, type) and issubclass(kind, errors.NagoriError):
             out.append(f"| `{name}` | {kind.exit_code} | {_cell(_one_line(inspect.getdoc(kind)))} |")
+    out += [
+        "",
+        "## Messages\n",
+        "What is not raised but answered (a finding of `doctor`, a fault of `verify` or `import_`, the "
+        "trouble of a model) is a `nagori.errors.Notice`. It has an `id` and `values`; `str()` says it in "
+        "English, `in_language` in another language, and `to_record` gives what is stored.\n",
+        "| id | words |",
+        "|---|---|",
+    ]
+    catalogue = tomllib.loads((async_verbs.SOURCE / "locale" / "en.toml").read_text(encoding="utf-8"))
+    out += [f"| `error.{name}` | {_cell(words)} |" for name, words in catalogue["error"].items()]
     return _page([*out, ""])
 
 

@@ -266,7 +266,7 @@ def test_every_fault_of_every_source_is_told_at_once(
         "capacity.limit: 'many' is not a whole number (env:NAGORI_CAPACITY__LIMIT)",
         f"retrieval.min_confidence: 7.0 is above 1.0 (file:{path})",
         f"levels.level2_threshold: 20.0 is not below level1_threshold (10.0) (file:{path})",
-        "archive.delete_condition_mode: 'XOR' is none of AND, OR (override)",
+        "archive.delete_condition_mode: 'XOR' is not one of AND, OR (override)",
     }
 
 
@@ -285,7 +285,7 @@ def test_every_fault_of_every_source_is_told_at_once(
         ("retrieval.min_confidence = inf", "retrieval.min_confidence: inf is not a number"),
         ("llm.model = 2026-01-01", "llm.model: datetime.date(2026, 1, 1) is not a text"),
         ("window.keywords = ['a', 1]", "window.keywords: ['a', 1] is not a list of texts"),
-        ("general.data_dir = 'memories'", "general.data_dir: 'memories' is not absolute"),
+        ("general.data_dir = 'memories'", "general.data_dir: 'memories' is not an absolute path"),
         ("sessions.keep_hours = 1", "sessions.keep_hours: 1.0 is below hot_hours (24.0)"),
         ("window.warn_at = 0.85", "window.warn_at, prune_at, summarise_at: not in rising order"),
         ("window.target = 0.85", "window.target: 0.85 is above prune_at (0.8)"),
@@ -341,7 +341,7 @@ def test_an_unknown_name_in_the_environment_is_a_fault(home: dict[str, str], nam
         ("bad.toml", "[retrieval]\ntop_k = \n", "Invalid value (at line 2"),
         ("bad.toml", "[retrieval\n", "(at line 1"),
         ("bad.json", '{"retrieval":\n}', "line 2 column 1"),
-        ("bad.json", "[1]", "not an object of sections"),
+        ("bad.json", "[1]", "not hold an object of sections"),
         ("bad.json", "[" * 100_000, "recursion"),
         ("bad.toml", b"\xff\xfe", "can't decode byte 0xff"),
     ],
@@ -472,7 +472,9 @@ def test_a_list_or_table_as_a_default_is_every_sections_own() -> None:
 
 def test_a_section_made_in_code_is_checked_for_what_no_file_can_say() -> None:
     section = replace(Config().retrieval, min_confidence=math.nan)
-    assert list(find_faults(section, "retrieval")) == ["retrieval.min_confidence: not a number"]
+    assert [str(each) for each in find_faults(section, "retrieval")] == [
+        "retrieval.min_confidence: not a number"
+    ]
 
 
 def test_no_two_settings_share_a_name_in_the_environment() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagori.core.events import Event
-from nagori.errors import InvalidInput, JournalError, JournalTooNew
+from nagori.errors import InvalidInput, JournalError, JournalTooNew, Notice
 from nagori.journals.file import FileJournal, decode, encode, folder_name
 
 ME = ("local", "me")
@@ -127,7 +127,7 @@ def test_a_missing_line_is_noticed(journal: FileJournal) -> None:
     lines = segment(journal).read_bytes().splitlines(keepends=True)
     segment(journal).write_bytes(lines[0] + lines[2])
     [damage] = journal.verify(ME).damage
-    assert "event 2 expected, 3 found" in damage.problem
+    assert damage.problem == Notice("damage.event_missing", expected=2, found=3)
 
 
 def test_foreign_lines_are_passed_over_and_named(journal: FileJournal) -> None:
@@ -137,8 +137,8 @@ def test_foreign_lines_are_passed_over_and_named(journal: FileJournal) -> None:
     append(FileJournal(journal.root), event(2))
     assert [p.seq for p in journal.read(ME)] == [1, 2]
     assert [(d.line, d.problem) for d in journal.verify(ME).damage] == [
-        (2, "not a line of this journal"),
-        (3, "not a line of this journal"),
+        (2, Notice("damage.line_foreign")),
+        (3, Notice("damage.line_foreign")),
     ]
 
 

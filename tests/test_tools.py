@@ -94,7 +94,7 @@ def test_a_report_counts_and_fails_for_strict_rules_alone(
 ) -> None:
     assert names.main(["--report"]) == 0
     assert "class names defined more than once" in capsys.readouterr().out
-    monkeypatch.setattr(names, "find_faults", lambda: [names.Fault("mark", "app.py:1", "E99 is lost")])
+    monkeypatch.setattr(names, "faults", lambda: [names.Fault("mark", "app.py:1", "E99 is lost")])
     assert names.main(["--report"]) == 1
     assert "app.py:1: E99 is lost" in capsys.readouterr().out
 

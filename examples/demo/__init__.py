@@ -46,7 +46,7 @@ from nagori.edges.charts.levels import ChartLabels, levels_svg, levels_text
 from nagori.edges.charts.svg import svg_chart
 from nagori.edges.charts.terminal import terminal_chart
 from nagori.edges.cli.render import explanation_view, one_line
-from nagori.edges.locale import Voice, language
+from nagori.edges.locale import Translator, language
 from nagori.errors import NagoriError
 from nagori.protocols import Embedder
 from nagori.testing.fakes import FrozenClock
@@ -57,12 +57,12 @@ WIDEST = 120
 
 
 def perform(
-    console: Console, voice: Voice, data_dir: Path, pictures: Path, embedder: Embedder | None = AUTO
+    console: Console, translator: Translator, data_dir: Path, pictures: Path, embedder: Embedder | None = AUTO
 ) -> None:
     """The whole story, in the order in which it is lived."""
     clock = FrozenClock(LIFE[0].moment, JAPAN)
     with Nagori.open(data_dir, config=Config(), clock=clock, embedder=embedder) as memory:
-        stage = Stage(console, voice, memory, clock)
+        stage = Stage(console, translator, memory, clock)
         console.print(f"\n   {stage.words('title')}\n", style="bold")
         stage.say(stage.words("about"), "dim")
         live(stage)
@@ -128,7 +128,7 @@ def _answer(stage: Stage, question: str, found: Sequence[Recollection]) -> None:
     table = quiet_table(("", "green"), ("", ""))
     for one in found:
         table.add_row(f"{one.score:.2f}", Text(one_line(one.memory)))
-    stage.show(table if found else Text(stage.voice("nothing"), style="dim"))
+    stage.show(table if found else Text(stage.translator("cli.no_match"), style="dim"))
 
 
 def ask_again(stage: Stage, before: dict[str, list[Recollection]]) -> None:
@@ -142,7 +142,7 @@ def ask_again(stage: Stage, before: dict[str, list[Recollection]]) -> None:
         memories = {one.memory.id: one.memory for one in (*first, *later.values())}
         then = {one.memory.id: one for one in first}
         columns = [(stage.words("on_day", n=n), "") for n in (DAYS[0], DAYS[-1])]
-        table = quiet_table(*columns, (stage.voice("memory"), ""))
+        table = quiet_table(*columns, (stage.translator("column.memory"), ""))
         for id, memory in memories.items():
             both = ((then.get(id), DAYS[0]), (later.get(id), DAYS[-1]))
             now = later[id].memory if id in later else memory
@@ -162,7 +162,7 @@ def explain(stage: Stage) -> None:
     """One memory explains itself, and says when it will fade."""
     stage.heading("why")
     why = stage.memory.why(stage.ids[EXPLAINED])
-    stage.show(explanation_view(why, stage.voice, JAPAN, asked=False))
+    stage.show(explanation_view(why, stage.translator, JAPAN, asked=False))
 
 
 def let_go(stage: Stage) -> None:
@@ -171,10 +171,10 @@ def let_go(stage: Stage) -> None:
     id = stage.ids[LET_GO]
     stage.say(f"» {one_line(stage.seen(LET_GO))}", "bold cyan")
     stage.memory.forget(id)
-    stage.say(stage.voice("forgotten", id=id))
+    stage.say(stage.translator("cli.forgotten", id=id))
     stage.say(stage.words("sees", n=len(stage.memory.list())), "dim")
     _, what = stage.memory.undo(id)
-    stage.say(stage.voice("undone", what=stage.voice.event(what), id=id))
+    stage.say(stage.translator("cli.undone", what=stage.translator.event(what), id=id))
     stage.say(stage.words("sees", n=len(stage.memory.list())), "dim")
     stage.gap()
     faded = stage.seen(TAKEN_BACK)
@@ -182,9 +182,9 @@ def let_go(stage: Stage) -> None:
     before, what = stage.memory.undo(faded.id)
     table = quiet_table(("", ""), ("", ""))
     for memory in (faded, before):
-        table.add_row(stage.voice(f"level{int(memory.level)}"), Text(one_line(memory)))
+        table.add_row(stage.translator(f"level.name{int(memory.level)}"), Text(one_line(memory)))
     stage.show(table)
-    stage.say(stage.voice("undone", what=stage.voice.event(what), id=faded.id))
+    stage.say(stage.translator("cli.undone", what=stage.translator.event(what), id=faded.id))
 
 
 def draw(stage: Stage, pictures: Path) -> None:
@@ -209,7 +209,7 @@ def _draw_curves(stage: Stage, svg: Path) -> None:
         ticks=DAYS,
         early=True,
         levels=stage.config.levels,
-        names={level: stage.voice(f"level{int(level)}") for level in Level},
+        names={level: stage.translator(f"level.name{int(level)}") for level in Level},
         unit=stage.words("unit"),
         recalled=stage.words("recalled"),
     )
@@ -223,11 +223,13 @@ def _draw_levels(stage: Stage, svg: Path) -> None:
     stage.say(stage.words("levels_text"))
     stage.gap()
     told = stage.memory.populations(ahead=AHEAD)
-    names = {place: stage.voice(f"level{n}") for n, place in enumerate(GROUPS, 1) if place != FORGOTTEN}
-    names[FORGOTTEN] = stage.voice("chart_forgotten")
-    said = ChartLabels(names, stage.voice("chart_today"), stage.voice("chart_forecast"))
+    names = {
+        place: stage.translator(f"level.name{n}") for n, place in enumerate(GROUPS, 1) if place != FORGOTTEN
+    }
+    names[FORGOTTEN] = stage.translator("chart.forgotten")
+    said = ChartLabels(names, stage.translator("chart.today"), stage.translator("chart.forecast"))
     stage.show(*levels_text(told, said, min(stage.console.width, WIDEST) - 4))
-    _save(stage, svg, levels_svg(told, stage.voice("chart_levels"), said))
+    _save(stage, svg, levels_svg(told, stage.translator("chart.levels"), said))
 
 
 def _save(stage: Stage, path: Path, picture: str) -> None:
@@ -241,14 +243,14 @@ def prove(stage: Stage) -> None:
     stage.heading("proof")
     if not stage.memory.verify().sound:
         raise RuntimeError(stage.words("unsound"))
-    stage.say("✓ " + stage.voice("sound", events=stage.memory.status().events), "green")
+    stage.say("✓ " + stage.translator("cli.sound", events=stage.memory.status().events), "green")
 
 
 def farewell(stage: Stage) -> None:
     stage.heading("end")
     table = quiet_table(("", "cyan"), ("", "dim"))
     for command, english, japanese in NEXT:
-        table.add_row(command, japanese if stage.voice.language == "ja" else english)
+        table.add_row(command, japanese if stage.translator.language == "ja" else english)
     stage.show(table)
     stage.gap()
 
@@ -261,14 +263,14 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show Japanese still sees the rest
-    voice = Voice(language(os.environ.get("NAGORI_LANG", "auto")))
+    translator = Translator(language(os.environ.get("NAGORI_LANG", "auto")))
     try:
         with TemporaryDirectory(prefix="nagori-demo-") as folder:
-            perform(Console(highlight=False), voice, Path(folder) / "life", PICTURES)
+            perform(Console(highlight=False), translator, Path(folder) / "life", PICTURES)
     except KeyboardInterrupt:
         return 130
     except (NagoriError, OSError, RuntimeError) as trouble:
-        reason = voice.error(trouble) if isinstance(trouble, NagoriError) else str(trouble)
-        print(words(voice, "failed", reason=reason), file=sys.stderr)
+        reason = translator.say(trouble) if isinstance(trouble, NagoriError) else str(trouble)
+        print(words(translator, "failed", reason=reason), file=sys.stderr)
         return 1
     return 0

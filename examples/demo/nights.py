@@ -71,7 +71,7 @@ def _look_around(stage: Stage, number: int) -> None:
 def _shades(stage: Stage) -> Text:
     line = Text()
     for rung in LEVELS:
-        name = stage.voice(f"level{int(rung.level)}")
+        name = stage.translator(f"level.name{int(rung.level)}")
         limit = getattr(stage.config.levels, rung.threshold) if rung.threshold else None
         words = name if limit is None else stage.words("above", level=name, n=limit)
         line.append(f"{SHADES[rung.level] * 2} {words}   ", style=COLOURS[rung.level])
@@ -80,7 +80,9 @@ def _shades(stage: Stage) -> Text:
 
 def _what_became(stage: Stage) -> Table:
     wide = stage.console.width >= WIDE
-    table = quiet_table((stage.voice("memory"), ""), *((stage.words("day", n=n), "") for n in DAYS))
+    table = quiet_table(
+        (stage.translator("column.memory"), ""), *((stage.words("day", n=n), "") for n in DAYS)
+    )
     table.columns[0].no_wrap, table.columns[0].overflow, table.columns[0].ratio = True, "ellipsis", 1
     table.expand = True
     for name in sorted(stage.days, key=lambda name: _rank(stage, name)):
@@ -107,7 +109,7 @@ def shorten(stage: Stage) -> None:
     table = quiet_table(("", "dim"), ("", ""), ("", ""))
     deepest = Level.FULL
     for day, memory in stage.story:
-        level = Text(stage.voice(f"level{int(memory.level)}"), style=COLOURS[memory.level])
+        level = Text(stage.translator(f"level.name{int(memory.level)}"), style=COLOURS[memory.level])
         said = Text(memory.text.content, style=COLOURS[memory.level])
         if memory.level < deepest:
             said = Text(stage.words("came_back"), style="green")
@@ -149,7 +151,11 @@ def crowded(stage: Stage, data_dir: Path) -> None:
             clock.forward(days=1)
             memory.cycle()
             counts.append(memory.status().counts.levels)
-        titles = ((stage.words("night"), "dim"), (stage.words("in_use"), ""), (stage.voice("level4"), "dim"))
+        titles = (
+            (stage.words("night"), "dim"),
+            (stage.words("in_use"), ""),
+            (stage.translator("level.name4"), "dim"),
+        )
         table = quiet_table(*titles)
         for night, levels in enumerate(counts[:-1]):
             away = levels.get(int(Level.ARCHIVED), 0)

@@ -16,7 +16,7 @@ from nagori.config import Config
 from nagori.core.model import Level, Memory
 from nagori.edges import charts
 from nagori.edges.cli.render import COLOURS, bar
-from nagori.edges.locale import Voice
+from nagori.edges.locale import Translator
 from nagori.testing.fakes import FrozenClock
 
 SHADES = {Level.FULL: "█", Level.SUMMARY: "▓", Level.TRACE: "▒", Level.ARCHIVED: "░"}
@@ -27,7 +27,7 @@ class Stage:
     """Where the story is told, and what has been told so far."""
 
     console: Console
-    voice: Voice
+    translator: Translator
     memory: Nagori
     clock: FrozenClock
     ids: dict[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Stage:
         return self.memory.runtime.config
 
     def words(self, name: str, **values: object) -> str:
-        return words(self.voice, name, **values)
+        return words(self.translator, name, **values)
 
     def heading(self, name: str, **values: object) -> None:
         self.chapter += 1

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 
 from nagori.core.model import Category, Emotion, Kind, Valence
-from nagori.edges.locale import Voice
+from nagori.edges.locale import Translator
 from nagori.services.remember import Draft
 
 # ── the life ─────────────────────────────────────────────────────────────────────────────────────
@@ -294,6 +294,6 @@ def crowd() -> list[Draft]:
     return [Draft(f"Note {n}: shelf {n * 7 % CROWD}", emotion=Emotion(30 + n)) for n in range(CROWD)]
 
 
-def words(voice: Voice, name: str, **values: object) -> str:
+def words(translator: Translator, name: str, **values: object) -> str:
     english, japanese = SAID[name]
-    return (japanese if voice.language == "ja" else english).format(**values)
+    return (japanese if translator.language == "ja" else english).format(**values)

@@ -127,7 +127,7 @@ class Nagori:
         try:
             private_dir(folder)
         except OSError as fault:  # an existing folder can be read even on a full disk
-            raise StoreError("{path}: {reason}", path=folder, reason=fault.strerror) from fault
+            raise StoreError("error.file", path=folder, reason=fault.strerror) from fault
         journal = journal or FileJournal(folder / "journal")
         store = store or SqliteStore(folder / "nagori.db")
         auto = embedder is AUTO
@@ -691,7 +691,7 @@ def _check_aware(moment: datetime | None) -> datetime | None:
 
 
 def _no_such_format(format: str) -> InvalidInput:
-    return InvalidInput("format", "{value!r} is none of {choices}", value=format, choices="jsonl, markdown")
+    return InvalidInput("format", "error.not_choice", value=format, choices="jsonl, markdown")
 
 
 def _plan(plan: object) -> CyclePlan:
@@ -702,6 +702,6 @@ def _plan(plan: object) -> CyclePlan:
 
 def _path(path: object, name: str = "path") -> Path:
     if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
-        raise InvalidInput(name, "{value!r} is not the name of a file", value=path)
+        raise InvalidInput(name, "error.not_file_name", value=path)
     check_text(name, str(path))
     return Path(path)

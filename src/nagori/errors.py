@@ -22,38 +22,113 @@ where the model itself was requested; elsewhere there is a fallback, and the fai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-LONGEST_SHOWN = 200  # maximum characters of a wrong value in a message
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LARGEST = 2**63  # of a whole number in a record
+LONGEST = 1000  # characters of a text in a record
+DEEPEST = 4  # messages within messages in a record
 
 
-def short(value: object) -> str:
-    """A wrong value in short form, for a message."""
-    shown = repr(_presentable(value))
-    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
+class Notice:
+    """A message that is not said yet: its id in the catalogues (`locale/*.toml`) and the values of its words.
+
+    This is what is stored and logged. `str()` says it in English, `in_language` in another language.
+    """
+
+    __slots__ = ("id", "values")
+
+    def __init__(self, id: str, /, **values: object) -> None:
+        self.id = id
+        self.values: Mapping[str, object] = values
+
+    def in_language(self, language: str) -> str:
+        """The sentence in a language."""
+        from nagori.messages import render
+
+        return render(self.id, self.values, language)
+
+    def to_record(self) -> dict[str, Any]:
+        """The message as JSON can hold it."""
+        return {"id": self.id, "values": {name: _plain(value) for name, value in self.values.items()}}
+
+    @classmethod
+    def from_record(cls, record: object, depth: int = 0) -> Notice:
+        """The message of a record. Older versions stored finished sentences: they are shown as they are."""
+        if isinstance(record, dict) and isinstance(record.get("id"), str) and depth < DEEPEST:
+            values = record.get("values")
+            if isinstance(values, dict):
+                inner = {str(name): cls._from_plain(value, depth + 1) for name, value in values.items()}
+                return cls(record["id"], **inner)
+        return cls("text.plain", text=record if isinstance(record, str) else repr(record))
+
+    @classmethod
+    def _from_plain(cls, value: object, depth: int) -> object:
+        if isinstance(value, list):
+            return tuple(cls._from_plain(each, depth) for each in value)
+        return cls.from_record(value, depth) if isinstance(value, dict) else value
+
+    def __str__(self) -> str:
+        return self.in_language("en")
+
+    def __repr__(self) -> str:
+        return f"Notice({self.id!r}, {dict(self.values)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Notice) and (self.id, self.values) == (other.id, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.id, *self.values))
 
 
-def _presentable(value: object) -> object:
-    """The value, unless it cannot be printed: Python refuses numbers with thousands of digits."""
-    try:
-        repr(value)
-    except Exception:  # any object
-        return f"a {type(value).__name__}"
-    return value
+def _plain(value: object) -> Any:
+    """A value as JSON can hold it: a number, a short text, another message's record, or several of them."""
+    if isinstance(value, tuple | list) and all(isinstance(each, Notice) for each in value):
+        return [each.to_record() for each in value]
+    if isinstance(value, NagoriError):
+        value = value.notice
+    if isinstance(value, Notice):
+        return value.to_record()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and -LARGEST <= value < LARGEST:
+        return int(value)
+    if isinstance(value, float) and abs(value) < float("inf"):
+        return float(value)
+    from nagori.messages import short
+
+    text = str.__str__(value) if isinstance(value, str) else short(value)
+    return text[:LONGEST].encode("utf-8", "replace").decode()
 
 
 class NagoriError(Exception):
     """Base of all errors raised on purpose.
 
-    `template` and `values` are the two parts of the message, so that it can be translated.
+    `message_id` names the message in the catalogues and `values` are what its words leave open. `str()` says
+    it in English, `in_language` in another language; `notice` is what may be stored and logged.
     """
 
     exit_code = 1
 
-    def __init__(self, template: str, **values: object) -> None:
-        self.template = template
-        self.values = {name: _presentable(value) for name, value in values.items()}
-        super().__init__(template.format(**self.values) if values else template)
+    def __init__(self, message_id: str, /, **values: object) -> None:
+        super().__init__(message_id)
+        self.message_id = message_id
+        self.values: Mapping[str, object] = values
+
+    @property
+    def notice(self) -> Notice:
+        """The message without the error around it."""
+        return Notice(self.message_id, **self.values)
+
+    def in_language(self, language: str) -> str:
+        """The sentence in a language."""
+        return self.notice.in_language(language)
+
+    def __str__(self) -> str:
+        return self.in_language("en")
 
 
 class InvalidInput(NagoriError):
@@ -61,20 +136,37 @@ class InvalidInput(NagoriError):
 
     exit_code = 2
 
-    def __init__(self, field: str, problem: str, **values: object) -> None:
-        super().__init__(problem, **values)
+    def __init__(self, field: str, message_id: str, /, **values: object) -> None:
+        super().__init__(message_id, **values)
         self.field = field
 
-    def __str__(self) -> str:
-        return f"{self.field}: {super().__str__()}"
+    @property
+    def notice(self) -> Notice:
+        return Notice("error.in_field", field=FieldName(self.field), problem=super().notice)
+
+
+class FieldName(str):
+    """The name of a field, which a language may have a word for."""
+
+    __slots__ = ()
+
+    def in_language(self, language: str) -> str:
+        from nagori.messages import find
+
+        return find(f"field.{self}", language) or str(self)
 
 
 class InvalidConfig(InvalidInput):
-    """The configuration has faults; all of them are listed."""
+    """The configuration has faults; `faults` lists all of them."""
 
-    def __init__(self, faults: Sequence[str]) -> None:
-        super().__init__("config", "; ".join(faults))
-        self.faults = tuple(faults)
+    def __init__(self, faults: Sequence[Notice]) -> None:
+        super().__init__("config", "error.config", faults=tuple(faults))
+        self.notices = tuple(faults)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Every fault as a sentence."""
+        return tuple(map(str, self.notices))
 
 
 class NotFound(NagoriError):
@@ -83,7 +175,7 @@ class NotFound(NagoriError):
     exit_code = 3
 
     def __init__(self, id: str) -> None:
-        super().__init__("no memory {id!r} here", id=id)
+        super().__init__("error.memory_not_found", id=id)
         self.id = id
 
 
@@ -94,7 +186,7 @@ class LimitReached(NagoriError):
     exit_code = 4
 
     def __init__(self, limit: int, candidates: Sequence[str]) -> None:
-        super().__init__("{limit} memories are protected already; release one first", limit=limit)
+        super().__init__("error.protection_full", limit=limit)
         self.limit = limit
         self.candidates = tuple(candidates)
 
@@ -144,14 +236,15 @@ class ModelError(NagoriError):
 
     def __init__(
         self,
-        template: str,
+        message_id: str,
+        /,
         *,
         passing: bool = True,
         wait: float | None = None,
         unasked: bool = False,
         **values: object,
     ) -> None:
-        super().__init__(template, **values)
+        super().__init__(message_id, **values)
         self.passing = passing
         self.wait = wait
         self.unasked = unasked
@@ -174,4 +267,4 @@ class MemoryClosed(NagoriError):
     """A verb was called after `close`."""
 
     def __init__(self) -> None:
-        super().__init__("this memory is closed; open it again")
+        super().__init__("error.memory_closed")

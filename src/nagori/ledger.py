@@ -164,7 +164,7 @@ class Ledger:
         except (JournalMismatch, JournalTooNew, StoreDamaged, SchemaTooNew):
             raise
         except (JournalError, StoreError) as trouble:
-            self._observe("store.behind", owner=owner, reason=str(trouble))
+            self._observe("store.behind", owner=owner, reason=trouble.notice)
             return 0
         if count:
             self._observe("store.caught_up", owner=owner, events=count)
@@ -174,17 +174,17 @@ class Ledger:
         """JournalMismatch unless the store was made from this journal and is not ahead of it."""
         if at.seq == 0:
             return
+        name = "/".join(owner)
         identity = self.journal.identity(owner)
         other = at.journal and identity and at.journal != identity
         event = self.journal.event(owner, at.seq) if at.mark else None
         # If the identity file was lost and recreated, the event itself proves that the journal is ours.
         if other and (event is None or checksum_of(event) != at.mark):
-            raise _mismatch("the store was made from another journal", owner)
+            raise JournalMismatch("error.journal_other", owner=name)
         if last < at.seq:
-            reason = "the journal ends at event {last}, but the store knows {seq} events"
-            raise _mismatch(reason, owner, last=last, seq=at.seq)
+            raise JournalMismatch("error.journal_shorter", owner=name, last=last, seq=at.seq)
         if event is not None and checksum_of(event) != at.mark:
-            raise _mismatch("event {seq} of the journal is not the one the store knows", owner, seq=at.seq)
+            raise JournalMismatch("error.journal_event_differs", owner=name, seq=at.seq)
 
     def _only_turns(self, owner: Owner, at: int, last: int) -> bool:
         return last - at <= FEW and all(event.type in TURNS for event in self.journal.read(owner, at))
@@ -205,7 +205,7 @@ class Ledger:
                 return count
             except Conflict:
                 continue
-        raise StoreError("the store changes all the time; try again")
+        raise StoreError("error.store_changing")
 
     def _catch_up_if_well(self, owner: Owner, last: int) -> bool:
         """Retry a failed store after 1, 2, 4 … 64 writes, because every attempt has more to apply."""
@@ -220,7 +220,7 @@ class Ledger:
         except StoreError as trouble:
             self._spared = 2 ** min(self._failures, 6)
             self._failures += 1
-            self._observe("store.behind", owner=owner, reason=str(trouble))
+            self._observe("store.behind", owner=owner, reason=trouble.notice)
             return False
         self._failures = 0
         return True
@@ -249,7 +249,7 @@ class Ledger:
         outcome = fold(events, *self._known(owner, events, store))
         if outcome.passed_over:
             before = store.state(owner, PASSED_OVER) or []
-            notes = [*before, *([seq, reason] for seq, reason in outcome.passed_over)]
+            notes = [*before, *([seq, reason.to_record()] for seq, reason in outcome.passed_over)]
             outcome.state[PASSED_OVER] = notes[-MOST_PASSED_OVER:]
             for seq, reason in outcome.passed_over:
                 self._observe("journal.event_passed_over", owner=owner, seq=seq, reason=reason)
@@ -283,7 +283,7 @@ class Ledger:
             store.commit(owner, batch)
         except InvalidInput as fault:  # an invalid vector: the memories are right, and vectors are made later
             if not vectors:
-                raise StoreError(str(fault)) from fault
+                raise StoreError("error.store_fault", reason=fault.notice) from fault
             self._observe("embedder.silent", error=fault)
             batch.vectors = {}
             store.commit(owner, batch)
@@ -318,10 +318,3 @@ def read_memories(store: Store, owner: Owner, ids: Sequence[str]) -> dict[str, M
     """Those of `ids` that exist, whatever their visibility: for writers, never for answers."""
     scope = Scope(tenant=owner[0], user=owner[1])
     return {memory.id: memory for memory in store.get(scope, ids)} if ids else {}
-
-
-def _mismatch(reason: str, owner: Owner, **values: object) -> JournalMismatch:
-    advice = (
-        "restore the journal from a backup, or `nagori rebuild --accept-damage`, which puts the store aside"
-    )
-    return JournalMismatch(f"{{owner}}: {reason}; {advice}", owner="/".join(owner), **values)

@@ -58,7 +58,7 @@ def wait_for_lock(descriptor: int, patience: float) -> None:
     deadline, pause = time.monotonic() + patience, 0.0005
     while not try_lock(descriptor):
         if time.monotonic() > deadline:
-            raise JournalError(f"busy: another process has held the lock for {patience:.0f} seconds")
+            raise JournalError("error.lock_busy", seconds=patience)
         time.sleep(pause)
         pause = min(pause * 1.5, 0.01)
 
@@ -81,7 +81,7 @@ def lease(runtime: Runtime, owner: Owner, work: str) -> Iterator[Callable[[], No
             runtime.store.lease(owner, work, other, now, 0)
             other = runtime.store.lease(owner, work, holder, now, now + SECONDS)
         if other is not None:
-            raise Conflict("another {work} is running", work=work)
+            raise Conflict("error.work_running", work=work)
 
     take()
     try:

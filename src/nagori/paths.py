@@ -89,6 +89,4 @@ def _home(env: Mapping[str, str]) -> Path:
     try:
         return Path.home()
     except RuntimeError as error:
-        raise InvalidInput(
-            "HOME", "no home folder is known; set NAGORI_DATA_DIR and NAGORI_CONFIG"
-        ) from error
+        raise InvalidInput("HOME", "error.no_home") from error

@@ -30,7 +30,7 @@ from nagori.core.storage import (
     Vector,
     VectorModels,
 )
-from nagori.errors import ModelError
+from nagori.errors import ModelError, Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class Store(Protocol):
         """Kinds, tiers (by age since the anchor, frozen in the archive) and characters."""
         ...
 
-    def check(self) -> list[str]:
+    def check(self) -> list[Notice]:
         """Faults found by a full check; empty if there are none."""
         ...
 

@@ -43,7 +43,7 @@ class SpendEntry(Value):
     usd: float
     input_tokens: int = 0
     output_tokens: int = 0
-    fault: str | None = None
+    fault: str | None = None  # id of the message; its values may hold anybody's words
     settled: bool = True
 
 
@@ -91,9 +91,8 @@ class SpendBook:
         name = uuid4().hex[:12]
         with self._locked():
             if usd > 0 and usd > self.left(now, stage, cap):
-                told = "the day's limit for models is reached: {spent:.4f} of {cap:g} dollars"
-                spent = cap - self.left(now, stage, cap)
-                raise ModelError(told, spent=spent, cap=cap, wait=_until_tomorrow(now), unasked=True)
+                spent, wait = cap - self.left(now, stage, cap), _until_tomorrow(now)
+                raise ModelError("error.daily_cap", spent=spent, cap=cap, wait=wait, unasked=True)
             self._write(now, {"hold": name, "stage": stage, "model": model, "usd": usd})
         return name
 
@@ -190,7 +189,7 @@ class SpendBook:
             finally:
                 os.close(descriptor)
         except (OSError, JournalError) as fault:
-            told = "what models cost cannot be written down: {reason}"
+            told = "error.spend_unwritable"
             raise ModelError(told, reason=getattr(fault, "strerror", None) or fault, unasked=True) from None
 
 

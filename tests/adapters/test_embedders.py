@@ -24,8 +24,8 @@ from nagori.config import Config, load
 from nagori.config.sections import Embedding
 from nagori.core.scoring import cosine
 from nagori.core.values import no_observer
-from nagori.edges.locale.errors import ERRORS
 from nagori.errors import InvalidConfig, ModelError
+from nagori.messages import find
 from nagori.spend import SpendBook
 from nagori.testing import WordEmbedder
 
@@ -102,7 +102,7 @@ def test_whatever_a_server_does_wrong_is_a_model_error(fault: str) -> None:
         assert embedder.dimension == 8
         with pytest.raises(ModelError) as caught:
             embedder.embed_passages(["one", "two"])
-    assert caught.value.template in ERRORS
+    assert find(caught.value.message_id, "ja")
     assert KEY not in f"{caught.value!r} {caught.value.values}"
 
 
@@ -434,7 +434,7 @@ def test_a_library_that_fails_is_a_model_error(library: tuple[str, ModuleType, s
     setattr(module, cls, offline)
     embedder = embed.open_embedder(Embedding(provider=provider))
     assert embedder is not None
-    with pytest.raises(ModelError, match="gives no vectors: OSError: cannot fetch the model"):
+    with pytest.raises(ModelError, match="makes no vectors: OSError: cannot fetch the model"):
         embedder.embed_query("a")
 
 
@@ -565,9 +565,9 @@ def test_the_command_line_says_once_what_was_missing(
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "openai")
     with Scripted(["503"]) as server:
         monkeypatch.setenv("NAGORI_EMBEDDING__BASE_URL", server.base)
-        assert said("remember", "The kettle is green.").count("words alone had to do") == 1
+        assert said("remember", "The kettle is green.").count("Words alone are used") == 1
         assert "127.0.0.1 answers 503: scripted" in said("recall", "kettle")
-        assert "127.0.0.1 の返事は 503 でした" in said("--lang", "ja", "recall", "kettle")
+        assert "127.0.0.1 の応答は 503 でした" in said("--lang", "ja", "recall", "kettle")
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.setenv("NAGORI_EMBEDDING__BASE_URL", "https://models.example/v1")
     assert "no key in OPENAI_API_KEY" in said("recall", "kettle")
@@ -586,12 +586,12 @@ def test_the_doctor_says_what_an_embedder_lacks(tmp_path: Path, monkeypatch: pyt
         with Nagori.open(tmp_path, config=Config(embedding=Embedding(provider=provider))) as memory:
             return {f.detail: f.advice for f in memory.doctor() if f.name == "embedder"}
 
-    by_words = "prompts are answered by words: only the local model is quick enough"
+    by_words = "Prompts are answered by words alone. Only the local model is quick enough."
     assert advice("openai") == {"openai:text-embedding-3-small": "", by_words: ""}
     monkeypatch.delenv("OPENAI_API_KEY")
-    no_key = "no key in OPENAI_API_KEY: recall goes by words alone"
-    assert advice("openai") == {no_key: "set OPENAI_API_KEY", by_words: ""}
+    no_key = "There is no key in OPENAI_API_KEY. Recall uses words alone."
+    assert advice("openai") == {no_key: "Set OPENAI_API_KEY.", by_words: ""}
     monkeypatch.setattr(libraries, "find_spec", lambda name: None)
-    missing = "not installed: recall goes by words alone"
+    missing = "It is not installed. Recall uses words alone."
     assert advice("fastembed") == {missing: "pip install fastembed", by_words: ""}
     assert by_words not in advice("none")

@@ -223,6 +223,6 @@ def test_a_program_that_fails_is_told(tmp_path: Path, body: str, kind: type[Mode
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     llm = open_llm(replace(Llm(provider="claude-cli"), command=str(tmp_path / "nothing")))
     assert llm is not None
-    with pytest.raises(ModelError, match="there is no program"):
+    with pytest.raises(ModelError, match="There is no program"):
         llm.complete(ASKED)
     assert os.environ.get("NAGORI_INSIDE") is None

@@ -56,7 +56,7 @@ def test_a_cycle_runs_at_once_after_its_holder_was_killed(tmp_path: Path) -> Non
     with Nagori.open(folder, embedder=None) as memory:
         memory.remember("The port of staging is 8443.")
         holder = start(HOLDER, folder)
-        with pytest.raises(Conflict, match="another cycle is running"):
+        with pytest.raises(Conflict, match="Another cycle is running"):
             memory.cycle()
         holder.send_signal(signal.SIGKILL)
         holder.communicate()

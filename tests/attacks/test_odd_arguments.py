@@ -404,5 +404,5 @@ def test_an_import_takes_an_odd_record_or_names_its_line(
     elif field == "line":
         item = value
     report = house.memory.import_([json.dumps(item)])
-    assert all(fault.startswith("line 1") for fault in report.faults)
+    assert all(str(fault).startswith("line 1") for fault in report.faults)
     house.check()

@@ -90,8 +90,8 @@ def test_an_import_with_a_value_that_cannot_be_kept_names_the_line_and_takes_the
     report = memory.import_(lines)
     assert report.added == 1
     assert len(report.faults) == 1
-    assert name in report.faults[0]
-    assert "line 1" in report.faults[0]
+    assert name in str(report.faults[0])
+    assert "line 1" in str(report.faults[0])
     for _ in range(3):
         clock.forward(days=1)
         memory.recall("x")
@@ -257,8 +257,8 @@ def test_a_line_with_a_right_checksum_that_is_no_event_is_damage_and_the_rest_is
         assert memory.recall("staging port")[0].memory.id == good
         kept = memory.remember("Said after it.").id
         assert (
-            next(d.problem.split(":")[0] for v in memory.verify().journals for d in v.damage)
-            == "not an event"
+            next(str(d.problem).split(":")[0] for v in memory.verify().journals for d in v.damage)
+            == "The line is not an event"
         )
         with pytest.raises(JournalError):
             memory.rebuild()
@@ -296,7 +296,7 @@ def test_what_was_passed_over_is_told_by_verify_and_doctor(tmp_path: Path, clock
         proof = memory.verify()
         assert proof.sound
         assert len(proof.passed_over) == 1
-        assert "event 2 cannot be applied: imported: memory.mentions" in proof.passed_over[0]
+        assert "Event 2 cannot be applied: imported: memory.mentions" in str(proof.passed_over[0])
         warned = [f for f in memory.doctor() if f.state == "warn" and "could not be applied" in f.detail]
         assert len(warned) == 1
 

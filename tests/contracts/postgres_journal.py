@@ -12,7 +12,7 @@ from nagori.core.events import Event
 from nagori.core.model import utc
 from nagori.core.storage import Owner
 from nagori.core.values import replace
-from nagori.errors import Conflict, InvalidInput, JournalError
+from nagori.errors import Conflict, InvalidInput, JournalError, Notice
 from nagori.journals.file import Damage, Verdict
 
 TABLES = """SELECT pg_advisory_xact_lock(hashtext('nagori_journal'));
@@ -78,8 +78,8 @@ class PostgresJournal:
     def verify(self, owner: Owner) -> Verdict:
         verdict, last = Verdict(owner, bytes=self.size(owner)), 0
         for seq, event in self._scan(owner, 0):
-            problem = event if seq == last + 1 else f"event {last + 1} is missing"
-            if isinstance(problem, str):
+            missing = Notice("damage.event_missing", expected=last + 1, found=seq)
+            if isinstance(problem := event if seq == last + 1 else missing, Notice):
                 verdict.damage.append(Damage("nagori_journal", seq, 0, problem))
             verdict.events, last = verdict.events + isinstance(event, Event), seq
         return verdict
@@ -99,7 +99,7 @@ class PostgresJournal:
     def finish_work(self, owner: Owner) -> None:
         self._ask(FINISH, *owner)
 
-    def _scan(self, owner: Owner, after: int) -> Iterator[tuple[int, Event | str]]:
+    def _scan(self, owner: Owner, after: int) -> Iterator[tuple[int, Event | Notice]]:
         page = f"SELECT seq, line {ROWS} AND seq > %s ORDER BY seq LIMIT 500"
         while rows := self._ask(page, *owner, after):
             yield from ((seq, _event_of(line, seq)) for seq, line in rows)
@@ -115,7 +115,7 @@ class PostgresJournal:
 
     def _holder(self, owner: Owner) -> psycopg.Connection:
         if owner not in self._holders:
-            raise JournalError("the journal of {owner} is not locked", owner=owner)
+            raise JournalError("error.lock_not_held")
         return self._holders[owner]
 
 
@@ -129,9 +129,9 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except psycopg.errors.UniqueViolation as fault:
-        raise Conflict("somebody else has written since") from fault
+        raise Conflict("error.store_changing") from fault
     except psycopg.Error as fault:
-        raise JournalError("PostgreSQL: {fault}", fault=fault) from fault
+        raise JournalError("error.store_fault", reason=str(fault)) from fault
 
 
 def _line_of(event: Event) -> str:
@@ -139,12 +139,12 @@ def _line_of(event: Event) -> str:
     try:
         return json.dumps(said, ensure_ascii=False, allow_nan=False).encode().decode()
     except (ValueError, TypeError, RecursionError) as fault:
-        raise InvalidInput("event", "cannot be written as JSON: {fault}", fault=fault) from None
+        raise InvalidInput("event", "error.event_not_json", reason=str(fault)) from None
 
 
-def _event_of(line: str, seq: int) -> Event | str:
+def _event_of(line: str, seq: int) -> Event | Notice:
     try:
         said = json.loads(line)
         return Event(**{**said, "at": utc(datetime.fromisoformat(said["at"])), "seq": seq})
     except (ValueError, TypeError, KeyError, InvalidInput) as fault:
-        return f"event {seq} cannot be read: {fault}"
+        return Notice("damage.not_event", reason=str(fault))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from nagori.core.storage import Owner
+from nagori.errors import Notice
 from nagori.journals.file import FileJournal
 from nagori.protocols import Journal
 from nagori.testing.journal_contract import ME, JournalContract, event, write
@@ -201,7 +202,7 @@ class TestPostgresJournal(JournalContract):
         write(journal, event(), event(), event())
         _ask(address, "DELETE FROM nagori_journal WHERE seq = 2 RETURNING 1")
         [damage] = journal.verify(ME).damage
-        assert "2 is missing" in damage.problem
+        assert damage.problem == Notice("damage.event_missing", expected=2, found=3)
 
     def test_the_key_is_a_fence_by_itself(self, journal: Journal, address: str) -> None:
         """A row that somebody is about to commit is no number for us, though we cannot see it yet."""

@@ -41,7 +41,7 @@ def memory(content: str = "tea", **more: object) -> Memory:
         (lambda: check_bool("a", None), "a: None is not true or false"),
         (lambda: check_whole("a", True, 0), "a: True is not a whole number"),
         (lambda: check_whole("a", 1.5, 0), "a: 1.5 is not a whole number"),
-        (lambda: check_whole("a", 0, 1), "a: 0 is not at least 1"),
+        (lambda: check_whole("a", 0, 1), "a: 0 is below 1"),
         (lambda: check_kind("a", "x", Emotion), "a: str is not a Emotion"),
         (lambda: check_list("a", "x"), "a: str is not a list"),
         (lambda: check_list("a", {}), "a: dict is not a list"),
@@ -50,9 +50,9 @@ def memory(content: str = "tea", **more: object) -> Memory:
         (lambda: read_texts("a", ["b", 7]), "a: int is not a text"),
         (lambda: Emotion(tags="joy"), "emotion.tags: str is not a list"),  # type: ignore[arg-type]
         (lambda: Filter(kinds="fact"), "filter.kinds: str is not a list"),  # type: ignore[arg-type]
-        (lambda: Filter(kinds=frozenset({"rumour"})), "is none of episode, fact"),  # type: ignore[arg-type]
-        (lambda: Filter(levels=frozenset({9})), "9 is more than 4"),  # type: ignore[arg-type]
-        (lambda: Filter(since=NAIVE), "filter.since: a time without a zone"),
+        (lambda: Filter(kinds=frozenset({"rumour"})), "is not one of episode, fact"),  # type: ignore[arg-type]
+        (lambda: Filter(levels=frozenset({9})), "9 is above 4"),  # type: ignore[arg-type]
+        (lambda: Filter(since=NAIVE), "filter.since: This is a time without a zone"),
         (lambda: Turn(7, NOON), "turn.text: int is not a text"),  # type: ignore[arg-type]
     ],
 )
@@ -79,16 +79,16 @@ GOOD = {"b": 1, "a": "x", "c": 0.5, "d": True, "e": None, "キー": "値", "big"
     ("given", "said"),
     [
         ("a=1", "metadata: str is not a table"),
-        ({str(n): n for n in range(33)}, "metadata: 33 keys; at most 32"),
+        ({str(n): n for n in range(33)}, "metadata: There are 33 keys. At most 32"),
         ({7: "x"}, "metadata.7: int is not a text"),
         ({"": "x"}, "'' is not a name of at most 64 characters"),
         ({"k" * 65: "x"}, "is not a name of at most 64 characters"),
         ({"a\nb": "x"}, "is not a name of at most 64 characters"),
-        ({"a": "x" * 1001}, "metadata.a: 1001 characters; at most 1000"),
-        ({"a": "\0"}, "metadata.a: '\\x00' has characters that cannot be written"),
+        ({"a": "x" * 1001}, "metadata.a: The value has 1001 characters. At most 1000"),
+        ({"a": "\0"}, "metadata.a: '\\x00' contains characters that cannot be written"),
         ({"a": "\ud800"}, "cannot be written"),
         ({"a": math.nan}, "metadata.a: nan is not a number"),
-        ({"a": 2**63}, "metadata.a: a whole number of more than 64 bits"),
+        ({"a": 2**63}, "metadata.a: The whole number has more than 64 bits"),
         ({"a": ["x"]}, "metadata.a: list is not a text, a number, true, false or None"),
     ],
 )

@@ -440,4 +440,4 @@ def test_the_defaults_of_retention_do_not_contradict_each_other() -> None:
     ],
 )
 def test_coefficients_that_contradict_each_other_are_told(section: Retention, fault: str) -> None:
-    assert list(section.faults()) == [fault]
+    assert [str(each) for each in section.faults()] == [fault]

@@ -102,4 +102,4 @@ def test_the_defaults_do_not_contradict_each_other(
 def test_settings_that_contradict_each_other_are_told(
     section: Levels | Compression | Capacity | Tiers, faults: list[str]
 ) -> None:
-    assert list(section.faults()) == faults
+    assert [str(each) for each in section.faults()] == faults

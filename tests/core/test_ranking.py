@@ -50,7 +50,7 @@ def test_cosine_is_the_angle_and_the_zero_vector_is_like_nothing(
 
 
 def test_vectors_of_two_models_are_never_compared() -> None:
-    with pytest.raises(InvalidInput, match="384 dimensions against 1536"):
+    with pytest.raises(InvalidInput, match="384 dimensions cannot be compared with one of 1536"):
         scoring.cosine([0.1] * 384, [0.1] * 1536)
 
 

@@ -1,24 +1,18 @@
-"""The documentation is complete, its links lead somewhere, and every error can be said in both languages."""
+"""The documentation is complete, and its links lead somewhere."""
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from string import Formatter
 
 import pytest
 from tools.names import anchors_of
 
 from nagori import config, errors
 from nagori.edges import cli
-from nagori.edges.cli.commands.schedule import BY_NOBODY, BY_WORKER, LAST, NEVER, SCHEDULED
-from nagori.edges.locale.doctor import ADVICE, NAMES, SEEN
-from nagori.edges.locale.errors import ERRORS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -108,83 +102,3 @@ def test_the_first_screen_shows_how_to_try_it_and_how_to_prove_it(name: str) -> 
     first = "\n".join((ROOT / name).read_text(encoding="utf-8").split("\n")[:40])
     for shown in ("make demo", "make test", "pip install", "Nagori.open", "$ nagori", ".svg"):
         assert shown in first
-
-
-# ── sayable ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def raised(path: Path) -> Iterator[tuple[str, ast.expr]]:
-    """Where errors of ours are made, and their message as written."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERROR_NAMES:
-            at = 1 if node.func.id == "InvalidInput" else 0
-            if node.func.id not in ("NotFound", "LimitReached", "InvalidConfig") and len(node.args) > at:
-                yield f"{path.name}:{node.lineno}", node.args[at]
-
-
-SPEAKING = [
-    path for room in ("services", "adapters", "edges") for path in sorted((SOURCE / room).rglob("*.py"))
-]
-MESSAGES = [found for path in (*SPEAKING, SOURCE / "app.py") for found in raised(path)]
-
-
-def test_no_message_to_a_user_is_put_together_where_it_is_raised() -> None:
-    assert len(MESSAGES) > 15
-    assert [where for where, message in MESSAGES if isinstance(message, ast.JoinedStr)] == []
-
-
-def test_every_error_template_has_a_japanese_entry() -> None:
-    missing = {
-        f"{where}: {message.value!r}"
-        for where, message in MESSAGES
-        if isinstance(message, ast.Constant) and message.value not in ERRORS
-    }
-    assert missing == set()
-
-
-def test_the_errors_that_carry_their_own_words_have_a_japanese_entry() -> None:
-    made: list[errors.NagoriError] = [errors.NotFound("mem_a"), errors.LimitReached(50, ["mem_a"])]
-    assert [error.template for error in made if error.template not in ERRORS] == []
-
-
-def findings() -> Iterator[tuple[str, str, str]]:
-    """Name, template and advice of what the doctor can find, as far as they are written out."""
-    for path in SPEAKING:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id == "make_finding"
-            ):
-                said = [each.value if isinstance(each, ast.Constant) else "" for each in node.args]
-                name, _, template, advice = [*map(str, said), "", ""][:4]
-                yield name, template, advice
-
-
-def test_everything_the_doctor_finds_can_be_said_in_japanese() -> None:
-    told = list(findings())
-    assert len(told) > 15
-    bare = re.compile(r"(\{\w+\}[ :,]*)*|Python \{python\}, SQLite \{sqlite\}")  # values alone are no words
-    silent = {template for _, template, _ in told if template not in SEEN and not bare.fullmatch(template)}
-    assert silent == set()
-    assert {name for name, _, _ in told} <= NAMES.keys()
-    command = re.compile(r"(nagori|pip) .*|")
-    assert {advice for *_, advice in told if advice not in ADVICE and not command.fullmatch(advice)} == set()
-    ends = [start + end for start in (SCHEDULED, BY_WORKER, BY_NOBODY) for end in (LAST, NEVER)]
-    assert [template for template in ends if template not in SEEN] == []
-
-
-@pytest.mark.parametrize("template", SEEN)
-def test_the_doctor_speaks_of_the_same_values_in_both_languages(template: str) -> None:
-    assert fields_of(SEEN[template]) == fields_of(template)
-
-
-def fields_of(template: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
-
-
-@pytest.mark.parametrize("template", ERRORS)
-def test_both_languages_speak_of_the_same_values(template: str) -> None:
-    assert fields_of(ERRORS[template]) <= fields_of(template)
-    values = dict.fromkeys(fields_of(template), 1)
-    assert ERRORS[template].format(**values)

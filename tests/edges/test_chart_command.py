@@ -132,8 +132,8 @@ def test_ids_and_levels_do_not_go_together(data: Path) -> None:
 
 
 def test_no_memories_are_no_picture(tmp_path: Path) -> None:
-    assert "no memories yet" in run(tmp_path / "none", "--levels")
-    assert "no memories yet" in run(tmp_path / "none")
+    assert "No memories yet" in run(tmp_path / "none", "--levels")
+    assert "No memories yet" in run(tmp_path / "none")
     assert json.loads(run(tmp_path / "none", "--json"))["series"] == []
 
 

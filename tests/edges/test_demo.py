@@ -15,7 +15,7 @@ from rich.console import Console
 
 from nagori import Filter, Nagori
 from nagori.core.model import Level
-from nagori.edges.locale import Voice
+from nagori.edges.locale import Translator
 from nagori.testing import WordEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]  # the demonstration is run from the project, not from the wheel
@@ -69,7 +69,7 @@ def test_the_demo_runs_in_an_empty_home(
 def told(tmp_path: Path, lang: str, width: int) -> str:
     out = StringIO()
     console = Console(file=out, width=width, highlight=False)
-    demo.perform(console, Voice(lang), tmp_path / "data", tmp_path, WordEmbedder())
+    demo.perform(console, Translator(lang), tmp_path / "data", tmp_path, WordEmbedder())
     return out.getvalue()
 
 

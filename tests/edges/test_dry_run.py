@@ -38,24 +38,24 @@ def run(data: Path, *words: str, lang: str = "en") -> str:
 
 def test_examples_are_shown_with_their_words_and_the_rest_is_counted(data: Path) -> None:
     said = run(data)
-    assert said.count("fade → summary mem_") == 3
+    assert said.count("compress → summary mem_") == 3
     assert "got <new> [bold]racks[/bold]" in said
     assert "and 7 more" in said
-    assert "10 memories get shorter words" in said
+    assert "10 memories get shorter" in said
     assert "measured on all of them" in said
     assert "costs nothing" in said
-    assert "nothing was changed" in said
+    assert "Nothing was changed" in said
 
 
 def test_in_japanese_too(data: Path) -> None:
     said = run(data, lang="ja")
-    for words in ("圧縮 → 要約", "ほか 7 件", "10 件の言葉が短く", "全件で計測", "費用は"):
+    for words in ("圧縮 → 要約", "ほか 7 件", "10 件の文章が短く", "全件で計測", "費用は"):
         assert words in said
 
 
 def test_a_program_gets_all_of_it(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = json.loads(run(data, "--json"))
-    assert told["counts"] == [{"act": "fade", "reason": "score", "n": 10}]
+    assert told["counts"] == [{"act": "compress", "reason": "score", "n": 10}]
     assert len(told["examples"]) == 3
     assert len(told["steps"]) == 10
     assert told["saves"]["bytes_before"] > told["saves"]["bytes_after"] > 0
@@ -72,7 +72,7 @@ def test_a_model_without_a_known_price_is_named(data: Path, monkeypatch: pytest.
     monkeypatch.setenv("NAGORI_LLM__PROVIDER", "openai")
     monkeypatch.setenv("NAGORI_LLM__MODEL", "somebody-s-own")
     said = run(data)
-    assert "no price is known here for somebody-s-own" in said
+    assert "The price of somebody-s-own is not known" in said
     assert "costs nothing" not in said
 
 

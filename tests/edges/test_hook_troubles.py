@@ -18,7 +18,9 @@ from nagori.core.events import Event
 from nagori.core.model import Scope
 from nagori.edges import hooks
 from nagori.edges.hooks.calls import At
+from nagori.edges.hooks.selftest import read_record, recent_calls
 from nagori.edges.worker import run as worker
+from nagori.errors import Notice
 from nagori.journals.file import FileJournal
 from nagori.services.record import read_spool as spooled
 from nagori.services.record import record_or_spool as write_down
@@ -151,7 +153,7 @@ def test_a_store_that_stays_ill_is_tried_once(data: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(worker, "process", ill)
     assert working(data) == 0
-    assert (data / worker.LOG).read_text() == "OSError: ill\n"
+    assert str(read_record((data / worker.LOG).read_text())) == "OSError: ill"
 
 
 # --- sessions that were killed --------------------------------------------------------------------
@@ -242,3 +244,16 @@ def test_notes_are_not_left_in_a_folder_that_is_somebody_elses(data: Path, tempo
     assert call(prompt="Tea?")["systemMessage"]
     assert call(prompt="Tea?")["systemMessage"]  # better twice than never
     assert list(theirs.iterdir()) == []
+
+
+def test_what_failed_is_noted_by_its_id_and_old_notes_are_shown_as_they_are(tmp_path: Path) -> None:
+    place = tmp_path / "hosts"
+    place.mkdir()
+    record = Notice("notice.trouble", reason=Notice("error.lock_lost")).to_record()
+    (place / "failed-prompt").write_text(f"claude-code\n{json.dumps(record)}\n")
+    (place / "failed-stop").write_text("codex\nnagori: an old {sentence}\n")
+    (place / "fired-stop").write_text("codex\n\n")
+    told = {each.moment + str(each.failure is None): each.failure for each in recent_calls(tmp_path)}
+    assert "ロックが失われました" in told["promptFalse"].in_language("ja")  # type: ignore[union-attr]
+    assert str(told["stopFalse"]) == "nagori: an old {sentence}"
+    assert told["stopTrue"] is None

@@ -262,14 +262,14 @@ def test_init_again_has_nothing_to_do(run: Run, settings: Path, own_home: Path) 
     run("init", "--yes")
     before = everything_below(own_home)
     again = run("init")
-    assert (again.code, again.out) == (0, "nothing to do: Claude Code\n")
+    assert (again.code, again.out) == (0, "There is nothing to do: Claude Code.\n")
     assert everything_below(own_home) == before
 
 
 def test_programs_are_found_by_their_folder_or_on_the_path_or_by_name(
     run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "none of these programs is here" in run("init", "--yes").out
+    assert "None of these programs is installed" in run("init", "--yes").out
     (own_home / ".gemini").mkdir()
     program = own_home / "nothing/codex"
     program.parent.mkdir()
@@ -278,7 +278,7 @@ def test_programs_are_found_by_their_folder_or_on_the_path_or_by_name(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(own_home / "elsewhere"))
     (own_home / "elsewhere").mkdir()
     answer = run("init", "--yes")
-    assert "type /hooks there" in answer.out
+    assert "Type /hooks there" in answer.out
     for name in ("elsewhere/settings.json", ".codex/hooks.json", ".gemini/settings.json"):
         assert "nagori-hook" in (own_home / name).read_text()
     assert run("init", "--host", "copilot", "--host", "cursor", "--yes").code == 0
@@ -300,7 +300,7 @@ def test_one_project_can_be_chosen_where_its_settings_stay_on_this_machine(
     assert not (own_home / ".claude/settings.json").exists()
     refused = run("init", "--project", "--host", "codex", "--yes")
     assert refused.code == 2
-    assert "leave --project out" in refused.err
+    assert "Leave out --project" in refused.err
     monkeypatch.chdir(own_home)  # uninstall finds it from anywhere
     run("uninstall", "--yes")
     assert list(tmp_path.rglob("*.json")) == []
@@ -309,12 +309,12 @@ def test_one_project_can_be_chosen_where_its_settings_stay_on_this_machine(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{\n  "model": "opus",\n  // mine\n}', "line 3: not JSON"),
-        ("", "line 1: not JSON"),
-        ("[]", "no JSON object"),
+        ('{\n  "model": "opus",\n  // mine\n}', "line 3: This is not JSON"),
+        ("", "line 1: This is not JSON"),
+        ("[]", "does not hold a JSON object"),
         ('{"a": 1, "a": 2}', "there twice"),
         ('{"a": NaN}', "not JSON"),
-        ('{"hooks": []}', "'hooks' is not what it should be"),
+        ('{"hooks": []}', "'hooks' has an unexpected shape"),
         (b"\xff", "codec"),
     ],
 )
@@ -358,7 +358,7 @@ def test_a_link_is_followed_to_a_file_of_ones_own(
     monkeypatch.setattr(os, "getuid", lambda: 12345)
     assert "not yours" in run("init", "--yes").err
     dotfile.unlink()
-    assert "no file" in run("init", "--yes").err
+    assert "not a file" in run("init", "--yes").err
 
 
 def test_a_file_that_changed_while_somebody_thought_is_not_overwritten(
@@ -531,7 +531,7 @@ def test_a_lost_launcher_is_found_by_the_doctor_and_mended_by_init(run: Run, gua
     assert "Claude Code" in run("doctor").out
     guard.unlink()
     assert "nagori init" in run("doctor").out
-    assert "launcher written" in run("init").out
+    assert "Wrote the launcher" in run("init").out
     assert guard.exists()
 
 

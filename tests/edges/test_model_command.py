@@ -27,7 +27,7 @@ from nagori.errors import InvalidInput, ModelError
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
     with Scripted(answer=judging()) as running:
-        given = {"PROVIDER": "openai", "BASE_URL": running.base, "MODEL": "m", "TRIES": "1"}
+        given = {"PROVIDER": "openai", "BASE_URL": running.base, "MODEL": "m", "MAX_ATTEMPTS": "1"}
         given |= {"TIMEOUT_SECONDS": "2", "PRICE_IN": "1", "PRICE_OUT": "1000"}
         for name, value in given.items():
             monkeypatch.setenv(f"NAGORI_LLM__{name}", value)
@@ -58,25 +58,25 @@ def test_it_judges_and_says_so(server: Scripted, own_home: Path) -> None:
     assert (before["memories"], before["questions"]) == (2, 1)
     assert before["usd"] > 0
     assert server.requests == []
-    assert "2 judged in 1 questions" in run("appraise").output
+    assert "2 memories appraised in 1 requests" in run("appraise").output
     assert json.loads(run("appraise", "--json").output)["judged"] == 0
 
 
 def test_what_it_cost_is_told_day_by_day(server: Scripted, own_home: Path) -> None:
-    assert "no model was asked" in run("spend").output
+    assert "No model was asked" in run("spend").output
     told("The kettle is green.")
     run("appraise")
     (day,) = json.loads(run("spend", "--json").output)["days"]
     (stage,) = day["stages"]
     assert (stage["stage"], stage["model"], stage["questions"], stage["input_tokens"]) == (
-        "judge",
+        "appraise",
         "m",
         1,
         12,
     )
     assert stage["usd"] == pytest.approx((12 * 1 + 5 * 1000) / 1e6)
     assert "評価" in run("--lang", "ja", "spend").output
-    assert "judge" in run("spend").output
+    assert "appraisal" in run("spend").output
 
 
 def test_status_and_doctor_tell_of_a_model_in_trouble(server: Scripted, own_home: Path) -> None:
@@ -84,7 +84,7 @@ def test_status_and_doctor_tell_of_a_model_in_trouble(server: Scripted, own_home
     server.script = ["401"]
     answer = run("appraise")
     assert answer.exit_code == 8
-    assert "nothing is lost" in answer.output
+    assert "Nothing is lost" in answer.output
     status = json.loads(run("status", "--json").output)
     assert (status["llm"], status["unjudged"]) == ("m", 1)
     assert "key" in status["model_trouble"]
@@ -102,13 +102,13 @@ def test_a_trouble_is_told_in_the_language_of_who_reads_it(
 ) -> None:
     told("The kettle is green.")
     server.script = ["401"]
-    assert "キーを受け付けてもらえません（401）: scripted" in "".join(
+    assert "キーを拒否されました（401）: scripted" in "".join(
         run("--lang", "ja", "appraise").output.split("\n")
     )
-    assert "キーを受け付けてもらえません" in "".join(run("--lang", "ja", "status").output.split())
+    assert "キーを拒否されました" in "".join(run("--lang", "ja", "status").output.split())
     monkeypatch.setenv("NAGORI_LLM__DAILY_CAP_USD", "0.000001")
-    assert "1日の上限" in run("--lang", "ja", "appraise").output
-    assert "the day's limit" in run("appraise").output
+    assert "1 日の上限" in run("--lang", "ja", "appraise").output
+    assert "The daily limit" in run("appraise").output
 
 
 def test_a_night_says_who_waits_for_the_models_words(server: Scripted, own_home: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_night_says_who_waits_for_the_models_words(server: Scripted, own_home:
     with Nagori.open() as memory:
         memory.remember(long, kind=Kind.EPISODE, emotion=Emotion(40))
     server.script = ["500"]
-    assert "1 of them wait for the model's words" in " ".join(run("cycle").output.split())
+    assert "1 of them wait for the model" in " ".join(run("cycle").output.split())
     assert list(json.loads(run("cycle", "--json").output)["waiting"].values()) == [
         "127.0.0.1 answers 500: scripted"
     ]
@@ -129,7 +129,7 @@ def test_without_a_model_there_is_nothing_to_judge_with(
     told("The kettle is green.")
     assert isinstance(run("appraise").exception, InvalidInput)
     assert json.loads(run("status", "--json").output)["llm"] is None
-    assert "rules do its work" in run("doctor").output
+    assert "Rules do its work" in run("doctor").output
 
 
 # --- the worker

@@ -63,7 +63,7 @@ def test_it_goes_into_a_file_or_to_machines(run: Run, talk: Path, tmp_path: Path
 def test_a_line_that_is_no_message_is_named(run: Run, talk: Path) -> None:
     talk.write_text('{"role": "user", "content": "hi"}\n[1]\n', encoding="utf-8")
     code, _, err = run("prune", talk)
-    assert (code, "line 2 is not a JSON object" in err) == (2, True)
+    assert (code, "Line 2 is not a JSON object" in err) == (2, True)
     assert "2 行目" in run("--lang", "ja", "prune", talk)[2]
 
 
@@ -101,8 +101,8 @@ def test_bytes_that_are_no_text_are_refused_with_their_line(run: Run, talk: Path
     talk.write_bytes(b'{"role": "user", "content": "hi"}\n{"role": "user", "content": "caf\xe9"}\n')
     code, out, err = run("prune", talk)
     assert (code, out) == (2, "")
-    assert "line 2 is not UTF-8" in err
-    assert "2 行目は UTF-8" in run("--lang", "ja", "prune", talk)[2]
+    assert "Line 2 is not UTF-8" in err
+    assert "2 行目が UTF-8" in run("--lang", "ja", "prune", talk)[2]
 
 
 @pytest.mark.parametrize("deep", [500, 5_000, 200_000])

@@ -292,10 +292,10 @@ def test_systemd_is_told_shown_and_left_as_it_was(machine: Machine) -> None:
     assert " 03:00" in machine.run("schedule", "show")[1]
     assert "nothing to do" in machine.run("schedule", "install", "--yes")[1]
     code, out, _ = machine.run("schedule", "remove", "--yes")
-    assert "taken back from systemd" in out
+    assert "Removed from systemd" in out
     assert machine.said("systemctl")[2:] == ["--user stop nagori.timer", "--user daemon-reload"]
     assert machine.files() == before
-    assert "nothing is scheduled" in machine.run("schedule", "remove", "--yes")[1]
+    assert "Nothing is scheduled" in machine.run("schedule", "remove", "--yes")[1]
 
 
 def test_what_cannot_be_switched_on_is_told(machine: Machine) -> None:
@@ -379,7 +379,7 @@ def test_launchd_and_the_task_scheduler_are_told_too(machine: Machine) -> None:
     ]
     code, out, _ = machine.run("schedule", "remove", "--yes")
     assert code == 0
-    assert "taken back from launchd, task-scheduler" in out
+    assert "Removed from launchd, task-scheduler" in out
     assert not path.exists()
     assert not file.exists()
     assert machine.said("schtasks")[-1] == "/Delete /TN nagori /F"
@@ -390,7 +390,7 @@ def test_another_hour_and_another_folder_are_written_anew(
 ) -> None:
     machine.run("schedule", "install", "--yes")
     monkeypatch.setenv("NAGORI_COMPRESSION__SCHEDULE_HOUR", "17")
-    assert "differs from today's settings" in machine.run("schedule", "show")[1]
+    assert "differs from the settings" in machine.run("schedule", "show")[1]
     folder = tmp_path / "私の 記憶"
     (tmp_path / "c.toml").write_text("")
     chosen = ("--data-dir", folder, "--config", tmp_path / "c.toml", "--user", "aki")
@@ -427,7 +427,7 @@ def test_a_file_of_somebody_else_is_left_alone(machine: Machine) -> None:
     code, _, err = machine.run("schedule", "install", "--yes")
     assert code == 2
     assert "was not written by nagori" in err
-    assert "nothing is scheduled" in machine.run("schedule", "remove", "--yes")[1]
+    assert "Nothing is scheduled" in machine.run("schedule", "remove", "--yes")[1]
     assert (machine.units / "nagori.service").read_text() == "[Unit]\nDescription=mine\n"
 
 
@@ -435,7 +435,7 @@ def test_a_machine_without_any_scheduler_says_so(machine: Machine, monkeypatch: 
     monkeypatch.setenv("PATH", str(machine.home))
     code, _, err = machine.run("--lang", "ja", "schedule", "install", "--yes")
     assert code == 2
-    assert "systemd も cron も見つかりません" in err
+    assert "systemd も cron も使えません" in err
 
 
 def test_a_change_that_somebody_else_makes_meanwhile_is_not_lost(machine: Machine) -> None:
@@ -465,7 +465,7 @@ def test_the_schedulers_word_counts_more_than_the_file(machine: Machine) -> None
     assert (told["runs"], told["asked"]) == (True, True)
     assert datetime.fromisoformat(told["next"]) == datetime(2031, 3, 2, 4, 30, tzinfo=UTC)
     assert datetime.fromisoformat(told["last"]) == datetime(2031, 3, 1, 4, 30, 7, tzinfo=UTC)
-    assert "it ran last on 2031-03-01" in machine.run("schedule", "show")[1]
+    assert "Last run: 2031-03-01" in machine.run("schedule", "show")[1]
     (machine.fake / "says").write_text("ActiveState=inactive\nNextElapseUSecRealtime=\nLastTriggerUSec=n/a\n")
     assert "not switched on" in machine.run("schedule", "show")[1]
     (machine.fake / "says").unlink()
@@ -504,9 +504,9 @@ def test_uninstall_takes_the_schedule_back_too(machine: Machine) -> None:
     assert (machine.units / "nagori.timer").exists()
     code, out, _ = machine.run("uninstall", "--yes")
     assert code == 0
-    assert "taken back from systemd" in out
+    assert "Removed from systemd" in out
     assert machine.files() == before
-    assert "no program calls nagori" in machine.run("uninstall", "--yes")[1]
+    assert "No program calls nagori" in machine.run("uninstall", "--yes")[1]
 
 
 def test_uninstall_leaves_the_nights_of_other_memories_and_of_those_who_leave_one_program(
@@ -535,27 +535,27 @@ def nights(machine: Machine, *options: object) -> tuple[str, str, str]:
 def test_the_doctor_says_whether_nights_happen(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     machine.run("remember", "tea")
-    nobody = ("warn", "nothing runs the cycle; there was none yet", "nagori schedule install")
+    nobody = ("warn", "Nothing runs the cycle. There was none yet.", "nagori schedule install")
     assert nights(machine) == nobody
     machine.run("cycle")
-    assert nights(machine)[1] == "nothing runs the cycle; the last one was 0 hours ago"
+    assert nights(machine)[1] == "Nothing runs the cycle. The last one was 0 hours ago."
     machine.run("schedule", "install", "--yes")
-    assert nights(machine) == ("ok", "systemd runs the cycle every night; the last one was 0 hours ago", "")
+    assert nights(machine) == ("ok", "systemd runs the cycle every night. The last one was 0 hours ago.", "")
     long_ago = Event("cycle_finished", datetime.now(UTC) - timedelta(hours=100))
     [folder] = [path.parent for path in machine.home.rglob("nagori.db")]
     with Nagori.open(folder) as memory:
         memory.runtime.ledger.write(memory.scope.owner, lambda: [long_ago])
-    late = "systemd runs the cycle every night; the last one was 100 hours ago"
+    late = "systemd runs the cycle every night. The last one was 100 hours ago."
     assert nights(machine) == ("warn", late, "nagori schedule show")
     (machine.fake / "says").write_text("ActiveState=inactive\n")
-    assert nights(machine)[:2] == ("warn", "systemd was told to run the cycle, but is not switched on")
+    assert nights(machine)[:2] == ("warn", "systemd has the cycle written down, but it is not switched on.")
 
 
 def test_the_doctor_speaks_japanese(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     machine.run("remember", "tea")
     out = machine.run("--lang", "ja", "doctor")[1]
-    for words in ("ジャーナル", "すべて健全", "夜の処理", "実行するものがありません", "空き", "時計"):
+    for words in ("ジャーナル", "すべて正常", "毎晩のサイクル", "実行するものがありません", "空き", "時計"):
         assert words in out
     assert "sound" not in out
 
@@ -566,8 +566,8 @@ def test_the_doctor_speaks_japanese(machine: Machine, monkeypatch: pytest.Monkey
 def test_costs_are_told_for_what_is_configured(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     out = machine.run("cost")[1]
-    assert "reckoned with 100.0 a day of 2,200 characters" in out
-    assert "it costs nothing" in out
+    assert "This assumes 100.0 a day of 2,200 characters" in out
+    assert "Your settings cost nothing" in out
     assert "$322" in out
     monkeypatch.setenv("NAGORI_LLM__PROVIDER", "anthropic")
     monkeypatch.setenv("NAGORI_LLM__MODEL", "claude-haiku-4-5")
@@ -575,8 +575,8 @@ def test_costs_are_told_for_what_is_configured(machine: Machine, monkeypatch: py
     assert "daily_cap_usd" in machine.run("cost", "--per-day", 1000)[1]
     monkeypatch.setenv("NAGORI_LLM__MODEL", "mystery-9")
     out = machine.run("cost")[1]
-    assert "no price is known here for mystery-9" in out
-    assert "costs nothing" not in out
+    assert "The price of mystery-9 is not known" in out
+    assert "cost nothing" not in out
     told = json.loads(machine.run("cost", "--per-day", 0, "--json")[1])
     assert told["configured"] == {"models": [], "unknown": ["mystery-9"]}
     assert {each["year"] for each in told["models"]} == {0}
@@ -586,8 +586,8 @@ def test_costs_are_told_for_what_is_configured(machine: Machine, monkeypatch: py
 def test_a_thumb_is_told_in_words(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     id = json.loads(machine.run("remember", "tea", "--json")[1])["memory"]["id"]
-    assert "60 → 70" in machine.run("feedback", "up", id)[1]
-    assert "judged today already" in machine.run("feedback", "down", id)[1]
+    assert "from 60 to 70" in machine.run("feedback", "up", id)[1]
+    assert "rated today already" in machine.run("feedback", "down", id)[1]
     assert "高評価" in machine.run("--lang", "ja", "why", id)[1]
     dear = json.loads(machine.run("remember", "dear", "--intensity", "100", "--json")[1])["memory"]["id"]
     assert "cannot go further" in machine.run("feedback", "up", dear)[1]

@@ -21,6 +21,7 @@ from nagori.edges.cli import main
 from nagori.edges.hooks.handlers import project_of
 from nagori.edges.importers import claude_code, claude_mem, markdown, mem0
 from nagori.edges.importers.fields import moment
+from nagori.errors import Notice
 
 GOLDEN = Path(__file__).parent / "fixtures" / "claude-code-golden.jsonl"
 SESSION = "0d9c2a61-6f5e-4c1b-9a55-3f1f6f0f7a01"
@@ -313,7 +314,7 @@ def claude_mem_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
 
 def test_claude_mem_gives_its_observations_and_summaries(claude_mem_file: Path) -> None:
     beside = sorted(claude_mem_file.parent.iterdir())
-    faults: list[str] = []
+    faults: list[Notice] = []
     decision, summary = claude_mem.drafts(claude_mem_file, faults)
     assert decision.trigger == "Chose a valve"
     assert decision.content == "The brass valve won.\n- It costs 4 coins\n- It is loud"
@@ -325,7 +326,7 @@ def test_claude_mem_gives_its_observations_and_summaries(claude_mem_file: Path) 
     assert summary.content == "learned: Brass lasts.\nnext steps: Order it."
     assert summary.created == datetime(2026, 2, 2, 2, 40, tzinfo=UTC)
     assert len(faults) == 1
-    assert "observations 8: content:" in faults[0]
+    assert "observations 8: content:" in str(faults[0])
     assert sorted(claude_mem_file.parent.iterdir()) == beside
 
 
@@ -350,13 +351,13 @@ MEM0 = {
     ],
 )
 def test_mem0_gives_its_memories_in_any_of_its_shapes(text: str, tmp_path: Path) -> None:
-    faults: list[str] = []
+    faults: list[Notice] = []
     [draft] = mem0.drafts(written(tmp_path / "mem0.json", text), faults)
     assert (draft.content, draft.keywords, draft.source.uri) == (MEM0["memory"], ("food",), "mem0:ab-1")
     assert draft.created == datetime(2025, 7, 21, 6, 30, 36, 385000, tzinfo=UTC)
     assert draft.trust is Trust.IMPORT
     assert len(faults) == 1
-    assert "record 2" in faults[0]
+    assert "record 2" in str(faults[0])
 
 
 def test_notes_keep_the_heading_they_stand_under(tmp_path: Path) -> None:

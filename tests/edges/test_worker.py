@@ -190,7 +190,7 @@ def test_a_turn_that_cannot_be_kept_holds_up_nobody(folder: Path, monkeypatch: p
 
         return picky
 
-    monkeypatch.setattr(ingest, "form_memories", refuse("form_said"))
+    monkeypatch.setattr(ingest, "form_memories", refuse("form_memories"))
     monkeypatch.setattr(ingest, "remember_many", refuse("remember_many"))
     ask("First.", ref="1")
     reply("This is poison.", ref="1")

@@ -656,13 +656,13 @@ def import_others(life: Life, memory: Nagori) -> None:
         "in one paragraph.",
     ]
     taken = memory.import_(notes, "markdown")
-    life.note("import_", [taken.added, taken.known, taken.relations, taken.faults])
+    life.note("import_", [taken.added, taken.known, taken.relations, [*map(str, taken.faults)]])
     lines = [*memory.export(), "not a line"]
     again = memory.import_(lines)
-    life.note("import_", [again.added, again.known, again.relations, again.faults])
+    life.note("import_", [again.added, again.known, again.relations, [*map(str, again.faults)]])
     with Nagori.open(life.home / "second", clock=life.clock, embedder=WordEmbedder(), llm=None) as second:
         moved = second.import_(lines)
-        life.note("import_", [moved.added, moved.known, moved.relations, moved.faults])
+        life.note("import_", [moved.added, moved.known, moved.relations, [*map(str, moved.faults)]])
         life.note("export", list(second.export()) == lines[:-1])
     draft = Draft(
         "The neighbour waters the plants in August.", trust=Trust.IMPORT, source=Source(uri="other:1")
@@ -677,7 +677,9 @@ def judge_some(life: Life, memory: Nagori) -> None:
         estimate = judged.estimate_appraisal()
         life.note("judge_estimate", [estimate.memories, estimate.questions])
         done = judged.appraise()
-        life.note("judge", [done.judged, done.by_rules, done.questions, done.waiting, done.trouble])
+        life.note(
+            "judge", [done.judged, done.by_rules, done.questions, done.waiting, str(done.trouble or "")]
+        )
 
 
 def prune_window(life: Life, memory: Nagori) -> None:

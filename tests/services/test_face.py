@@ -15,8 +15,8 @@ import pytest
 
 import nagori
 from nagori import AsyncNagori, Config, Draft, Filter, Nagori, Scope, Window, load_config
-from nagori.edges.locale.errors import ERRORS
 from nagori.errors import InvalidConfig, InvalidInput, MemoryClosed, NagoriError
+from nagori.messages import find
 from nagori.stores.memory import MemoryStore
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FrozenClock, WordEmbedder
@@ -165,15 +165,15 @@ def test_a_message_may_say_when_it_was_said(memory: Nagori) -> None:
     [
         (
             [{"role": "wizard", "content": "x"}],
-            "role: 'wizard' is none of user, assistant, tool, import, system",
+            "role: 'wizard' is not one of user, assistant, tool, import, system",
         ),
-        ([{"content": "x"}], "role: None is none of"),
-        ([{"role": ["user"], "content": "x"}], "role: .* is none of"),
+        ([{"content": "x"}], "role: None is not one of"),
+        ([{"role": ["user"], "content": "x"}], "role: .* is not one of"),
         ([{"role": "user", "content": 7}], "content: int is not a list"),
         ([{"role": "user", "content": [7]}], "content: int is not a part"),
         ([{"role": "user", "content": [{"text": 7}]}], "content.text: int is not a text"),
         ([{"role": "user", "content": "x", "name": 7}], "name: int is not a text"),
-        ([{"role": "user", "content": "x", "at": NAIVE}], "at: a time without a zone"),
+        ([{"role": "user", "content": "x", "at": NAIVE}], "at: This is a time without a zone"),
         ({"role": "user", "content": "x"}, "turns: dict is not a list"),
         ("hello", "turns: str is not a list"),
         ([7], "turns: int is neither a Turn nor a message"),
@@ -191,23 +191,23 @@ def test_what_is_no_message_is_refused_by_name(memory: Nagori, turns: Any, said:
     ("call", "said"),
     [
         (lambda m: m.remember("x", keywords="abc"), "keywords: str is not a list"),
-        (lambda m: m.remember("x", kind="rumour"), "kind: 'rumour' is none of episode, fact"),
-        (lambda m: m.remember("x", trust="gossip"), "trust: 'gossip' is none of user, assistant"),
-        (lambda m: m.remember("x", created=NAIVE), "created: a time without a zone"),
+        (lambda m: m.remember("x", kind="rumour"), "kind: 'rumour' is not one of episode, fact"),
+        (lambda m: m.remember("x", trust="gossip"), "trust: 'gossip' is not one of user, assistant"),
+        (lambda m: m.remember("x", created=NAIVE), "created: This is a time without a zone"),
         (lambda m: m.remember("x", protect=1), "protect: 1 is not true or false"),
         (lambda m: m.remember_many("abc"), "drafts: str is not a list"),
         (lambda m: m.remember_many([7]), "drafts: int is not a Draft"),
         (lambda m: m.import_("{}"), "lines: str is not a list"),
         (lambda m: m.import_drafts("x"), "drafts: str is not a list"),
-        (lambda m: m.turn("x", session="s", at=NAIVE), "at: a time without a zone"),
-        (lambda m: m.turn("x", session="s", role="wizard"), "role: 'wizard' is none of user"),
+        (lambda m: m.turn("x", session="s", at=NAIVE), "at: This is a time without a zone"),
+        (lambda m: m.turn("x", session="s", role="wizard"), "role: 'wizard' is not one of user"),
         (lambda m: m.turn("x", session="s", speaker=7), "speaker: int is not a text"),
         (lambda m: m.context(7), "prompt: int is not a text"),
         (lambda m: m.context("x", session=None), "session: NoneType is not a text"),
         (lambda m: m.recall(7), "query: int is not a text"),
-        (lambda m: m.recall("x", 0), "k: 0 is not at least 1"),
+        (lambda m: m.recall("x", 0), "k: 0 is below 1"),
         (lambda m: m.recall("x", True), "k: True is not a whole number"),
-        (lambda m: m.recall("x", tokens=-1), "tokens: -1 is not at least 0"),
+        (lambda m: m.recall("x", tokens=-1), "tokens: -1 is below 0"),
         (lambda m: m.recall("x", min_confidence=2), "floor: 2 is not a number from 0 to 1"),
         (lambda m: m.recall("x", min_confidence="high"), "floor: 'high' is not a number"),
         (lambda m: m.recall("x", min_confidence=True), "floor: True is not a number"),
@@ -215,29 +215,29 @@ def test_what_is_no_message_is_refused_by_name(memory: Nagori, turns: Any, said:
         (lambda m: m.recall("x", filter="fact"), "filter: str is not a Filter"),
         (lambda m: m.recall("x", mood="happy"), "mood: str is not a Emotion"),
         (lambda m: m.recall("x", session=7), "session: int is not a text"),
-        (lambda m: m.recall("x", ranking="best"), "ranking: 'best' is none of fused"),
+        (lambda m: m.recall("x", ranking="best"), "ranking: 'best' is not one of fused"),
         (lambda m: m.summary(7), "session: int is not a text"),
         (lambda m: m.summary("s", True), "tokens: True is not a whole number"),
-        (lambda m: m.list(limit=0), "limit: 0 is not at least 1"),
+        (lambda m: m.list(limit=0), "limit: 0 is below 1"),
         (lambda m: m.list("fact"), "filter: str is not a Filter"),
         (lambda m: m.list(older_than="mem_a"), "older_than: str is not a Memory"),
-        (lambda m: m.as_of(NAIVE), "moment: a time without a zone"),
-        (lambda m: m.appraise(NAIVE), "since: a time without a zone"),
-        (lambda m: m.estimate_appraisal(NAIVE), "since: a time without a zone"),
-        (lambda m: m.edit("mem_a", privacy="mine"), "privacy: 'mine' is none of private"),
+        (lambda m: m.as_of(NAIVE), "moment: This is a time without a zone"),
+        (lambda m: m.appraise(NAIVE), "since: This is a time without a zone"),
+        (lambda m: m.estimate_appraisal(NAIVE), "since: This is a time without a zone"),
+        (lambda m: m.edit("mem_a", privacy="mine"), "privacy: 'mine' is not one of private"),
         (lambda m: m.edit("mem_a", content="x", version="1"), "version: '1' is not a whole number"),
         (lambda m: m.feedback("mem_a", "good"), "good: 'good' is not true or false"),
         (lambda m: m.feedback("mem_a", 1), "good: 1 is not true or false"),
         (lambda m: m.protect(m.remember("x").id, "mem_x"), "release: str is not a list"),
-        (lambda m: m.prune([], pins="12"), "pins: '12' is not a list of places"),
-        (lambda m: m.prune([], pins=b"12"), "pins: b'12' is not a list of places"),
-        (lambda m: m.prune([], preset="wild"), "'wild' is none of balanced"),
+        (lambda m: m.prune([], pins="12"), "pins: '12' is not a list of positions"),
+        (lambda m: m.prune([], pins=b"12"), "pins: b'12' is not a list of positions"),
+        (lambda m: m.prune([], preset="wild"), "'wild' is not one of balanced"),
         (lambda m: m.prune([], window={"gap": 3}), "window: dict is not a Window"),
         (lambda m: m.prune([], remember="yes"), "remember: 'yes' is not true or false"),
-        (lambda m: m.export("yaml"), "format: 'yaml' is none of jsonl, markdown"),
+        (lambda m: m.export("yaml"), "format: 'yaml' is not one of jsonl, markdown"),
         (lambda m: m.with_scope("aki"), "scope: str is not a Scope"),
         (lambda m: m.with_scope(user=None), "scope.user: None is not a name"),
-        (lambda m: m.restore("x", "y", NAIVE), "stamp: a time without a zone"),
+        (lambda m: m.restore("x", "y", NAIVE), "stamp: This is a time without a zone"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(
@@ -245,8 +245,7 @@ def test_wrong_arguments_are_refused_by_name(
 ) -> None:
     with pytest.raises(InvalidInput, match=said) as caught:
         call(memory)
-    template = caught.value.template
-    assert "{" not in template or template in ERRORS  # it can be said in Japanese
+    assert find(caught.value.message_id, "ja")  # it can be said in Japanese
 
 
 def test_a_misspelt_option_is_python_s_own_error(memory: Nagori) -> None:
@@ -302,7 +301,7 @@ def test_after_closing_every_verb_says_so(memory: Nagori, name: str) -> None:
     memory.close()
     memory.close()
     args, more = arguments(name)
-    with pytest.raises(MemoryClosed, match="this memory is closed; open it again"):
+    with pytest.raises(MemoryClosed, match="This memory is closed"):
         getattr(memory, name)(*args, **more)
 
 
@@ -335,7 +334,7 @@ def test_after_closing_every_async_verb_says_so(tmp_path: Path, name: str) -> No
         await memory.close()
         await memory.close()
         args, more = arguments(name)
-        with pytest.raises(MemoryClosed, match="this memory is closed; open it again"):
+        with pytest.raises(MemoryClosed, match="This memory is closed"):
             await getattr(memory, name)(*args, **more)
         with pytest.raises(MemoryClosed):
             async with memory:

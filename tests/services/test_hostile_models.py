@@ -14,7 +14,7 @@ from tests.scripted import Batches, Scripted
 
 from nagori import Category, Emotion, Kind, Level, Nagori, Turn
 from nagori.config.sections import Llm
-from nagori.errors import ModelError
+from nagori.errors import ModelError, Notice
 from nagori.services.llm.client import price_for
 from nagori.services.llm.health import ModelHealth
 from nagori.testing import FrozenClock
@@ -71,7 +71,7 @@ def test_a_servers_name_for_its_model_is_not_believed(
         for _ in range(3):
             trouble = memory.appraise()
         assert trouble.by_rules
-        assert "\x1b" not in ModelHealth.of(memory.runtime, memory.scope.owner).trouble
+        assert "\x1b" not in str(ModelHealth.of(memory.runtime, memory.scope.owner).trouble)
         written = b"".join(path.read_bytes() for path in tmp_path.rglob("*.jsonl"))
         assert b"xxxx" not in written
 
@@ -107,7 +107,7 @@ def test_whoever_was_not_asked_is_not_known_to_be_well(
         told(memory, "The kettle is green.")
         memory.appraise()
         memory.cycle()  # nothing to shorten: nobody is asked
-        assert "key" in memory.status().trouble
+        assert "key" in str(memory.status().trouble)
 
 
 def test_judging_and_the_night_leave_each_others_notes_alone(
@@ -117,12 +117,24 @@ def test_judging_and_the_night_leave_each_others_notes_alone(
         owner = memory.scope.owner
         one, other = ModelHealth.of(memory.runtime, owner), ModelHealth.of(memory.runtime, owner)
         one.fail("judge", ["a"])
-        one.note("down", clock.now())
+        down = Notice("answer.not_json")
+        one.note(down, clock.now())
         other.fail("summary", ["b"])
         one.save()
         other.save()
         known = ModelHealth.of(memory.runtime, owner)
-        assert (known.count("judge", "a"), known.count("summary", "b"), known.trouble) == (1, 1, "down")
+        assert (known.count("judge", "a"), known.count("summary", "b"), known.trouble) == (1, 1, down)
+
+
+def test_a_trouble_that_an_older_version_stored_as_a_sentence_is_shown_as_it_is(
+    tmp_path: Path, server: Scripted, clock: FrozenClock
+) -> None:
+    with helped(tmp_path, server, clock) as memory:
+        old = {"failed": {}, "trouble": "the old {words}", "since": "", "most": 0}
+        memory.runtime.ledger.set_state(memory.scope.owner, "model_health", old, clock.now(), by="model")
+        trouble = memory.status().trouble
+        assert trouble is not None
+        assert trouble.in_language("ja") == str(trouble) == "the old {words}"
 
 
 def test_a_book_that_cannot_be_written_stops_nobody(
@@ -132,7 +144,7 @@ def test_a_book_that_cannot_be_written_stops_nobody(
         told(memory, "The kettle is green.")
         (tmp_path / "spend").write_text("in the way")
         assert memory.recall("kettle")
-        assert "cannot be written down" in memory.appraise().trouble
+        assert "cannot be written down" in str(memory.appraise().trouble)
         fading(memory)
         assert memory.cycle().waiting
         assert server.requests == []
@@ -206,7 +218,7 @@ def test_by_post_goes_what_the_days_limit_allows(
     with helped(tmp_path, server, clock, use_batch_api=True, **limits) as memory:
         told(memory, *(f"Turn {n} about soup." for n in range(30)))
         first = memory.appraise()
-        assert (first.trouble, first.questions) == ("", 2)  # each may cost half a dollar
+        assert (first.trouble, first.questions) == (None, 2)  # each may cost half a dollar
         server.batches.done = True
         assert memory.appraise().judged == 10
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from nagori import AsyncNagori, Config, Nagori
-from nagori.edges.locale.errors import ERRORS
 from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, StoreError
 from nagori.language.tokens import estimate_tokens
+from nagori.messages import find
 from nagori.services import ingest, vectors
 from nagori.services.vectors import without_vector
 from nagori.services.window import formats, gaps
@@ -178,7 +178,7 @@ def test_what_a_caller_says_wrongly_is_named(memory: Nagori, field: str, value: 
     with pytest.raises(InvalidInput) as wrong:
         memory.prune([user("hi")], **{field: value})
     assert wrong.value.field == field
-    assert wrong.value.template in ERRORS
+    assert find(wrong.value.message_id, "ja")
 
 
 @pytest.mark.parametrize("messages", [None, 5, "hello", {"role": "user"}])
@@ -676,8 +676,8 @@ def test_thoughts_go_with_what_came_of_them() -> None:
 @pytest.mark.parametrize(
     ("messages", "more", "said"),
     [
-        ([user("hi")], {"format": "morse"}, "is none of"),
-        ([user("hi")], {"beside": 9000}, "leave nothing of 8000"),
+        ([user("hi")], {"format": "morse"}, "is not one of"),
+        ([user("hi")], {"beside": 9000}, "leave no room in a budget of 8000"),
         ([user("hi")], {"strategy": "hope"}, "strategy"),
         ([user("hi"), "and a text"], {}, "not a conversation"),
         ([7], {}, "not a conversation"),

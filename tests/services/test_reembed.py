@@ -365,12 +365,12 @@ def told(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 def test_the_command_tells_what_it_takes_and_what_it_did(told: Run) -> None:
     out, err = told("recall", "refrigerator")
     assert "refrigerator" in out
-    assert "`nagori reembed` changes over to letters-96" in err
+    assert "Run `nagori reembed` to change over to letters-96" in err
     assert told("recall", "refrigerator")[1] == ""
     out, _ = told("reembed", "--dry-run")
-    assert f"letters-256 → letters-96: {ALL} of {ALL} memories want a new vector" in out
-    assert "nothing was changed" in out
-    assert "recall goes by letters-96 now: 42 vectors made, 42 old ones removed" in told("reembed")[0]
+    assert f"letters-256 → letters-96: {ALL} of {ALL} memories need a new vector" in out
+    assert "Nothing was changed" in out
+    assert "Recall now uses letters-96: made 42 vectors, removed 42 old ones" in told("reembed")[0]
     out, _ = told("--lang", "ja", "reembed", "--dry-run")
     assert f"{ALL} 件中 0 件" in out
-    assert "することはありません" in out
+    assert "処理するものはありません" in out

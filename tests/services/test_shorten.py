@@ -193,7 +193,7 @@ def test_while_the_model_does_not_answer_the_memory_stays_whole_and_the_night_go
         assert memory.cycle().waiting == {}
         assert {memory.show(each.id).level for each in many} == {Level.SUMMARY}
         assert all(memory.show(each.id).texts[Level.FULL] == each.text for each in many)
-        assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble == ""
+        assert ModelHealth.of(memory.runtime, memory.scope.owner).trouble is None
 
 
 def test_a_model_that_is_gone_for_good_holds_up_nothing(

@@ -36,6 +36,7 @@ from nagori.errors import (
     JournalError,
     LimitReached,
     NotFound,
+    Notice,
     SchemaTooNew,
     StoreError,
 )
@@ -394,7 +395,7 @@ def test_two_who_edit_at_once_do_not_overwrite_each_other(memory: Nagori) -> Non
 
 def test_editing_everything_away_is_refused(memory: Nagori) -> None:
     kept = memory.remember("x")
-    with pytest.raises(InvalidInput, match="nothing would be left"):
+    with pytest.raises(InvalidInput, match="No text would be left"):
         memory.edit(kept.id, content="  ")
 
 
@@ -481,7 +482,9 @@ def test_a_bad_line_is_named_and_the_good_ones_are_taken(memory: Nagori, tmp_pat
     with Nagori.open(tmp_path / "other", embedder=None) as other:
         report = other.import_([header, *bad, two, future])
         assert report.added == 1
-        assert [fault.split(":")[0] for fault in report.faults] == [f"line {n}" for n in (2, 3, 4, 5, 7, 9)]
+        assert [str(fault).split(":")[0] for fault in report.faults] == [
+            f"line {n}" for n in (2, 3, 4, 5, 7, 9)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -572,7 +575,7 @@ def test_verify_notices_a_store_that_tells_another_story(memory: Nagori) -> None
     kept = memory.remember("the truth")
     apsw.Connection(str(memory.runtime.data_dir / "nagori.db")).execute("UPDATE memory SET intensity = 99")
     proof = memory.verify()
-    assert proof.differing == [f"{kept.id}: the store does not agree with the journal"]
+    assert proof.differing == [Notice("check.memory_differs", id=kept.id)]
     memory.rebuild()
     assert memory.verify().sound
 
@@ -623,7 +626,7 @@ def test_a_newer_store_is_refused_and_left_alone(memory: Nagori) -> None:
     connection.close()
     before = path.read_bytes()
     with Nagori.open(memory.runtime.data_dir, embedder=None) as newer:
-        with pytest.raises(SchemaTooNew, match="upgrade"):
+        with pytest.raises(SchemaTooNew, match="Upgrade"):
             newer.list()
         with pytest.raises(SchemaTooNew):
             newer.rebuild()

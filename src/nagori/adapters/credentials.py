@@ -20,7 +20,7 @@ def needed_key(variable: str) -> str:
     key = key_from(variable)
     if key is None:
         raise ModelError(
-            "no key: set {variable}, or store it with `keyring set nagori {variable}`",
+            "error.key_missing",
             variable=variable,
             passing=False,
         )

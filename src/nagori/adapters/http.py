@@ -80,7 +80,7 @@ def as_object(answer: bytes, host: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise ModelError("the answer of {host} is not a JSON object", host=host)
+        raise ModelError("error.answer_not_object", host=host)
     return value
 
 
@@ -89,7 +89,7 @@ def _try_request(
 ) -> bytes:
     for attempt in range(1, tries + 1):
         if cancelled():
-            raise ModelError("the request was cancelled")
+            raise ModelError("error.request_cancelled")
         try:
             return question.ask()
         except _TryAgain as trouble:
@@ -158,9 +158,7 @@ class _Request:
             line.hang_up()
 
     def _read(self, response: HTTPResponse) -> bytes:
-        too_long = ModelError(
-            "the answer of {host} is longer than {most:,} bytes", host=self.host, most=self.most
-        )
+        too_long = ModelError("error.answer_too_long", host=self.host, most=self.most)
         if (response.length or 0) > self.most:
             raise too_long
         read = bytearray()
@@ -177,13 +175,13 @@ class _Request:
         status = response.status
         if status // 100 == 3:
             return ModelError(
-                "{host} sends us elsewhere ({status}); redirects are not followed",
+                "error.redirected",
                 host=self.host,
                 status=status,
                 passing=False,
             )
         error = ModelError(
-            _REFUSALS.get(status, "{host} answers {status}: {message}"),
+            _REFUSALS.get(status, "error.status"),
             host=self.host,
             status=status,
             message=self._message(response) or response.reason[:SHOWN],
@@ -209,34 +207,32 @@ class _Request:
         """A connection error as a message."""
         if isinstance(trouble, TimeoutError):
             seconds = self.deadline.seconds
-            return ModelError("{host} did not answer within {seconds:g} s", host=self.host, seconds=seconds)
+            return ModelError("error.timed_out", host=self.host, seconds=seconds)
         if isinstance(trouble, ConnectionRefusedError):
-            template = "{host} refuses the connection; is the server running?"
-            return _TryAgain(ModelError(template, host=self.host, unasked=True))
+            return _TryAgain(ModelError("error.connection_refused", host=self.host, unasked=True))
         if isinstance(trouble, _CUT):
-            cut = ModelError("{host} broke off the connection", host=self.host)
+            cut = ModelError("error.connection_cut", host=self.host)
             return _TryAgain(cut) if self.resend else cut
         if isinstance(trouble, ssl.SSLError):
             reason = getattr(trouble, "verify_message", "") or str(trouble.reason).replace("_", " ").lower()
-            template = "no safe connection to {host}: {reason}"
-            return ModelError(template, host=self.host, reason=reason, passing=False)
+            return ModelError("error.connection_unsafe", host=self.host, reason=reason, passing=False)
         if isinstance(trouble, socket.gaierror):
-            return ModelError("the name {host} cannot be resolved", host=self.host, unasked=True)
+            return ModelError("error.name_unresolved", host=self.host, unasked=True)
         if isinstance(trouble, HTTPException):
-            return ModelError("what {host} answers is not HTTP", host=self.host)
+            return ModelError("error.answer_not_http", host=self.host)
         reason = trouble.strerror or type(trouble).__name__
-        return ModelError("{host} cannot be reached: {reason}", host=self.host, reason=reason)
+        return ModelError("error.unreachable", host=self.host, reason=reason)
 
 
 _CUT = (ConnectionError, IncompleteRead, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-_KEY_REFUSED = "{host} does not accept the key ({status}): {message}"
+_KEY_REFUSED = "error.key_refused"
 _REFUSALS = {
     401: _KEY_REFUSED,
     403: _KEY_REFUSED,
-    404: "{host} knows no such address or model ({status}): {message}",
-    413: "{host} finds the question too long ({status}): {message}",
-    429: "{host} asks us to wait ({status}): {message}",
-    529: "{host} is overloaded ({status}): {message}",
+    404: "error.not_found_there",
+    413: "error.question_too_long",
+    429: "error.asked_to_wait",
+    529: "error.overloaded",
 }
 
 
@@ -248,9 +244,9 @@ def _address(url: str, plain: bool) -> SplitResult:
     except ValueError:
         known = False
     if not known or "@" in at.netloc or not (url.isascii() and url.isprintable()) or " " in url:
-        raise ModelError("the address of the server is not one: it begins with https://", passing=False)
+        raise ModelError("error.bad_address", passing=False)
     if at.scheme == "http" and not plain and at.hostname not in LOOPBACK:
-        raise ModelError("{host}: keys and texts travel by https only", host=at.hostname, passing=False)
+        raise ModelError("error.https_only", host=at.hostname, passing=False)
     return at
 
 
@@ -258,7 +254,7 @@ def _sendable(host: str, headers: Mapping[str, str]) -> dict[str, str]:
     """Headers for http.client; its own error about an invalid one would print the key."""
     ready = {name: value.strip() for name, value in headers.items()}
     if not all(value.isascii() and value.isprintable() for value in ready.values()):
-        raise ModelError("the key for {host} has characters that no key has", host=host, passing=False)
+        raise ModelError("error.key_characters", host=host, passing=False)
     return {"content-type": "application/json", "user-agent": "nagori", "connection": "close", **ready}
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
-from nagori.core.values import Value, fields_of, find_faults, leaves, replace
+from nagori.core.values import Value, fault_beyond, fault_of, fields_of, find_faults, leaves, replace
 from nagori.core.window import PRESETS
-from nagori.errors import InvalidConfig
+from nagori.errors import InvalidConfig, Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 class Type(Value):
     words: str
+    fault: str  # id of the message for another value
     schema: dict[str, Any]
     accept: Callable[[Any], object]  # converts a value of a file; raises what _WRONG lists
     parse: Callable[[str], object]  # converts a string of the environment; raises the same
@@ -61,12 +62,23 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 # by annotation as written: evaluating all of them would take a hook longer than reading the file
 TYPES: dict[Any, Type] = {
-    "bool": Type("true or false", {"type": "boolean"}, _exactly(bool), lambda text: _BOOLS[text.lower()]),
-    "int": Type("a whole number", {"type": "integer"}, _whole, lambda text: _whole(int(text))),
-    "float": Type("a number", {"type": "number"}, _finite, lambda text: _finite(float(text))),
-    "str": Type("a text", {"type": "string"}, _exactly(str), str),
+    "bool": Type(
+        "true or false",
+        "fault.not_bool",
+        {"type": "boolean"},
+        _exactly(bool),
+        lambda text: _BOOLS[text.lower()],
+    ),
+    "int": Type(
+        "a whole number", "fault.not_whole", {"type": "integer"}, _whole, lambda text: _whole(int(text))
+    ),
+    "float": Type(
+        "a number", "fault.not_number", {"type": "number"}, _finite, lambda text: _finite(float(text))
+    ),
+    "str": Type("a text", "fault.not_text", {"type": "string"}, _exactly(str), str),
     "tuple[str, ...]": Type(
         "a list of texts",
+        "fault.not_texts",
         {"type": "array", "items": {"type": "string"}},
         _texts,
         lambda text: tuple(part.strip() for part in text.split(",") if part.strip()),
@@ -75,6 +87,10 @@ TYPES: dict[Any, Type] = {
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class NotSections(Exception):
+    """A file whose JSON is not an object."""
 
 
 class Reader:
@@ -86,16 +102,18 @@ class Reader:
         self.sections = {key[:at] for key in self.types for at, sign in enumerate(key) if sign == "."}
         self.values: dict[str, object] = {}
         self.origins: dict[str, str] = {}
-        self.faults: list[str] = []
+        self.faults: list[Notice] = []
         self.spoiled: set[str] = set()  # sections with a fault: their settings are not compared
 
     def read_file(self, path: Path) -> None:
         try:
             table = _parse_file(path)
         except OSError as error:
-            self.faults.append(f"{path}: {error.strerror or error}")
+            self.faults.append(Notice("fault.file", path=path, reason=error.strerror or str(error)))
+        except NotSections:
+            self.faults.append(Notice("fault.file", path=path, reason=Notice("fault.not_sections")))
         except (ValueError, RecursionError) as error:
-            self.faults.append(f"{path}: {error}")
+            self.faults.append(Notice("fault.file", path=path, reason=str(error)))
         else:
             for key, value in self._flat(table):
                 self._take(key, value, f"file:{path}", self._accepted)
@@ -106,8 +124,9 @@ class Reader:
             if name in env:
                 self._take({**SHORT_NAMES, **names}[name], env[name], f"env:{name}", self._parsed)
         for name in sorted(env.keys() - names.keys() - SHORT_NAMES.keys() - set(NOT_SETTINGS)):
-            near = _suggestion(name, (*names, *SHORT_NAMES, *NOT_SETTINGS), "__", ENV)
-            self.faults.append(f"{_name(name)}: no such setting{near} (environment)")
+            problem = _unknown(name, (*names, *SHORT_NAMES, *NOT_SETTINGS), "__", ENV)
+            origin = Notice("fault.from_environment")
+            self.faults.append(Notice("fault.setting", key=_name(name), problem=problem, origin=origin))
 
     def read_overrides(self, overrides: Mapping[str, object]) -> None:
         for key, value in overrides.items():
@@ -137,15 +156,14 @@ class Reader:
 
     def _take(self, key: str, value: Any, origin: str, read: Callable[[str, Any], object]) -> None:
         if key in self.sections:
-            self._fault(key, f"{_short(value)} is not a table", origin)
+            self._fault(key, Notice("fault.not_table", value=_short(value)), origin)
         elif key not in self.types:
-            near = _suggestion(key, (*self.types, *self.sections), ".")
-            self._fault(_name(key), f"no such setting{near}", origin)
+            self._fault(_name(key), _unknown(key, (*self.types, *self.sections), "."), origin)
         else:
             try:
                 self.values[key], self.origins[key] = read(key, value), origin
             except _WRONG:
-                self._fault(key, f"{_short(value)} is not {self.types[key].words}", origin)
+                self._fault(key, Notice(self.types[key].fault, value=_short(value)), origin)
 
     def _accepted(self, key: str, value: Any) -> object:
         return self.types[key].accept(value)
@@ -153,9 +171,9 @@ class Reader:
     def _parsed(self, key: str, value: Any) -> object:
         return self.types[key].parse(value.strip())
 
-    def _fault(self, key: str, problem: str, origin: str) -> None:
+    def _fault(self, key: str, problem: Notice, origin: str) -> None:
         self.spoiled.add(key.partition(".")[0])
-        self.faults.append(f"{key}: {problem} ({origin})")
+        self.faults.append(Notice("fault.setting", key=key, problem=problem, origin=_origin(origin)))
 
 
 def _parse_file(path: Path) -> dict[str, Any]:
@@ -166,7 +184,7 @@ def _parse_file(path: Path) -> dict[str, Any]:
 
         table = json.loads(text)
         if not isinstance(table, dict):
-            raise ValueError("not an object of sections")
+            raise NotSections
         return table
     import tomllib
 
@@ -183,47 +201,49 @@ def _with(section: Any, values: Mapping[str, object], prefix: str = "") -> Any:
     return replace(section, **changes)
 
 
-def _faults(config: Any, origins: Mapping[str, str], spoiled: set[str]) -> Iterator[str]:
+def _faults(config: Any, origins: Mapping[str, str], spoiled: set[str]) -> Iterator[Notice]:
     """Values out of bounds; if there are none, settings that contradict each other. Unchanged sections are
     skipped."""
     changed = {key.partition(".")[0] for key, origin in origins.items() if origin != DEFAULT}
     for name in fields_of(config):
         section = getattr(config, name)
-        found = list(find_faults(section, name))
+        found, prefix = list(find_faults(section, name)), ""
         if not found and name in changed - spoiled:
-            found = [f"{name}.{fault}" for fault in _contradictions(name, section)]
+            found, prefix = list(_contradictions(name, section)), f"{name}."
         for fault in found:
-            yield f"{fault} ({_blame(fault.partition(':')[0], name, origins)})"
+            key = f"{prefix}{fault.values['key']}"
+            origin = _origin(_blame(key, name, origins))
+            yield Notice("fault.setting", key=key, problem=fault.values["problem"], origin=origin)
 
 
-def _contradictions(name: str, section: Any) -> Iterable[str]:
-    """Contradictions within a section. A section with a `faults` method checks itself; the others are
-    checked here."""
+def _contradictions(name: str, section: Any) -> Iterable[Notice]:
+    """A section that stands beside its formulas says itself what cannot be; the others are checked here."""
     if hasattr(section, "faults"):
         return section.faults()  # type: ignore[no-any-return]
     return CHECKS[name](section) if name in CHECKS else ()
 
 
-def _folder_faults(general: General) -> Iterator[str]:
+def _folder_faults(general: General) -> Iterator[Notice]:
     """The folder must be absolute: a relative one would differ between the projects that call a hook."""
     folder = general.data_dir
     if folder and not folder.startswith("~/") and not Path(folder).is_absolute():
-        yield f"data_dir: {folder!r} is not absolute"
+        yield fault_of("data_dir", "fault.not_absolute", value=repr(folder))
 
 
-def _key_faults(section: Embedding | Llm) -> Iterator[str]:
+def _key_faults(section: Embedding | Llm) -> Iterator[Notice]:
     """The setting names a variable. A key itself must not stand here: settings are displayed."""
     if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", section.key_env):
-        yield "key_env: not the name of a variable; the key itself belongs into that variable"
+        yield fault_of("key_env", "fault.key_variable")
 
 
-def _cache_faults(sessions: Sessions) -> Iterator[str]:
+def _cache_faults(sessions: Sessions) -> Iterator[Notice]:
     """A session must be archived before it leaves the cache."""
     if sessions.keep_hours < sessions.hot_hours:
-        yield f"keep_hours: {sessions.keep_hours} is below hot_hours ({sessions.hot_hours})"
+        values = (sessions.keep_hours, "hot_hours", sessions.hot_hours)
+        yield fault_beyond("keep_hours", "fault.below_other", *values)
 
 
-CHECKS: dict[str, Callable[[Any], Iterator[str]]] = {
+CHECKS: dict[str, Callable[[Any], Iterator[Notice]]] = {
     "general": _folder_faults,
     "embedding": _key_faults,
     "llm": lambda llm: _key_faults(llm) if llm.key_env else iter(()),
@@ -239,14 +259,20 @@ def _blame(key: str, section: str, origins: Mapping[str, str]) -> str:
     return ", ".join(sorted(changed))
 
 
-def _suggestion(name: str, known: tuple[str, ...], sign: str, prefix: str = "") -> str:
-    """The known name most similar to this one, or one with the same last word; `prefix` is common to all."""
+def _origin(origin: str) -> Notice | str:
+    """Where a value came from, as a message says it."""
+    return Notice("fault.from_caller") if origin == "override" else origin
+
+
+def _unknown(name: str, known: tuple[str, ...], sign: str, prefix: str = "") -> Notice:
+    """No such setting; perhaps the known name most like this one is meant, or one that ends in the same word.
+    `prefix` is common to all."""
     import difflib
 
     wanted, names = name.removeprefix(prefix)[:100], [other.removeprefix(prefix) for other in known]
     near = difflib.get_close_matches(wanted, names, n=1)
     near = near or [other for other in names if other.endswith(sign + wanted.rpartition(sign)[2])]
-    return f"; did you mean {prefix}{near[0]}?" if near else ""
+    return Notice("fault.unknown_near", near=f"{prefix}{near[0]}") if near else Notice("fault.unknown")
 
 
 def _name(key: str) -> str:

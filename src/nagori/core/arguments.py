@@ -27,36 +27,36 @@ LARGEST = 2**63  # of a whole number that every store and every reader of JSON c
 def check_text(name: str, value: object) -> str:
     """The value, which is a text that can be written."""
     if not isinstance(value, str):
-        raise InvalidInput(name, "{type} is not a text", type=type(value).__name__)
+        raise InvalidInput(name, "error.type_not_text", type=type(value).__name__)
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InvalidInput(name, "contains half of a character (a lone surrogate)") from None
+            raise InvalidInput(name, "error.lone_surrogate") from None
     return value
 
 
 def check_bool(name: str, value: object) -> None:
     """InvalidInput unless it is True or False."""
     if value is not True and value is not False:
-        raise InvalidInput(name, "{value!r} is not true or false", value=value)
+        raise InvalidInput(name, "error.not_bool", value=value)
 
 
 def check_whole(name: str, value: object, least: int = 0, most: int = MOST) -> int:
     """The value, which is a whole number within bounds."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput(name, "{value!r} is not a whole number", value=value)
+        raise InvalidInput(name, "error.not_whole", value=value)
     if value < least:
-        raise InvalidInput(name, "{n} is not at least {least}", n=value, least=least)
+        raise InvalidInput(name, "error.below_least", n=value, least=least)
     if value > most:
-        raise InvalidInput(name, "{n} is more than {most}", n=value, most=most)
+        raise InvalidInput(name, "error.above_most", n=value, most=most)
     return value
 
 
 def check_number(name: str, value: object) -> float:
     """The value, which is a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise InvalidInput(name, "{value!r} is not a number", value=value)
+        raise InvalidInput(name, "error.not_number", value=value)
     return value
 
 
@@ -64,14 +64,14 @@ def check_kind(name: str, value: object, kind: type[Wanted]) -> Wanted:
     """The value, which is a `kind`."""
     if not isinstance(value, kind):
         values = {"type": type(value).__name__, "wanted": kind.__name__}
-        raise InvalidInput(name, "{type} is not a {wanted}", **values)
+        raise InvalidInput(name, "error.type_not_kind", **values)
     return value
 
 
 def check_list(name: str, value: Any) -> Iterable[Any]:
     """The value, which is several things; one text, or one table, is refused."""
     if isinstance(value, str | bytes | bytearray | Mapping) or not isinstance(value, Iterable):
-        raise InvalidInput(name, "{type} is not a list", type=type(value).__name__)
+        raise InvalidInput(name, "error.type_not_list", type=type(value).__name__)
     return value
 
 
@@ -87,9 +87,9 @@ def read_texts(name: str, value: Any) -> tuple[str, ...]:
 def read_metadata(value: object, name: str = "metadata") -> Metadata:
     """A table of a caller's own, as it may be kept: small, plain, in the order of its keys."""
     if not isinstance(value, Mapping):
-        raise InvalidInput(name, "{type} is not a table", type=type(value).__name__)
+        raise InvalidInput(name, "error.type_not_table", type=type(value).__name__)
     if len(value) > MOST_KEYS:
-        raise InvalidInput(name, "{n} keys; at most {most}", n=len(value), most=MOST_KEYS)
+        raise InvalidInput(name, "error.too_many_keys", n=len(value), most=MOST_KEYS)
     for key, one in value.items():
         _check_key(name, key)
         _check_scalar(f"{name}.{key}", one)
@@ -100,27 +100,23 @@ def _check_key(name: str, key: object) -> None:
     check_text(f"{name}.{key!r}", key)
     text = str(key)
     if not text.strip() or len(text) > LONGEST_KEY or not text.isprintable():
-        raise InvalidInput(
-            name, "{key!r} is not a name of at most {most} characters", key=text, most=LONGEST_KEY
-        )
+        raise InvalidInput(name, "error.key_name", key=text, most=LONGEST_KEY)
 
 
 def _check_scalar(name: str, value: object) -> None:
     if isinstance(value, str):
         if len(value) > LONGEST_VALUE:
-            raise InvalidInput(name, "{n} characters; at most {most}", n=len(value), most=LONGEST_VALUE)
+            raise InvalidInput(name, "error.value_too_long", n=len(value), most=LONGEST_VALUE)
         if "\0" in value or not _is_writable(value):
-            raise InvalidInput(name, "{value!r} has characters that cannot be written", value=value)
+            raise InvalidInput(name, "error.unwritable", value=value)
     elif isinstance(value, float):
         if not isfinite(value):
-            raise InvalidInput(name, "{value!r} is not a number", value=value)
+            raise InvalidInput(name, "error.not_number", value=value)
     elif isinstance(value, int):
         if not -LARGEST <= value < LARGEST:
-            raise InvalidInput(name, "a whole number of more than 64 bits")
+            raise InvalidInput(name, "error.whole_too_large")
     elif value is not None:
-        raise InvalidInput(
-            name, "{type} is not a text, a number, true, false or None", type=type(value).__name__
-        )
+        raise InvalidInput(name, "error.type_not_scalar", type=type(value).__name__)
 
 
 def _is_writable(text: str) -> bool:

@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from nagori.core.model import Category, Emotion, Kind, Level, Memory, days_between, utc
-from nagori.core.values import Value, replace, setting
+from nagori.core.values import Value, fault_beyond, replace, setting
+from nagori.errors import Notice
 
 FULL_SCALE = 100.0
 DAYS_A_WEEK = 7.0
@@ -58,17 +59,21 @@ class Retention(Value):
     )
     decay_by_category: DecayByCategory = setting(DecayByCategory(), "range of coefficients of each category")
 
-    def faults(self) -> Iterator[str]:
+    def faults(self) -> Iterator[Notice]:
         """Contradictions between the settings of this section."""
         base, top = self.base_decay_coefficient, self.max_decay_coefficient
         if base > top:
-            yield f"base_decay_coefficient: {base} is above max_decay_coefficient ({top})"
+            yield fault_beyond(
+                "base_decay_coefficient", "fault.above_other", base, "max_decay_coefficient", top
+            )
         for category in Category:
+            name = f"decay_by_category.{category}"
             span: DecayRange = getattr(self.decay_by_category, category)
             if span.min > span.max:
-                yield f"decay_by_category.{category}.min: {span.min} is above max ({span.max})"
+                yield fault_beyond(f"{name}.min", "fault.above_other", span.min, "max", span.max)
             if span.max > top:
-                yield f"decay_by_category.{category}.max: {span.max} is above max_decay_coefficient ({top})"
+                limit = "max_decay_coefficient"
+                yield fault_beyond(f"{name}.max", "fault.above_other", span.max, limit, top)
 
 
 class Weekly(Value):

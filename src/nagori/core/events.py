@@ -36,7 +36,7 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import from_record, relation_of
 from nagori.core.values import Value, default_factory, replace
-from nagori.errors import InvalidInput, JournalTooNew
+from nagori.errors import InvalidInput, JournalTooNew, Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,9 +155,7 @@ class Outcome(Value, frozen=False):
     erased: dict[str, None] = default_factory(dict)
     redacted_turns: list[int] = default_factory(list)
     touched: list[tuple[Event, tuple[str, ...]]] = default_factory(list)
-    passed_over: list[tuple[int, str]] = default_factory(
-        list
-    )  # events that could not be applied, and why not not not
+    passed_over: list[tuple[int, Notice]] = default_factory(list)  # events that could not be applied, and why
 
     def take(self, change: Change) -> str | None:
         """Add a change; returns the memory it touches, if any."""
@@ -256,8 +254,11 @@ def fold(
             changes = _changes(event, known)
         except (InvalidInput, ValueError, TypeError, KeyError, AttributeError, OverflowError) as fault:
             if strict:
-                raise InvalidInput("event", f"{event.type}: {fault}") from None
-            outcome.passed_over.append((event.seq, f"{event.type}: {fault}"))
+                raise InvalidInput(
+                    "event", "error.event_fault", type=event.type, reason=_reason(fault)
+                ) from None
+            reason = Notice("error.event_fault", type=event.type, reason=_reason(fault))
+            outcome.passed_over.append((event.seq, reason))
             outcome.touched.append((event, ()))
             continue
         touched = [id for change in changes if (id := outcome.take(change)) is not None]
@@ -265,6 +266,11 @@ def fold(
         turn = event.data.get("turn")
         outcome.touched.append((event, (*touched, turn) if isinstance(turn, str) else tuple(touched)))
     return outcome
+
+
+def _reason(fault: Exception) -> Notice | str:
+    """Why an event cannot be applied."""
+    return fault.notice if isinstance(fault, InvalidInput) else str(fault)
 
 
 def prove(events: Sequence[Event], memories: Mapping[str, Memory], state: Mapping[str, Any]) -> Outcome:
@@ -279,7 +285,7 @@ def _changes(event: Event, known: FoldState) -> list[Change]:
     if effect is None:
         if event.skippable:
             return []
-        raise JournalTooNew(f"event {event.seq} is a {event.type!r}, which this version does not know")
+        raise JournalTooNew("error.event_unknown", seq=event.seq, type=event.type)
     changes = list(effect(event, known))
     for change in changes:
         check = CHECKS.get(type(change))
@@ -402,7 +408,7 @@ def _apply_state_changed(event: Event, known: FoldState) -> Iterator[Change]:
     """A value that only its owner reads. What the fold itself reads has event types of its own."""
     key, value = event.data["key"], event.data.get("value")
     if not isinstance(key, str) or key in OF_OTHER_EVENTS:
-        raise InvalidInput("key", f"{key!r} is not a key that can be set")
+        raise InvalidInput("key", "error.state_key", key=key)
     yield _note_linked(value) if key == LINKED and value is not None else StateChange(key, value)
 
 

@@ -14,7 +14,8 @@ from enum import StrEnum
 from itertools import pairwise
 
 from nagori.core.model import Level
-from nagori.core.values import Value, setting
+from nagori.core.values import Value, fault_beyond, fault_of, setting
+from nagori.errors import Notice
 
 ROUNDING = 1e-9
 
@@ -38,12 +39,13 @@ class Levels(Value):
         hi=100.0,
     )
 
-    def faults(self) -> Iterator[str]:
+    def faults(self) -> Iterator[Notice]:
         """Thresholds must fall from level to level."""
         names = [rung.threshold for rung in LEVELS if rung.threshold]
         for upper, lower in pairwise(names):
             if getattr(self, lower) >= getattr(self, upper):
-                yield f"{lower}: {getattr(self, lower)} is not below {upper} ({getattr(self, upper)})"
+                values = (getattr(self, lower), upper, getattr(self, upper))
+                yield fault_beyond(lower, "fault.not_below_other", *values)
 
 
 class Compression(Value):
@@ -59,11 +61,11 @@ class Compression(Value):
     )
     min_population: int = setting(100, "Shares apply from this number of memories on.", lo=0, hi=10**9)
 
-    def faults(self) -> Iterator[str]:
+    def faults(self) -> Iterator[Notice]:
         """The four shares must add up to 1."""
         whole = sum(getattr(self, rung.ratio) for rung in LEVELS)
         if abs(whole - 1.0) > ROUNDING:
-            yield f"{', '.join(rung.ratio for rung in LEVELS)}: the sum is {whole:g}, not 1"
+            yield fault_of(", ".join(rung.ratio for rung in LEVELS), "fault.sum_not_one", sum=whole)
 
 
 class Archive(Value):
@@ -102,10 +104,10 @@ class Capacity(Value):
     )
     low_water: float = setting(0.8, "Share of the limit at which archiving stops.", lo=0.0, hi=1.0)
 
-    def faults(self) -> Iterator[str]:
+    def faults(self) -> Iterator[Notice]:
         """The low-water mark must not lie above the trigger."""
         if self.low_water > self.trigger:
-            yield f"low_water: {self.low_water} is above trigger ({self.trigger})"
+            yield fault_beyond("low_water", "fault.above_other", self.low_water, "trigger", self.trigger)
 
 
 class Protection(Value):
@@ -136,10 +138,10 @@ class Tiers(Value):
         30.0, "Memories younger than this are warm; older ones are cold.", lo=0.0, hi=36500.0
     )
 
-    def faults(self) -> Iterator[str]:
+    def faults(self) -> Iterator[Notice]:
         """Warm must not end before hot."""
         if self.warm_days < self.hot_days:
-            yield f"warm_days: {self.warm_days} is below hot_days ({self.hot_days})"
+            yield fault_beyond("warm_days", "fault.below_other", self.warm_days, "hot_days", self.hot_days)
 
 
 # ── the levels ───────────────────────────────────────────────────────────────────────────────────

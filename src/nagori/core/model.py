@@ -21,7 +21,7 @@ from math import isfinite
 from nagori.core.arguments import check_list, check_text, check_whole, read_texts
 from nagori.core.digest import sha256
 from nagori.core.values import Value, default_factory, replace
-from nagori.errors import InvalidInput, short
+from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def parse_choice(enum: type[Choice], value: object, field_name: str) -> Choice:
         return enum(value)
     except ValueError:
         choices = ", ".join(str(member.value) for member in enum)
-        raise InvalidInput(
-            field_name, "{value!r} is none of {choices}", value=value, choices=choices
-        ) from None
+        raise InvalidInput(field_name, "error.not_choice", value=value, choices=choices) from None
 
 
 class Kind(StrEnum):
@@ -166,13 +164,13 @@ class Emotion(Value):
         for name in ("intensity", "arousal"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-                raise InvalidInput(f"emotion.{name}", f"{short(value)} is not a number from 0 to 100")
+                raise InvalidInput(f"emotion.{name}", "error.not_percent", value=value)
             object.__setattr__(self, name, float(value))
         object.__setattr__(self, "valence", parse_choice(Valence, self.valence, "emotion.valence"))
         tags = read_texts("emotion.tags", self.tags)
         unknown = sorted(set(tags) - TAGS)
         if unknown:
-            raise InvalidInput("emotion.tags", f"unknown: {', '.join(unknown)}")
+            raise InvalidInput("emotion.tags", "error.unknown_tags", tags=", ".join(unknown))
         object.__setattr__(self, "tags", tags)
 
 
@@ -203,7 +201,7 @@ class Source(Value):
         for name in ("session", "speaker", "uri"):
             value = getattr(self, name)
             if value is not None and len(check_text(f"source.{name}", value)) > 4096:
-                raise InvalidInput(f"source.{name}", "not a text of at most 4096 characters")
+                raise InvalidInput(f"source.{name}", "error.not_short_text", most=4096)
         if self.turn is not None:
             check_whole("source.turn", self.turn, -LARGEST_COUNT, LARGEST_COUNT)
 
@@ -278,7 +276,7 @@ class Memory(Value):
         for level in _DEEPEST_FIRST:
             if level <= self.level and level in self.texts:
                 return self.texts[level]
-        raise InvalidInput("memory.texts", f"{self.id} has no text")
+        raise InvalidInput("memory.texts", "error.memory_without_text", id=self.id)
 
     @property
     def searchable(self) -> str:
@@ -359,7 +357,7 @@ class Filter(Value):
         for name in ("protected", "archived", "forgotten", "unappraised"):
             value = getattr(self, name)
             if not (isinstance(value, bool) or (value is None and name == "protected")):
-                raise InvalidInput(f"filter.{name}", "{value!r} is not true or false", value=value)
+                raise InvalidInput(f"filter.{name}", "error.not_bool", value=value)
 
 
 def _choices(values: Any, enum: Any, name: str) -> frozenset[Any]:
@@ -474,14 +472,14 @@ def check_vector(data: bytes, dimension: int | None) -> int:
     """The dimension of a vector; InvalidInput for a wrong one, for NaN and infinity, and for the zero
     vector."""
     if not isinstance(data, bytes) or not data or len(data) % 4:
-        raise InvalidInput("vector", "not little-endian float32 bytes")
+        raise InvalidInput("vector", "error.vector_bytes")
     numbers = array("f", data)
     if dimension is not None and len(numbers) != dimension:
-        raise InvalidInput("vector", f"{len(numbers)} dimensions, but this model has {dimension}")
+        raise InvalidInput("vector", "error.vector_dimension", n=len(numbers), dimension=dimension)
     if not all(map(isfinite, numbers)):
-        raise InvalidInput("vector", "contains NaN or infinity")
+        raise InvalidInput("vector", "error.vector_not_finite")
     if not any(numbers):
-        raise InvalidInput("vector", "is zero and points nowhere")
+        raise InvalidInput("vector", "error.vector_zero")
     return len(numbers)
 
 
@@ -493,15 +491,15 @@ def text_digest(text: str) -> bytes:
 def utc(moment: datetime, name: str = "time") -> datetime:
     """`from_micros` in UTC. Naive times are refused, because a guessed zone is wrong twice a year."""
     if not isinstance(moment, datetime):
-        raise InvalidInput(name, f"{short(moment)} is not a datetime")
+        raise InvalidInput(name, "error.not_datetime", value=moment)
     if moment.tzinfo is UTC:
         return moment
     if moment.tzinfo is None or moment.utcoffset() is None:
-        raise InvalidInput(name, "a time without a zone; give it one, e.g. datetime.now().astimezone()")
+        raise InvalidInput(name, "error.time_without_zone")
     try:
         return moment.astimezone(UTC)
     except OverflowError:
-        raise InvalidInput(name, f"{moment!r} is no time in UTC") from None
+        raise InvalidInput(name, "error.time_not_utc", value=moment) from None
 
 
 def days_between(earlier: datetime, later: datetime) -> float:
@@ -511,11 +509,11 @@ def days_between(earlier: datetime, later: datetime) -> float:
 
 def _check_name(field_name: str, value: object) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInput(field_name, f"{short(value)} is not a name")
+        raise InvalidInput(field_name, "error.not_name", value=value)
     if len(value) > LONGEST_NAME:
-        raise InvalidInput(field_name, f"longer than {LONGEST_NAME} characters")
+        raise InvalidInput(field_name, "error.name_too_long", most=LONGEST_NAME)
     if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
-        raise InvalidInput(field_name, "contains control characters")
+        raise InvalidInput(field_name, "error.control_characters")
 
 
 # --- what every store can hold ---------------------------------------------------------------------
@@ -533,14 +531,14 @@ def check_memory(memory: Memory) -> None:
     if source.turn is not None:
         check_count("source.turn", source.turn, -LARGEST_COUNT)
     if memory.protected is not True and memory.protected is not False:
-        raise InvalidInput("protected", f"{short(memory.protected)} is not true or false")
+        raise InvalidInput("protected", "error.not_bool", value=memory.protected)
     if not (isinstance(memory.coefficient, float) and 0 < memory.coefficient <= 1):
-        raise InvalidInput("coefficient", f"{short(memory.coefficient)} is out of range")
+        raise InvalidInput("coefficient", "error.out_of_range", value=memory.coefficient)
     if not (isinstance(emotion.intensity, float) and isinstance(emotion.arousal, float)):
-        raise InvalidInput("emotion", "intensity and arousal are not numbers")
+        raise InvalidInput("emotion", "error.emotion_numbers")
     for word in memory.keywords:
         if word is None or not isinstance(memory.keywords, tuple):
-            raise InvalidInput("keywords", "not a tuple of texts")
+            raise InvalidInput("keywords", "error.keywords_type")
         _check_string("keywords", word)
     if memory.metadata:
         from nagori.core.arguments import read_metadata
@@ -564,21 +562,21 @@ def check_turn(turn: Value) -> None:
 
 def check_count(name: str, value: object, least: int = 0) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_COUNT:
-        raise InvalidInput(name, f"{short(value)} is not a whole number that can be kept")
+        raise InvalidInput(name, "error.not_count", value=value)
 
 
 def _check_string(name: str, value: object) -> None:
     if value is None:
         return
     if not isinstance(value, str):
-        raise InvalidInput(name, f"{short(value)} is not a text")
+        raise InvalidInput(name, "error.not_text", value=value)
     if "\0" in value:
-        raise InvalidInput(name, "contains a NUL character")
+        raise InvalidInput(name, "error.nul_character")
     if not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InvalidInput(name, "contains half of a character (a lone surrogate)") from None
+            raise InvalidInput(name, "error.lone_surrogate") from None
 
 
 _PRIVACY_LEVELS = ("public", "agent-only", "private")

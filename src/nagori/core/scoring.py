@@ -68,7 +68,7 @@ class SelfRecall(Value):
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
     """Cosine similarity of two vectors, -1 to 1; 0 for the zero vector."""
     if len(a) != len(b):
-        raise InvalidInput("vector", f"{len(a)} dimensions against {len(b)}")
+        raise InvalidInput("vector", "error.vector_lengths", a=len(a), b=len(b))
     dot = math.fsum(x * y for x, y in zip(_direction(a), _direction(b), strict=True))
     return min(1.0, max(-1.0, dot))
 

@@ -25,7 +25,7 @@ from nagori.core.model import (
     Trust,
     utc,
 )
-from nagori.errors import InvalidInput, short
+from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def to_record(memory: Memory) -> Record:
 def from_record(record: object) -> Memory:
     """The memory of a record; InvalidInput names the first wrong field."""
     if not isinstance(record, Mapping):
-        raise InvalidInput("memory", "not an object")
+        raise InvalidInput("memory", "error.not_object")
     fields: dict[str, Any] = {}
     if not _RENAMED.keys().isdisjoint(record):
         record = {_RENAMED.get(name, name): value for name, value in record.items()}
@@ -110,7 +110,7 @@ def from_record(record: object) -> Memory:
     fields["metadata"] = read_metadata(record.get("metadata", {}), "memory.metadata")
     for name in ("id", "created"):
         if name not in fields:
-            raise InvalidInput(f"memory.{name}", "missing")
+            raise InvalidInput(f"memory.{name}", "error.missing")
     fields.setdefault("anchor", fields["created"])
     return Memory(**fields)
 
@@ -150,16 +150,16 @@ _NUMBERS = {"coefficient": float, "mentions": int, "recalls": int, "version": in
 def _plain(name: str, value: object) -> Any:
     if name in _NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidInput(f"memory.{name}", f"{short(value)} is not a number")
+            raise InvalidInput(f"memory.{name}", "error.not_number", value=value)
         if not 0 <= value <= LARGEST_TOLD or (name == "coefficient" and not 0 < value <= 1):
-            raise InvalidInput(f"memory.{name}", f"{short(value)} is out of range")
+            raise InvalidInput(f"memory.{name}", "error.out_of_range", value=value)
         return _NUMBERS[name](value)
     if name == "protected":
         if not isinstance(value, bool):
-            raise InvalidInput("memory.protected", f"{short(value)} is not true or false")
+            raise InvalidInput("memory.protected", "error.not_bool", value=value)
         return value
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"memory.{name}", f"{short(value)} is not a text")
+        raise InvalidInput(f"memory.{name}", "error.not_text", value=value)
     return value
 
 
@@ -168,24 +168,24 @@ def _time(name: str, value: object) -> datetime:
         moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
         return utc(moment, f"memory.{name}")
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(f"memory.{name}", f"{short(value)} is not an ISO 8601 time") from None
+        raise InvalidInput(f"memory.{name}", "error.not_iso_time", value=value) from None
 
 
 def _choice(name: str, enum: Callable[[Any], Any], value: object) -> Any:
     try:
         return enum(value)
     except (ValueError, TypeError):
-        raise InvalidInput(f"memory.{name}", f"{short(value)} is not one of its values") from None
+        raise InvalidInput(f"memory.{name}", "error.not_member", value=value) from None
 
 
 def _texts(value: object) -> dict[Level, Text]:
     if not isinstance(value, Mapping) or not value:
-        raise InvalidInput("memory.texts", "missing")
+        raise InvalidInput("memory.texts", "error.missing")
     texts = {}
     for key, text in value.items():
         level = _choice("texts", lambda k: Level(int(k)), key)
         if not isinstance(text, Mapping):
-            raise InvalidInput("memory.texts", f"level {key} is not an object")
+            raise InvalidInput("memory.texts", "error.level_not_object", level=key)
         texts[level] = Text(
             *(_string(f"texts.{half}", text.get(half, "")) for half in ("trigger", "content"))
         )
@@ -194,23 +194,25 @@ def _texts(value: object) -> dict[Level, Text]:
 
 def _part(name: str, make: Callable[..., Any], value: object) -> Any:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"memory.{name}", "not an object")
+        raise InvalidInput(f"memory.{name}", "error.not_object")
     values = dict(value)
     if "tags" in values:
         values["tags"] = _strings(f"{name}.tags", values["tags"])
     try:
         return make(**values)
     except TypeError:
-        raise InvalidInput(f"memory.{name}", f"unknown fields among {', '.join(map(str, values))}") from None
+        raise InvalidInput(
+            f"memory.{name}", "error.unknown_fields", names=", ".join(map(str, values))
+        ) from None
 
 
 def _strings(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise InvalidInput(f"memory.{name}", "not a list of texts")
+        raise InvalidInput(f"memory.{name}", "error.not_texts")
     return tuple(value)
 
 
 def _string(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidInput(f"memory.{name}", f"{short(value)} is not a text")
+        raise InvalidInput(f"memory.{name}", "error.not_text", value=value)
     return value

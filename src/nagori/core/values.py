@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from nagori.errors import Notice
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar, dataclass_transform
@@ -214,22 +216,32 @@ def leaves(section: Value, prefix: str = "") -> Iterator[SettingLeaf]:
             yield SettingLeaf(prefix + name, type(section).__annotations__[name], section._knobs[name], value)
 
 
-def find_faults(section: Value, prefix: str) -> Iterator[str]:
+def find_faults(section: Value, prefix: str) -> Iterator[Notice]:
     """A message for every value of `section` that is outside its bounds."""
     for key, _, knob, value in leaves(section, f"{prefix}."):
         if knob.choices and value not in knob.choices:
-            yield f"{key}: {value!r} is none of {', '.join(knob.choices)}"
+            yield fault_of(key, "fault.not_choice", value=repr(value), choices=", ".join(knob.choices))
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield from _out_of_bounds(key, value, knob)
 
 
-def _out_of_bounds(name: str, value: float, knob: Setting) -> Iterator[str]:
+def _out_of_bounds(key: str, value: float, knob: Setting) -> Iterator[Notice]:
     if value != value:
-        yield f"{name}: not a number"
+        yield fault_of(key, "fault.nan")
     elif knob.lo is not None and value < knob.lo:
-        yield f"{name}: {value} is below {knob.lo}"
+        yield fault_of(key, "fault.below", value=value, bound=knob.lo)
     elif knob.hi is not None and value > knob.hi:
-        yield f"{name}: {value} is above {knob.hi}"
+        yield fault_of(key, "fault.above", value=value, bound=knob.hi)
+
+
+def fault_of(key: str, id: str, **values: object) -> Notice:
+    """What is wrong with a setting; `id` is a message of the table `fault`."""
+    return Notice("fault.setting_anywhere", key=key, problem=Notice(id, **values))
+
+
+def fault_beyond(key: str, id: str, value: float, other: str, bound: float) -> Notice:
+    """A setting that contradicts another one."""
+    return fault_of(key, id, value=value, other=other, bound=bound)
 
 
 def clamp_unit(value: float) -> float:

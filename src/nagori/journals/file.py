@@ -31,7 +31,7 @@ from nagori.core.events import RENAMED_TYPES, SKIPPABLE, Event
 from nagori.core.model import utc
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
-from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew
+from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew, Notice
 from nagori.locks import unlock, wait_for_lock
 from nagori.paths import private_dir
 
@@ -57,7 +57,7 @@ class Damage(Value, frozen=False):
     file: str
     line: int
     offset: int
-    problem: str
+    problem: Notice
 
 
 class Verdict(Value, frozen=False):
@@ -160,9 +160,7 @@ class FileJournal:
                 size = self._mend_tail(descriptor, path)
                 last = self.last_seq(owner)
                 if last != after:
-                    raise Conflict(
-                        "expected event {after} to be the last one, but {last} is", after=after, last=last
-                    )
+                    raise Conflict("error.journal_moved", after=after, last=last)
                 block, numbered = encode(events, after)
                 self._write(descriptor, block, size)
             finally:
@@ -222,13 +220,13 @@ class FileJournal:
         for number, path in segments:
             for item in _scan(path, 0):
                 if isinstance(item, Damage):
-                    if item.problem == UNFINISHED and number == segments[-1][0]:
+                    if item.problem.id == UNFINISHED and number == segments[-1][0]:
                         verdict.unfinished = True
                     else:
                         verdict.damage.append(item)
                     continue
                 if item.seq != expected:
-                    problem = f"event {expected} expected, {item.seq} found"
+                    problem = Notice("damage.event_missing", expected=expected, found=item.seq)
                     verdict.damage.append(Damage(path.name, 0, 0, problem))
                 expected = item.seq + 1
                 verdict.events += 1
@@ -323,13 +321,13 @@ class FileJournal:
         """JournalError unless this thread holds the lock, and the lock file is still the current one."""
         descriptor = self._held.get((owner, get_ident()))
         if descriptor is None:
-            raise JournalError("the lock of this journal is not held")
+            raise JournalError("error.lock_not_held")
         try:
             mine, theirs = os.fstat(descriptor), (self.folder(owner) / "lock").stat()
         except OSError:
-            raise JournalError("the lock of this journal was taken away") from None
+            raise JournalError("error.lock_lost") from None
         if (mine.st_dev, mine.st_ino) != (theirs.st_dev, theirs.st_ino):
-            raise JournalError("the lock of this journal was taken away")
+            raise JournalError("error.lock_lost")
 
     def _segments(self, owner: Owner) -> list[tuple[int, Path]]:
         """Segments in order. Used by every recall: one listing of a small folder."""
@@ -339,7 +337,7 @@ class FileJournal:
         except FileNotFoundError:
             return []
         except OSError as trouble:
-            raise JournalError(f"{folder}: {trouble.strerror or trouble}") from trouble
+            raise JournalError("error.file", path=folder, reason=trouble.strerror or trouble) from trouble
         numbers = sorted(int(name[:8]) for name in names if re.fullmatch(r"\d{8}\.jsonl", name))
         return [(number, folder / _segment_name(number)) for number in numbers]
 
@@ -396,7 +394,7 @@ class FileJournal:
 
 # --- lines ----------------------------------------------------------------------------------------
 
-UNFINISHED = "unfinished line"
+UNFINISHED = "damage.line_unfinished"
 
 
 def _scan(path: Path, after: int) -> Iterator[Event | Damage]:
@@ -413,7 +411,7 @@ def _scan(path: Path, after: int) -> Iterator[Event | Damage]:
             except JournalTooNew:
                 raise
             except JournalError as trouble:
-                yield Damage(path.name, number, begin, str(trouble))
+                yield Damage(path.name, number, begin, trouble.notice)
 
 
 def _find(file: BinaryIO, after: int) -> int:
@@ -539,7 +537,7 @@ def encode(events: Sequence[Event], before: int) -> tuple[bytes, list[Event]]:
         text = json.dumps({"v": FORMAT, **body}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         head = text[:-1].encode() + b',"seq":%d' % numbered[-1].seq
     except (UnicodeEncodeError, ValueError, TypeError, RecursionError) as trouble:
-        raise InvalidInput("event", f"cannot be written as JSON: {trouble}") from None
+        raise InvalidInput("event", "error.event_not_json", reason=str(trouble)) from None
     return head + b',"sum":"%08x"}\n' % crc32(head), numbered
 
 
@@ -563,16 +561,16 @@ def decode(line: bytes) -> list[Event]:
     """The events of a line; JournalError describes the fault."""
     if not line.endswith(b"\n"):
         whole = _checked_seq(line[:-1] + b"\n") is not None
-        raise JournalError("the end of the line is damaged" if whole else UNFINISHED)
+        raise JournalError("damage.line_end" if whole else UNFINISHED)
     tail = _TAIL.search(line[-64:])
     if tail is None:
-        raise JournalError("not a line of this journal")
+        raise JournalError("damage.line_foreign")
     if crc32(line[:-_END]) != int(tail[2], 16):
-        raise JournalError("checksum does not match")
+        raise JournalError("damage.line_checksum")
     try:
         body = json.loads(line)
         if body["v"] > FORMAT:
-            raise JournalTooNew(f"format {body['v']}; this version reads up to {FORMAT}")
+            raise JournalTooNew("error.journal_format", version=body["v"], known=FORMAT)
         bundle = body.get("bundle", [body])
         first = body["seq"] - len(bundle) + 1
         return [_from_json(said, first + n) for n, said in enumerate(bundle)]
@@ -585,7 +583,8 @@ def decode(line: bytes) -> list[Event]:
         RecursionError,
         InvalidInput,
     ) as trouble:
-        raise JournalError(f"not an event: {trouble}") from None
+        reason = trouble.notice if isinstance(trouble, InvalidInput) else str(trouble)
+        raise JournalError("damage.not_event", reason=reason) from None
 
 
 def _from_json(said: dict[str, Any], seq: int) -> Event:
@@ -679,5 +678,7 @@ def _disk_trouble() -> Iterator[None]:
     try:
         yield
     except OSError as trouble:
-        where = f"{trouble.filename}: " if trouble.filename else ""
-        raise JournalError(f"{where}{trouble.strerror or trouble}") from trouble
+        reason = trouble.strerror or str(trouble)
+        if trouble.filename:
+            raise JournalError("error.file", path=trouble.filename, reason=reason) from trouble
+        raise JournalError("error.store_fault", reason=reason) from trouble

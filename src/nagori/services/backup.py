@@ -45,7 +45,7 @@ class BackupReport(Value):
 def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> BackupReport:
     """Write everything to one file, then read it back and check it."""
     if path.exists():
-        raise InvalidInput("path", "{path} exists already", path=path)
+        raise InvalidInput("path", "error.file_exists", path=path)
     with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix="backup-") as work:
         copy = Path(work) / STORE
         saved = _copy_store(runtime, copy)
@@ -64,7 +64,7 @@ def _copy_store(runtime: Runtime, copy: Path) -> bool:
     try:
         runtime.store.backup(copy)  # type: ignore[attr-defined]
     except StoreDamaged as trouble:
-        runtime.observe("backup.without_store", reason=str(trouble))
+        runtime.observe("backup.without_store", reason=trouble.notice)
         return False
     return True
 
@@ -87,7 +87,7 @@ def _journal_prefix(runtime: Runtime) -> Iterator[tuple[str, Path, int]]:
     """The files of every journal up to their present ends, including journals without a known owner."""
     journal = runtime.journal
     if not isinstance(journal, FileJournal):
-        raise StoreError("only a journal in files can be saved to a file")
+        raise StoreError("error.backup_needs_files")
     files = [file for owner in journal.owners() for file in journal.files(owner)]
     for folder in journal.unreadable_folders():
         files += [(file, file.stat().st_size) for file in sorted(folder.glob("*.json*"))]
@@ -142,9 +142,7 @@ def _unpack(path: Path, near: Path | None = None) -> Iterator[tuple[Path, dict[s
             manifest = json.loads((folder / "manifest.json").read_bytes())
             files = manifest["files"]
         except (tarfile.TarError, ValueError, KeyError, FileNotFoundError) as fault:
-            raise InvalidInput(
-                "path", "{path} is not a backup of nagori: {reason}", path=path, reason=fault
-            ) from None
+            raise InvalidInput("path", "error.not_backup", path=path, reason=fault) from None
         _compare(path, folder, files)
         (folder / "manifest.json").unlink()
         yield folder, files
@@ -153,11 +151,11 @@ def _unpack(path: Path, near: Path | None = None) -> Iterator[tuple[Path, dict[s
 def _compare(path: Path, folder: Path, files: dict[str, dict[str, object]]) -> None:
     present = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     if present != {*files, "manifest.json"}:
-        raise InvalidInput("path", "{path}: files are missing or strange", path=path)
+        raise InvalidInput("path", "error.backup_incomplete", path=path)
     for name, facts in files.items():
         with (folder / name).open("rb") as stream:
             if file_digest(stream, "sha256").hexdigest() != facts["sha256"]:
-                raise InvalidInput("path", "{path}: {name} is damaged (checksum)", path=path, name=name)
+                raise InvalidInput("path", "error.backup_damaged", path=path, name=name)
         (folder / name).chmod(0o600)
     for sub in folder.rglob("*"):
         if sub.is_dir():
@@ -180,6 +178,4 @@ def _trouble(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as fault:
-        raise StoreError(
-            "{path}: {reason}", path=fault.filename or path, reason=fault.strerror or fault
-        ) from fault
+        raise StoreError("error.file", path=fault.filename or path, reason=fault.strerror or fault) from fault

@@ -27,7 +27,7 @@ from nagori.core.events import CYCLE, Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, split_batches
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, Notice
 from nagori.language.compression import compress_to_summary, compress_to_trace
 from nagori.ledger import Decision, read_memories
 from nagori.locks import lease
@@ -55,8 +55,10 @@ class CycleReport(Value, frozen=False):
     ties: int = 0  # new relations between memories of one topic
     bytes_before: int = 0  # of the compressed memories' texts
     bytes_after: int = 0
-    waiting: dict[str, str] = default_factory(dict)  # memories that wait for a model's text, and why
-    written: dict[str, Text] = default_factory(dict)  # texts by the model, for the present batch
+    waiting: dict[str, Notice] = default_factory(
+        dict
+    )  # for a model's shorter words, and why they are not there
+    written: dict[str, Text] = default_factory(dict)  # by the model, for the steps at hand
     by_model: int = 0
 
 
@@ -278,7 +280,7 @@ def unarchive(runtime: Runtime, scope: Scope, id: str) -> Memory:
     if memory.level is Level.FULL:
         return memory
     if Level.FULL not in memory.texts:
-        raise InvalidInput("id", "the full words of {id} are gone: its grace is over", id=memory.id)
+        raise InvalidInput("id", "error.full_text_purged", id=memory.id)
     stood_still = now - memory.archived_at if memory.archived_at else timedelta()
     keep = now + timedelta(microseconds=REARCHIVE_AFTER)
     data = {"anchor": (memory.anchor + stood_still).isoformat(), "keep_until": keep.isoformat()}

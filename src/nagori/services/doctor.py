@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from nagori.core.events import PASSED_OVER
-from nagori.core.values import Value, default_factory
-from nagori.errors import JournalError, NagoriError
+from nagori.core.values import Value
+from nagori.errors import JournalError, NagoriError, Notice
 from nagori.runtime import Runtime
 from nagori.services.maintenance import all_owners, lost_folders
 
@@ -19,18 +19,28 @@ class Finding(Value):
 
     name: str
     state: str
-    template: str
-    advice: str = ""
-    values: Mapping[str, object] = default_factory(dict)
+    seen: Notice
+    remedy: Notice | None = None
 
     @property
     def detail(self) -> str:
-        return self.template.format(**self.values)
+        return str(self.seen)
+
+    @property
+    def advice(self) -> str:
+        return str(self.remedy or "")
 
 
-def make_finding(name: str, state: str, template: str, advice: str = "", **values: object) -> Finding:
-    """A finding; the values fill the template by name."""
-    return Finding(name, state, template, advice, values)
+def make_finding(
+    name: str, state: str, id: str, remedy: Notice | None = None, /, **values: object
+) -> Finding:
+    """A finding whose message is `id`, with its values by name."""
+    return Finding(name, state, Notice(id, **values), remedy)
+
+
+def run_command(command: str) -> Notice:
+    """The advice to run a command."""
+    return Notice("doctor.do_run", command=command)
 
 
 def doctor(runtime: Runtime) -> list[Finding]:
@@ -57,19 +67,22 @@ def _python(runtime: Runtime) -> Iterator[Finding]:
 
     version = ".".join(map(str, sys.version_info[:3]))
     sqlite = apsw.sqlite_lib_version()
-    yield make_finding("python", "ok", "Python {python}, SQLite {sqlite}", python=version, sqlite=sqlite)
+    yield make_finding("python", "ok", "doctor.python", python=version, sqlite=sqlite)
 
 
 def _folder(runtime: Runtime) -> Iterator[Finding]:
     mode = runtime.data_dir.stat().st_mode & 0o777
     if mode & 0o077:
-        template, advice = "{path} can be read by others ({mode})", f"chmod 700 {runtime.data_dir}"
-        yield make_finding("folder", "warn", template, advice, path=runtime.data_dir, mode=f"{mode:o}")
+        remedy = run_command(f"chmod 700 {runtime.data_dir}")
+        yield make_finding(
+            "folder", "warn", "doctor.folder_open", remedy, path=runtime.data_dir, mode=f"{mode:o}"
+        )
     else:
-        yield make_finding("folder", "ok", "{path}", path=runtime.data_dir)
+        yield make_finding("folder", "ok", "doctor.folder", path=runtime.data_dir)
     free = shutil.disk_usage(runtime.data_dir).free
-    state, advice = ("ok", "") if free > 100 * 1024**2 else ("warn", "make room")
-    yield make_finding("disk", state, "{n:,} MiB free", advice, n=free // 1024**2)
+    full = free <= 100 * 1024**2
+    make_room = Notice("doctor.do_make_room") if full else None
+    yield make_finding("disk", "warn" if full else "ok", "doctor.disk", make_room, n=free // 1024**2)
 
 
 def _journals(runtime: Runtime) -> Iterator[Finding]:
@@ -77,16 +90,14 @@ def _journals(runtime: Runtime) -> Iterator[Finding]:
         verdict = runtime.journal.verify(owner)
         name = "/".join(owner)
         if verdict.sound:
-            yield make_finding(
-                "journal", "ok", "{owner}: {n:,} events, all sound", owner=name, n=verdict.events
-            )
+            yield make_finding("journal", "ok", "doctor.journal_sound", owner=name, n=verdict.events)
         else:
             first = verdict.damage[0]
             yield make_finding(
                 "journal",
                 "fail",
-                "{owner}: {n:,} damaged lines, first {file} at byte {offset}: {problem}",
-                "restore a backup, or `nagori rebuild --accept-damage`",
+                "doctor.journal_damaged",
+                Notice("doctor.do_restore"),
                 owner=name,
                 n=len(verdict.damage),
                 file=first.file,
@@ -98,14 +109,12 @@ def _journals(runtime: Runtime) -> Iterator[Finding]:
 def _lost_folders(runtime: Runtime) -> Iterator[Finding]:
     """Journals without a known owner, and unreadable files in the spool."""
     for folder in lost_folders(runtime, all_owners(runtime)):
-        advice = "put its space.json back from a backup"
-        yield make_finding(
-            "journal", "fail", "{path}: whose journal this is cannot be read", advice, path=folder
-        )
+        remedy = Notice("doctor.do_put_back")
+        yield make_finding("journal", "fail", "doctor.journal_owner", remedy, path=folder)
     waiting = len(list((runtime.data_dir / "spool").glob("*.unreadable")))
     if waiting:
-        advice = f"look into {runtime.data_dir / 'spool'}"
-        yield make_finding("journal", "warn", "{n} recorded turns cannot be read", advice, n=waiting)
+        remedy = Notice("doctor.do_look", path=runtime.data_dir / "spool")
+        yield make_finding("journal", "warn", "doctor.turns_unreadable", remedy, n=waiting)
 
 
 def _agreement(runtime: Runtime) -> Iterator[Finding]:
@@ -118,56 +127,49 @@ def _agreement(runtime: Runtime) -> Iterator[Finding]:
             yield make_finding(
                 "journal",
                 "fail",
-                "{trouble}",
-                "restore a backup, or `nagori rebuild --accept-damage`",
-                trouble=str(trouble),
+                "doctor.journal_mismatch",
+                Notice("doctor.do_restore"),
+                trouble=trouble.notice,
             )
             continue
         except NagoriError:
             return  # reported by the check of the store
         if passed_over:
             seq, reason = passed_over[-1]
-            template = "{owner}: {n} events could not be applied, the last one {seq}: {reason}"
-            values = {"space": "/".join(owner), "n": len(passed_over), "seq": seq, "reason": reason}
-            yield make_finding("journal", "warn", template, "", **values)
+            values = {"owner": "/".join(owner), "n": len(passed_over), "seq": seq}
+            reason = Notice.from_record(reason)
+            yield make_finding("journal", "warn", "doctor.events_passed_over", **values, reason=reason)
 
 
 def _store(runtime: Runtime) -> Iterator[Finding]:
     try:
         faults = runtime.store.check()
     except NagoriError as trouble:
-        faults = [str(trouble)]
+        faults = [trouble.notice]
     if faults:
-        yield make_finding("store", "fail", "{faults}", "nagori rebuild", faults="; ".join(faults[:3]))
+        yield make_finding(
+            "store", "fail", "doctor.store_faults", run_command("nagori rebuild"), faults=faults[:3]
+        )
     else:
-        yield make_finding("store", "ok", "{engine}, sound", engine=runtime.store.name)
+        yield make_finding("store", "ok", "doctor.store_sound", engine=runtime.store.name)
 
 
 def _embedder(runtime: Runtime) -> Iterator[Finding]:
     provider, wished = runtime.config.embedding.provider, runtime.embedder
     if wished is not None:
-        yield make_finding("embedder", "ok", "{model}", model=wished.model)
+        yield make_finding("embedder", "ok", "doctor.embedder", model=wished.model)
         yield from _other_models(runtime, wished.model)
     elif provider == "none":
-        yield make_finding("embedder", "ok", "none, as configured: recall goes by words alone")
+        yield make_finding("embedder", "ok", "doctor.embedder_none")
     elif provider == "openai":
         name = runtime.config.embedding.key_env
-        yield make_finding(
-            "embedder",
-            "warn",
-            "no key in {variable}: recall goes by words alone",
-            f"set {name}",
-            variable=name,
-        )
+        remedy = Notice("doctor.do_set_variable", variable=name)
+        yield make_finding("embedder", "warn", "doctor.embedder_keyless", remedy, variable=name)
     else:
         extra = {"local": "'nagori[local]'"}.get(provider, provider)
-        yield make_finding(
-            "embedder", "warn", "not installed: recall goes by words alone", f"pip install {extra}"
-        )
+        yield make_finding("embedder", "warn", "doctor.embedder_missing", run_command(f"pip install {extra}"))
     if provider not in ("local", "none"):
-        yield make_finding(
-            "embedder", "ok", "prompts are answered by words: only the local model is quick enough"
-        )
+        yield make_finding("embedder", "ok", "doctor.embedder_slow")
 
 
 def _other_models(runtime: Runtime, wished: str) -> Iterator[Finding]:
@@ -178,7 +180,7 @@ def _other_models(runtime: Runtime, wished: str) -> Iterator[Finding]:
         return  # said already, by the check of the store
     for name in sorted(filter(None, used)):
         yield make_finding(
-            "embedder", "warn", "memories still have the vectors of {model}", "nagori reembed", model=name
+            "embedder", "warn", "doctor.embedder_old", run_command("nagori reembed"), model=name
         )
 
 
@@ -187,13 +189,15 @@ def _model(runtime: Runtime) -> Iterator[Finding]:
     from nagori.services.llm.health import ModelHealth
 
     if runtime.llm is None:
-        yield make_finding("model", "ok", "none, as configured: rules do its work")
+        yield make_finding("model", "ok", "doctor.model_none")
         return
-    troubles = {ModelHealth.of(runtime, owner).trouble for owner in runtime.journal.owners()} - {""}
-    for trouble in sorted(troubles):
-        yield make_finding("model", "warn", "{trouble}", "nagori appraise", trouble=trouble)
+    troubles = {ModelHealth.of(runtime, owner).trouble for owner in runtime.journal.owners()} - {None}
+    for trouble in sorted(troubles, key=str):
+        yield make_finding(
+            "model", "warn", "doctor.model_trouble", run_command("nagori appraise"), trouble=trouble
+        )
     if not troubles:
-        yield make_finding("model", "ok", "{model}", model=runtime.llm.model)
+        yield make_finding("model", "ok", "doctor.model", model=runtime.llm.model)
 
 
 def _clock(runtime: Runtime) -> Iterator[Finding]:
@@ -204,10 +208,8 @@ def _clock(runtime: Runtime) -> Iterator[Finding]:
         return  # said already, by the check of the store
     ahead = [at for at in newest if at > now]
     if ahead:
-        template = "the newest event is from {at}, which is still to come"
-        yield make_finding(
-            "clock", "warn", template, "set the clock of this machine", at=max(ahead).isoformat()
-        )
+        remedy = Notice("doctor.do_set_clock")
+        yield make_finding("clock", "warn", "doctor.clock_behind", remedy, at=max(ahead).isoformat())
     else:
         at = now.astimezone(runtime.clock.zone).isoformat(timespec="seconds")
-        yield make_finding("clock", "ok", "{at}", at=at)
+        yield make_finding("clock", "ok", "doctor.clock", at=at)

@@ -34,12 +34,12 @@ def edit(runtime: Runtime, scope: Scope, id: str, changes: Edit, version: int | 
     changed since."""
     memory = read_version(runtime, scope, id)
     if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
-        raise InvalidInput("version", "{value!r} is not a whole number", value=version)
+        raise InvalidInput("version", "error.not_whole", value=version)
     if version is not None and version != memory.version:
         raise _changed_meanwhile(memory.id)
     data = _edit_data(runtime, memory, changes)
     if not data:
-        raise InvalidInput("edit", "nothing to change")
+        raise InvalidInput("edit", "error.nothing_to_change")
     return change_seen(runtime, scope, memory, Event("edited", runtime.clock.now(), data, memory.id))
 
 
@@ -84,14 +84,14 @@ def undo(runtime: Runtime, scope: Scope, id: str) -> tuple[Memory, str]:
     taken_back = {event.data["seq"] for event in story if event.type == "undone"}
     standing = [e for e in story if e.type in UNDOABLE and e.seq not in taken_back]
     if not standing:
-        raise InvalidInput("undo", "nothing to undo")
+        raise InvalidInput("undo", "error.nothing_to_undo")
     last = standing[-1]
     if last.type in ("formed", "imported"):
         return forget(runtime, scope, memory.id), last.type
     told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
     before = fold(told_again, {}).memories.get(memory.id)
     if before is None or not before.text.whole:
-        raise InvalidInput("undo", "what it was before can no longer be read")
+        raise InvalidInput("undo", "error.undo_unreadable")
     if last.type == "appraised":  # after undoing an appraisal, the model must not repeat it
         before = replace(before, appraised_by="user")
     event = Event("undone", now, {"seq": last.seq, "memory": to_record(before)}, memory.id)
@@ -115,13 +115,13 @@ def change_seen(runtime: Runtime, scope: Scope, seen: Memory, event: Event) -> M
 
 
 def _changed_meanwhile(id: str) -> Conflict:
-    return Conflict("{id} was changed by somebody else meanwhile; look again", id=id)
+    return Conflict("error.memory_changed", id=id)
 
 
 def read_version(runtime: Runtime, scope: Scope, id: str) -> Memory:
     """The memory `id`, if this scope may see it. A unique prefix of an id is enough."""
     if not isinstance(id, str) or not id.strip():
-        raise InvalidInput("id", "not an id")
+        raise InvalidInput("id", "error.not_id")
     found = runtime.store.get(scope, [id])
     if not found and len(id) >= 6:
         matches = runtime.store.find(scope, Filter(archived=True, forgotten=True, prefix=id), limit=2)
@@ -147,7 +147,7 @@ def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any
     )
     if text != old:
         if not text.whole:
-            raise InvalidInput("content", "nothing would be left; use forget")
+            raise InvalidInput("content", "error.text_would_be_empty")
         data["text"] = {"trigger": text.trigger, "content": text.content}
         data["keywords"] = keywords(text.whole)
     for name in ("kind", "category", "privacy"):

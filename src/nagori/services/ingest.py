@@ -93,7 +93,7 @@ def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
     except InvalidInput as fault:
         if len(turns) > 1:
             return sum(_form(runtime, scope, [turn]) for turn in turns)
-        runtime.observe("worker.passed_over", reason=str(fault))
+        runtime.observe("worker.passed_over", reason=fault.notice)
         return 0
     return len(turns)
 

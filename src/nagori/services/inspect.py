@@ -17,6 +17,7 @@ from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relati
 from nagori.core.storage import Counts, Measures
 from nagori.core.values import Value, replace, split_batches
 from nagori.core.visibility import can_see, matches_filter
+from nagori.errors import Notice
 from nagori.runtime import Runtime
 from nagori.services.cycle import rules_of
 from nagori.services.edit import describe_change, read_version
@@ -57,7 +58,7 @@ class Status(Value):
     llm: str | None = None  # the language model in use, if any
     unjudged: int = 0  # memories that wait for its appraisal
     spent: float = 0.0  # dollars, today
-    trouble: str = ""  # its last failure, until it answers again
+    trouble: Notice | None = None  # its last failure, until it answers again
 
 
 def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Explanation:

@@ -11,7 +11,7 @@ from nagori.core.events import PASSED_OVER, fold
 from nagori.core.model import Filter, Memory, Scope
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, split_batches
-from nagori.errors import JournalError, JournalMismatch, StoreError
+from nagori.errors import JournalError, JournalMismatch, Notice, StoreError
 from nagori.journals.file import Verdict
 from nagori.ledger import read_memories
 from nagori.runtime import Progress, Runtime, no_progress
@@ -30,11 +30,9 @@ class Proof(Value, frozen=False):
     """The result of `verify`."""
 
     journals: list[Verdict] = default_factory(list)
-    store: list[str] = default_factory(list)
-    differing: list[str] = default_factory(list)
-    passed_over: list[str] = default_factory(
-        list
-    )  # events that cannot be applied: reported; a rebuild does not repair them
+    store: list[Notice] = default_factory(list)
+    differing: list[Notice] = default_factory(list)
+    passed_over: list[Notice] = default_factory(list)  # events that cannot be applied: no rebuild mends that
 
     @property
     def sound(self) -> bool:
@@ -51,24 +49,27 @@ def verify(runtime: Runtime, progress: Progress = no_progress) -> Proof:
         try:
             proof.differing += _differences(runtime, owner)
             notes = runtime.store.state(owner, PASSED_OVER) or []
-            proof.passed_over += [f"event {seq} cannot be applied: {reason}" for seq, reason in notes]
+            proof.passed_over += [
+                Notice("check.event_passed_over", seq=seq, reason=Notice.from_record(reason))
+                for seq, reason in notes
+            ]
         except JournalMismatch as trouble:
-            proof.differing.append(str(trouble))
+            proof.differing.append(trouble.notice)
         except StoreError as trouble:
-            proof.store.append(str(trouble))
+            proof.store.append(trouble.notice)
         progress(number + 1, len(owners) + 1)
     proof.store += [fault for fault in _check_store(runtime) if fault not in proof.store]
     lost = lost_folders(runtime, owners)
-    proof.differing += [f"{folder}: whose journal this is cannot be read" for folder in lost]
+    proof.differing += [Notice("check.owner_unknown", path=folder) for folder in lost]
     progress(len(owners) + 1, len(owners) + 1)
     return proof
 
 
-def _check_store(runtime: Runtime) -> list[str]:
+def _check_store(runtime: Runtime) -> list[Notice]:
     try:
         return runtime.store.check()
     except StoreError as trouble:
-        return [str(trouble)]
+        return [trouble.notice]
 
 
 def rebuild(runtime: Runtime, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
@@ -152,10 +153,7 @@ def lost_folders(runtime: Runtime, owners: Sequence[Owner]) -> list[Path]:
 
 def _refuse_lost_folders(runtime: Runtime, owners: Sequence[Owner]) -> None:
     for folder in lost_folders(runtime, owners):
-        reason = (
-            "{path}: whose journal this is cannot be read, so it would be left out; put its space.json back"
-        )
-        raise JournalError(reason, path=folder)
+        raise JournalError("error.journal_owner_unknown", path=folder)
 
 
 def _put_copy_aside(runtime: Runtime, stamp: str) -> None:
@@ -163,10 +161,10 @@ def _put_copy_aside(runtime: Runtime, stamp: str) -> None:
     if copy is not None:
         path = runtime.data_dir / f"nagori.db.before-rebuild-{stamp}"
         copy(path)
-        runtime.observe("store.set_aside", path=path, reason="the journal is not the one it was made from")
+        runtime.observe("store.set_aside", path=path, reason=Notice("check.other_journal"))
 
 
-def _differences(runtime: Runtime, owner: Owner) -> list[str]:
+def _differences(runtime: Runtime, owner: Owner) -> list[Notice]:
     """Memories that differ between store and journal. A difference may come from a newer write, so it is
     checked again under the lock."""
     runtime.ledger.catch_up(owner, turns=True)
@@ -177,7 +175,7 @@ def _differences(runtime: Runtime, owner: Owner) -> list[str]:
             runtime.ledger.apply_waiting(owner, end)
             told, _ = _fold_journal(runtime, owner, told, last)
             differing = _find_differing(runtime, owner, told, differing)
-    return [f"{id}: the store does not agree with the journal" for id in differing]
+    return [Notice("check.memory_differs", id=id) for id in differing]
 
 
 def _fold_journal(
@@ -218,8 +216,7 @@ def _refuse_damage(verdict: Verdict) -> None:
     if not verdict.sound:
         first = verdict.damage[0]
         raise JournalError(
-            "{n} damaged lines, the first in {file} at byte {offset} ({reason}): "
-            "rebuilding would lose what they say. Look at `nagori verify` first.",
+            "error.journal_damaged",
             n=len(verdict.damage),
             file=first.file,
             offset=first.offset,

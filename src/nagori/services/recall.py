@@ -110,7 +110,7 @@ class RecallRequest(Value):
         if self.ranking is not None:
             check_text("ranking", self.ranking)
         if self.min_confidence is not None and not 0 <= check_number("floor", self.min_confidence) <= 1:
-            raise InvalidInput("floor", "{value!r} is not a number from 0 to 1", value=self.min_confidence)
+            raise InvalidInput("floor", "error.not_share", value=self.min_confidence)
 
 
 def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Recollection]:
@@ -120,10 +120,10 @@ def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Reco
     name = question.ranking or runtime.config.retrieval.ranking
     if name not in RANKINGS:
         choices = ", ".join(RANKINGS)
-        raise InvalidInput("ranking", "{value!r} is none of {choices}", value=name, choices=choices)
+        raise InvalidInput("ranking", "error.not_choice", value=name, choices=choices)
     text = clean(question.text)[:LONGEST_QUERY]
     if not text.strip():
-        raise InvalidInput("query", "nothing to look for: the text is empty")
+        raise InvalidInput("query", "error.query_empty")
     asked = _parse_query(runtime, scope, question, text)
     found = RANKINGS[name](runtime, scope, asked, _search(runtime, scope, asked), max(2 * k, FINALISTS))
     best = _best(runtime, scope, found, question, k)
@@ -306,7 +306,7 @@ def mark_recalled(
     try:
         runtime.ledger.write(scope.owner, lambda: [Event("recalled", runtime.clock.now(), data)])
     except (JournalError, StoreError) as trouble:
-        runtime.observe("recall.unmarked", reason=str(trouble))
+        runtime.observe("recall.unmarked", reason=trouble.notice)
 
 
 # --- rankings -------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from nagori.core.model import (
 from nagori.core.serialize import to_record
 from nagori.core.storage import Vector
 from nagori.core.values import Value, default_factory, replace, split_batches
-from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError, short
+from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError
 from nagori.language.lexicon import speaks_of
 from nagori.language.redaction import fit_to_keep
 from nagori.ledger import Decision, read_memories
@@ -138,7 +138,7 @@ def compose(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
     """The memory for a draft: cleaned, redacted, with its initial intensity and coefficient."""
     text = Text(safe_text(runtime, draft.trigger, "trigger"), safe_text(runtime, draft.content, "content"))
     if not text.whole:
-        raise InvalidInput("content", "nothing to remember: the text is empty")
+        raise InvalidInput("content", "error.text_empty")
     born = draft.created or runtime.clock.now()
     coefficient = coefficient_for(
         draft.category, draft.emotion.intensity, draft.kind, runtime.config.retention
@@ -186,10 +186,10 @@ def _safe_value(runtime: Runtime, key: str, value: Scalar) -> Scalar:
 def safe_text(runtime: Runtime, text: str, name: str) -> str:
     """`text` after redaction and cleaning; InvalidInput if nothing is left or it is too long."""
     if not isinstance(text, str):
-        raise InvalidInput(name, "{type} is not a text", type=type(text).__name__)
+        raise InvalidInput(name, "error.type_not_text", type=type(text).__name__)
     if len(text) > LONGEST_TEXT:
         counts = {"n": f"{len(text):,}", "most": f"{LONGEST_TEXT:,}"}
-        raise InvalidInput(name, "{n} characters; at most {most}: cut it in pieces", **counts)
+        raise InvalidInput(name, "error.text_too_long", **counts)
     return redact_text(runtime, text)
 
 
@@ -315,9 +315,11 @@ def make_vectors(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
             check_vector(data, embedder.dimension)
     except ModelError:
         raise
-    except Exception as trouble:  # an embedder may be third-party code
+    except Exception as trouble:  # an embedder may be anybody's code
+        from nagori.messages import short
+
         kind, reason = type(trouble).__name__, short(trouble)
-        raise ModelError("the embedder failed ({kind}: {reason})", kind=kind, reason=reason) from trouble
+        raise ModelError("error.embedder_failed", kind=kind, reason=reason) from trouble
     if len(made) != len(texts):
-        raise ModelError("{made} vectors for {texts} texts", made=len(made), texts=len(texts))
+        raise ModelError("error.vectors_missing", made=len(made), texts=len(texts))
     return made

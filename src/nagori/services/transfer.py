@@ -17,7 +17,7 @@ from nagori.core.events import Event
 from nagori.core.model import Filter, Level, Memory, Relation, Scope, Text, Trust, check_memory
 from nagori.core.serialize import from_record, relation_of, relation_record, to_record
 from nagori.core.values import Value, default_factory, replace, split_batches
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, Notice
 from nagori.ledger import read_memories
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.remember import (
@@ -46,7 +46,7 @@ class ImportReport(Value, frozen=False):
     added: int = 0
     known: int = 0
     relations: int = 0
-    faults: list[str] = default_factory(list)
+    faults: list[Notice] = default_factory(list)
 
 
 def memories(runtime: Runtime, scope: Scope, filter: Filter = EVERYTHING) -> Iterator[Memory]:
@@ -110,7 +110,7 @@ def from_jsonl(
                 elif "relation" in item:
                     links.append(_relation(item["relation"]))
             except InvalidInput as fault:
-                report.faults.append(f"line {number}: {fault}")
+                report.faults.append(Notice("import.line", n=number, fault=fault.notice))
         _take_in(runtime, scope, newcomers, report)
         progress(bundle[-1][0], 0)
     _link(runtime, scope, links, report)
@@ -139,7 +139,8 @@ def from_drafts(
             try:
                 newcomers.append(compose(runtime, scope, draft))
             except InvalidInput as fault:
-                report.faults.append(f"{draft.source.uri or 'draft'}: {fault}")
+                name = draft.source.uri or "draft"
+                report.faults.append(Notice("import.item", name=name, fault=fault.notice))
         _take_in(runtime, scope, newcomers, report)
         done += len(bundle)
         progress(done, 0)
@@ -207,31 +208,29 @@ def _safe(runtime: Runtime, memory: Memory) -> Memory:
         for level, t in memory.texts.items()
     }
     if not any(text.whole for text in texts.values()):
-        raise InvalidInput("memory.texts", "empty")
+        raise InvalidInput("memory.texts", "error.empty")
     return replace(memory, texts=texts, metadata=safe_metadata(runtime, memory.metadata))
 
 
 def _relation(record: Any) -> Relation:
     if not isinstance(record, dict):
-        raise InvalidInput("relation", "not an object")
+        raise InvalidInput("relation", "error.not_object")
     return relation_of(str(record.get("source")), record)
 
 
 def _item(line: str) -> dict[str, Any]:
     if not isinstance(line, str):
-        raise InvalidInput("line", "{type} is not a text", type=type(line).__name__)
+        raise InvalidInput("line", "error.type_not_text", type=type(line).__name__)
     try:
         item = json.loads(line) if line.strip() else {}
     except (ValueError, RecursionError) as fault:
-        raise InvalidInput("line", "not JSON: {reason}", reason=fault) from None
+        raise InvalidInput("line", "error.not_json", reason=str(fault)) from None
     if not isinstance(item, dict):
-        raise InvalidInput("line", "not an object")
+        raise InvalidInput("line", "error.not_object")
     if item and not {"memory", "relation", "nagori"} & set(item):
-        raise InvalidInput("line", "neither a memory nor a relation")
+        raise InvalidInput("line", "error.line_not_known")
     if item.get("nagori") == "export" and item.get("version", 0) > HEADER["version"]:
-        raise InvalidInput(
-            "line", "export version {version} is newer than this nagori", version=item["version"]
-        )
+        raise InvalidInput("line", "error.export_too_new", version=item["version"])
     return item
 
 

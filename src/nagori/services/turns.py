@@ -41,7 +41,7 @@ def record_turn(
     """Record one turn of a session."""
     for name, value in (("text", text), ("session", session)):
         if not isinstance(value, str) or not value.strip():
-            raise InvalidInput(name, "{value!r} is not a text", value=value)
+            raise InvalidInput(name, "error.not_text", value=value)
     who = parse_choice(Trust, role, "role")
     if speaker is not None:
         check_text("speaker", speaker)
@@ -77,7 +77,7 @@ def read_turns(
 
 def _read_message(runtime: Runtime, message: Any, session: str | None, place: int) -> Turn | None:
     if not isinstance(message, Mapping):
-        raise InvalidInput("turns", "{type} is neither a Turn nor a message", type=type(message).__name__)
+        raise InvalidInput("turns", "error.type_not_turn", type=type(message).__name__)
     role, text = _role(message.get("role")), _words(message.get("content"))
     if role is None or not text:
         return None
@@ -102,7 +102,7 @@ def _role(role: object) -> Trust | None:
     if isinstance(role, str) and role in tuple(Trust):
         return Trust(role)
     choices = ", ".join((*Trust, *INSTRUCTIONS))
-    raise InvalidInput("role", "{value!r} is none of {choices}", value=role, choices=choices)
+    raise InvalidInput("role", "error.not_choice", value=role, choices=choices)
 
 
 def _words(content: object) -> str:
@@ -118,7 +118,7 @@ def _words_of_part(part: object) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, Mapping):
-        raise InvalidInput("content", "{type} is not a part of a message", type=type(part).__name__)
+        raise InvalidInput("content", "error.type_not_part", type=type(part).__name__)
     text = part.get("text", "")
     check_text("content.text", text)
     return str(text)

@@ -94,7 +94,7 @@ def reembed(runtime: Runtime, progress: Progress = no_progress) -> ReembedReport
 
 def _require_embedder(runtime: Runtime) -> Embedder:
     if runtime.embedder is None:
-        raise InvalidInput("embedding", "no embedder to change over to: recall goes by words alone")
+        raise InvalidInput("embedding", "error.no_embedder")
     return runtime.embedder
 
 
@@ -192,4 +192,4 @@ def catch_up_on_vectors(runtime: Runtime, scope: Scope, most: int) -> None:
         by_id = {m.id: Vector(embedder.model, m.digest, made[m.digest]) for m in waiting if m.digest in made}
         runtime.vectors.put(scope.owner, by_id)
     except StoreError as trouble:
-        runtime.observe("store.behind", owner=scope.owner, reason=str(trouble))
+        runtime.observe("store.behind", owner=scope.owner, reason=trouble.notice)

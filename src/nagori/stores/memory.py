@@ -47,7 +47,7 @@ from nagori.core.storage import (
 )
 from nagori.core.values import Value, default_factory, replace
 from nagori.core.visibility import can_see, matches_filter
-from nagori.errors import Conflict
+from nagori.errors import Conflict, Notice
 from nagori.language.tokenizer import asks, index_words
 
 
@@ -92,7 +92,7 @@ class MemoryStore:
     def commit(self, owner: Owner, batch: Batch) -> None:
         room = self.room(owner)
         if room.applied.seq != batch.before:
-            raise Conflict(f"expected to stand at event {batch.before}, but the store is at {room.applied}")
+            raise Conflict("error.store_moved", before=batch.before, seq=room.applied)
         self.vectors.check(batch.vectors)
         for memory in batch.memories:
             room.memories[memory.id] = memory
@@ -250,11 +250,11 @@ class MemoryStore:
             whole=sum(_length(m.texts[Level.FULL]) for m in short),
         )
 
-    def check(self) -> list[str]:
+    def check(self) -> list[Notice]:
         return [
-            f"{id}: a vector without a memory"
+            Notice("check.vectors_without_memory", n=1, model=model)
             for room in self._rooms.values()
-            for id, _ in room.vectors
+            for id, model in room.vectors
             if id not in room.memories
         ]
 

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     Condition = tuple[str, tuple[Any, ...]]
     _Parts = tuple[int, dict[Level, Text]]
 
-KEY_BITS = 40  # an owner has up to 2^40 memories; see 0001_memories.sql
-ADVICE = "`nagori rebuild` makes it anew from the journal"
+KEY_BITS = 40  # a space holds up to 2^40 memories; see 0001_memories.sql
 
 
 # --- engines --------------------------------------------------------------------------------------
@@ -88,7 +87,7 @@ def translate_decode_errors() -> Iterator[None]:
         yield
     except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError, InvalidInput) as fault:
         reason = f"{type(fault).__name__}: {fault}"
-        raise StoreDamaged(f"the store has a row that cannot be read ({reason}); {ADVICE}") from fault
+        raise StoreDamaged("error.store_row", reason=reason) from fault
 
 
 class RowTypes:
@@ -104,7 +103,7 @@ class RowTypes:
             for number, (kind, allowed) in enumerate(zip(shape, self._columns, strict=True)):
                 if kind not in allowed:
                     reason = f"column {number} holds a {kind.__name__}"
-                    raise StoreDamaged(f"the store has a row that cannot be read ({reason}); {ADVICE}")
+                    raise StoreDamaged("error.store_row", reason=reason)
             self._sound.add(shape)
 
 

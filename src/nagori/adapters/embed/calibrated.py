@@ -108,7 +108,7 @@ class CalibratedEmbedder:
         rows = self._rows(texts, asking)
         if rows.answers_as != facts.answers_as:
             raise ModelError(
-                "{model} is now answered by {other!r}; its vectors cannot be compared with the old ones",
+                "error.model_differs",
                 model=self.model,
                 other=rows.answers_as[:100],
                 passing=False,
@@ -120,7 +120,7 @@ class CalibratedEmbedder:
         rows = self._asked([prefix + text[:LONGEST] for text in texts], asking)
         if len(rows.numbers) != len(texts):
             raise ModelError(
-                "{model} gave {n} vectors for {texts} texts",
+                "error.model_vector_count",
                 model=self.model,
                 n=len(rows.numbers),
                 texts=len(texts),
@@ -150,10 +150,10 @@ def _vector(row: Iterable[float], dimension: int, model: str) -> array[float]:
     except (TypeError, ValueError, OverflowError):
         numbers, length = [], math.nan
     if not math.isfinite(length) or length == 0.0:
-        raise ModelError("{model} gave something that is no vector", model=model)
+        raise ModelError("error.model_not_vector", model=model)
     if len(numbers) != dimension:
         raise ModelError(
-            "{model} gave {n} dimensions instead of {dimension}",
+            "error.model_dimension",
             model=model,
             n=len(numbers),
             dimension=dimension,

@@ -76,8 +76,6 @@ def _quietly(
             return Rows([list(map(float, row)) for row in encode(loaded(), texts, asking)])
         except Exception as trouble:
             reason = f"{type(trouble).__name__}: {trouble}"[:200]
-            raise ModelError(
-                "{package} gives no vectors: {reason}", package=package, reason=reason
-            ) from trouble
+            raise ModelError("error.package_no_vectors", package=package, reason=reason) from trouble
 
     return rows

@@ -76,7 +76,7 @@ def _ask_within_cap(
         answer = ask()
     except ModelError as fault:
         spent = 0.0 if fault.turned_away else price.of(Tokens(tokens, 0))
-        book.settle(now, hold, SpendEntry(now, EMBEDDING, model, spent, fault=fault.template))
+        book.settle(now, hold, SpendEntry(now, EMBEDDING, model, spent, fault=fault.message_id))
         raise
     usage = answer.get("usage")
     read = usage.get("total_tokens") if isinstance(usage, dict) else None
@@ -94,7 +94,7 @@ def _host(url: str) -> str:
 
 def _rows(answer: dict[str, Any], host: str) -> Rows:
     """The vectors in the order of the texts, by `index`: a server may reorder them."""
-    strange = ModelError("the answer of {host} has no embeddings in it", host=host)
+    strange = ModelError("error.no_embeddings", host=host)
     data = answer.get("data")
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise strange

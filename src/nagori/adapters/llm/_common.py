@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from nagori.core.llm import Reply
-from nagori.errors import ModelError, UnusableAnswer
+from nagori.errors import ModelError, Notice, UnusableAnswer
 
 LONGEST_NAME = 100
 LIMITS = ("maxLength", "minLength", "maxItems", "minItems", "minimum", "maximum")
@@ -63,9 +63,9 @@ def read_count(usage: object, name: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
-def unusable(model: str, why: str, read: int = 0, written: int = 0) -> UnusableAnswer:
+def unusable(model: str, reason: Notice, read: int = 0, written: int = 0) -> UnusableAnswer:
     """The error for an unusable answer, with the tokens charged."""
-    fault = UnusableAnswer("{model}: {why}", model=model, why=why)
+    fault = UnusableAnswer("error.model_answer", model=model, reason=reason)
     fault.input_tokens, fault.output_tokens = read, written
     return fault
 
@@ -92,7 +92,7 @@ def name_of(answer: Mapping[str, Any], model: str) -> str:
 def plain_name(name: object, model: str) -> str:
     """A name that is safe inside an address."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UnusableAnswer("{model}: {why}", model=model, why="the batch has no name")
+        raise UnusableAnswer("error.model_answer", model=model, reason=Notice("answer.batch_no_name"))
     return name
 
 

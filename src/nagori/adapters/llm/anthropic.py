@@ -21,16 +21,16 @@ from nagori.adapters.llm._common import (
 )
 from nagori.config.sections import Llm
 from nagori.core.llm import CompletionRequest, Prompt, Reply
-from nagori.errors import ModelError
+from nagori.errors import ModelError, Notice
 
 BASE = "https://api.anthropic.com"
 VERSION = "2023-06-01"
 # Newer models refuse a temperature, and think before they answer unless it is turned off.
 _TAKES_TEMPERATURE = re.compile(r"^claude-(?:3|(?:haiku|sonnet|opus)-4(?:-[0-6])?(?:-\d{8})?$)")
 ENDS = {
-    "refusal": "the model refuses to answer",
-    "max_tokens": "the answer is cut off: it is longer than was allowed",
-    "model_context_window_exceeded": "the question is too long for the model",
+    "refusal": Notice("answer.refused"),
+    "max_tokens": Notice("answer.cut_off"),
+    "model_context_window_exceeded": Notice("answer.question_too_long"),
 }
 
 
@@ -80,7 +80,8 @@ class Anthropic:
         result = line.get("result")
         if not isinstance(result, dict) or result.get("type") != "succeeded":
             kind = result.get("type") if isinstance(result, dict) else None
-            raise ModelError("{model}: {why}", model=self.model, why=f"the batch says {kind}"[:60])
+            state = Notice("answer.batch_state", state=str(kind)[:60])
+            raise ModelError("error.model_answer", model=self.model, reason=state)
         message = result.get("message")
         return self._reply(message if isinstance(message, dict) else {})
 
@@ -129,5 +130,5 @@ class Anthropic:
         ]
         text = "".join(texts).strip()
         if not text:
-            raise unusable(self.model, "the answer is empty", *spent)
+            raise unusable(self.model, Notice("answer.empty"), *spent)
         return Reply(text, answering_model(answer, self.model), *spent)

@@ -18,7 +18,7 @@ from typing import Any
 from nagori.adapters.llm._common import read_count, unusable
 from nagori.config.sections import Llm
 from nagori.core.llm import Prompt, Reply
-from nagori.errors import ModelError
+from nagori.errors import ModelError, Notice
 
 INSIDE = "NAGORI_INSIDE"  # set for child processes, so that they never call a model through nagori
 HOOKS_OFF = '{"disableAllHooks":true}'
@@ -38,10 +38,10 @@ class ClaudeCli:
         self, prompt: Prompt, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Reply:
         if os.environ.get(INSIDE):
-            raise ModelError("a model that nagori asked may not ask nagori", passing=False)
+            raise ModelError("error.program_nested", passing=False)
         program = shutil.which(self._config.command)
         if program is None:
-            raise ModelError("there is no program {name}", name=self._config.command, passing=False)
+            raise ModelError("error.program_missing", name=self._config.command, passing=False)
         said = self._run([program, *self._arguments(prompt, schema)], prompt.data, max_tokens)
         return self._reply(said, schema is not None)
 
@@ -66,22 +66,22 @@ class ClaudeCli:
                     start_new_session=True,
                 )
             except OSError as fault:
-                told = "{name} cannot be started: {reason}"
-                reason = fault.strerror or type(fault).__name__
-                raise ModelError(told, name=self._config.command, reason=reason, passing=False) from None
+                name, reason = self._config.command, fault.strerror or type(fault).__name__
+                raise ModelError(
+                    "error.program_not_started", name=name, reason=reason, passing=False
+                ) from None
             try:
                 out, _ = process.communicate(data.encode("utf-8", "replace"), self._config.timeout_seconds)
             except subprocess.TimeoutExpired:
                 _end(process)
                 seconds = self._config.timeout_seconds
-                told = "{host} did not answer within {seconds:g} s"
-                raise ModelError(told, host=self._config.command, seconds=seconds) from None
+                raise ModelError("error.timed_out", host=self._config.command, seconds=seconds) from None
             except BaseException:
                 _end(process)
                 raise
         if process.returncode != 0:
             code = process.returncode
-            raise ModelError("{name} ends with exit code {code}", name=self._config.command, code=code)
+            raise ModelError("error.program_failed", name=self._config.command, code=code)
         return out.decode("utf-8", "replace")
 
     def _reply(self, said: str, structured: bool) -> Reply:
@@ -90,14 +90,14 @@ class ClaudeCli:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise unusable(self.model, "the answer is not a JSON object")
+            raise unusable(self.model, Notice("answer.not_object"))
         if answer.get("is_error") or answer.get("subtype") != "success":
-            raise unusable(self.model, "the program could not finish")
+            raise unusable(self.model, Notice("answer.unfinished"))
         text = answer.get("result")
         if structured and answer.get("structured_output") is not None:
             text = json.dumps(answer["structured_output"], ensure_ascii=False)
         if not isinstance(text, str) or not text.strip():
-            raise unusable(self.model, "the answer is empty")
+            raise unusable(self.model, Notice("answer.empty"))
         usage = answer.get("usage")
         cached = read_count(usage, "cache_read_input_tokens") + read_count(
             usage, "cache_creation_input_tokens"

@@ -25,13 +25,13 @@ from nagori.adapters.llm._common import (
 )
 from nagori.config.sections import Llm
 from nagori.core.llm import CompletionRequest, Prompt, Reply
-from nagori.errors import ModelError
+from nagori.errors import ModelError, Notice
 
 BASE = "https://api.openai.com/v1"
 ENDED = ("completed", "failed", "expired", "cancelled")
 ENDS = {
-    "length": "the answer is cut off: it is longer than was allowed",
-    "content_filter": "the model refuses to answer",
+    "length": Notice("answer.cut_off"),
+    "content_filter": Notice("answer.refused"),
 }
 
 
@@ -110,7 +110,7 @@ class OpenAI:
     def _result(self, line: Mapping[str, Any]) -> Reply:
         response = line.get("response")
         if not isinstance(response, dict) or response.get("status_code") != 200:
-            raise ModelError("{model}: {why}", model=self.model, why="the batch has no answer")
+            raise ModelError("error.model_answer", model=self.model, reason=Notice("answer.batch_no_answer"))
         body = response.get("body")
         return self._reply(body if isinstance(body, dict) else {})
 
@@ -161,5 +161,5 @@ class OpenAI:
             raise unusable(self.model, ENDS["content_filter"], *spent)
         text = message.get("content")
         if not isinstance(text, str) or not text.strip():
-            raise unusable(self.model, "the answer is empty", *spent)
+            raise unusable(self.model, Notice("answer.empty"), *spent)
         return Reply(text.strip(), answering_model(answer, self.model), *spent)

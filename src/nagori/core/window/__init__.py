@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nagori.core.values import Value, find_faults, replace, setting
-from nagori.errors import InvalidInput
+from nagori.core.values import Value, fault_beyond, fault_of, find_faults, replace, setting
+from nagori.errors import InvalidInput, Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ class Window(Value):
     )
     model: str = setting("", "Model whose tokens are counted; empty for an estimate that is rather too high.")
 
-    def faults(self) -> Iterator[str]:
+    def faults(self) -> Iterator[Notice]:
         """The bands rise, and pruning ends below where it begins."""
         if not self.warn_at <= self.prune_at <= self.summarise_at:
-            yield "warn_at, prune_at, summarise_at: not in rising order"
+            yield fault_of("warn_at, prune_at, summarise_at", "fault.not_rising")
         if self.target > self.prune_at:
-            yield f"target: {self.target} is above prune_at ({self.prune_at})"
+            yield fault_beyond("target", "fault.above_other", self.target, "prune_at", self.prune_at)
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -96,7 +96,7 @@ def _check_types(changes: Mapping[str, Any]) -> None:
             wanted = int | float if isinstance(usual, float) else int
             fits = isinstance(value, wanted) and not isinstance(value, bool)
         if not fits:
-            raise InvalidInput(name, "{value!r} is not of the kind of {usual!r}", value=value, usual=usual)
+            raise InvalidInput(name, "error.not_same_type", value=value, usual=usual)
 
 
 def settled(rules: Window, changes: Mapping[str, Any]) -> Window:
@@ -109,5 +109,5 @@ def settled(rules: Window, changes: Mapping[str, Any]) -> Window:
     made = replace(rules, **chosen | dict(changes))
     wrong = [*find_faults(made, "window"), *made.faults()]
     if wrong:
-        raise InvalidInput("window", "; ".join(wrong))
+        raise InvalidInput("window", "error.window", faults=tuple(wrong))
     return made

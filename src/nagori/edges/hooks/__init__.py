@@ -100,12 +100,12 @@ def _careful(heard: Moment) -> Answer:
 
 def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answer:
     """The notice for the user, once per session and kind of failure."""
-    from nagori.edges.hooks.notices import first_time, notice
+    from nagori.edges.hooks.notices import first_time, notice, say
 
-    said = notice(trouble)
+    told = notice(trouble)
     if folder is not None:
-        _mark(folder, heard, said)
-    return Answer(notice=said) if first_time(folder, heard.session, said) else Answer()
+        _mark(folder, heard, json.dumps(told.to_record()))
+    return Answer(notice=say(told)) if first_time(folder, heard.session, told) else Answer()
 
 
 def _mark(folder: Path, heard: Moment, failure: str | None) -> None:

@@ -10,32 +10,35 @@ from pathlib import Path
 from zlib import crc32
 
 from nagori.core.values import Value, default_factory
-from nagori.edges.locale import Voice, language
-from nagori.errors import NagoriError
+from nagori.edges.locale import language
+from nagori.errors import NagoriError, Notice
 from nagori.paths import private_dir, sweep, write_private
 
 
-def notice(trouble: BaseException) -> str:
+def notice(trouble: BaseException) -> Notice:
     """One line: what failed, what was kept, what to do."""
     from nagori.edges.hooks import TookTooLong
 
-    voice = Voice(language())
     if isinstance(trouble, TookTooLong):
-        return voice("hook_late")
+        return Notice("notice.late")
     if isinstance(trouble, NagoriError):
-        return voice("hook_trouble", reason=voice.error(trouble))
-    if isinstance(trouble, OSError):
-        return voice("hook_trouble", reason=trouble.strerror or type(trouble).__name__)
-    return voice("hook_trouble", reason=type(trouble).__name__)
+        return Notice("notice.trouble", reason=trouble.notice)
+    reason = trouble.strerror if isinstance(trouble, OSError) else None
+    return Notice("notice.trouble", reason=reason or type(trouble).__name__)
 
 
-def first_time(folder: Path | None, session: str, said: str) -> bool:
-    """Whether this is new in this session. If the data folder cannot be used, a private temporary folder
-    is."""
+def say(notice: Notice) -> str:
+    """One line in the user's language."""
+    return notice.in_language(language())
+
+
+def first_time(folder: Path | None, session: str, notice: Notice) -> bool:
+    """Whether this was not told in this session yet. Where the data folder takes no note, or nobody knows
+    where it is, the note goes to a folder of the user's own among the temporary ones."""
     for place in (folder, _elsewhere()):
         if place is not None:
             notes = Notes.of(place, session)
-            if not notes.first_time(said):
+            if not notes.first_time(json.dumps(notice.to_record(), sort_keys=True)):
                 return False
             try:
                 notes.save(session)

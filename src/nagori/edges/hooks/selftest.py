@@ -15,6 +15,7 @@ from pathlib import Path
 
 from nagori.core.values import Value
 from nagori.edges.worker.run import work
+from nagori.errors import Notice
 
 SECONDS = 30
 FACT = "The rehearsal's password hint is the blue heron; please remember this."
@@ -27,10 +28,10 @@ class RecentCall(Value):
     moment: str
     host: str
     at: datetime
-    failure: str  # "" if it succeeded
+    failure: Notice | None  # "" if it succeeded
 
 
-def rehearse(command: Sequence[str]) -> str:
+def rehearse(command: Sequence[str]) -> Notice | None:
     """What is wrong with the installed hook; empty if a fact from one session came back in the next."""
     with tempfile.TemporaryDirectory(prefix="nagori-rehearsal-") as folder:
         told = [
@@ -44,24 +45,32 @@ def rehearse(command: Sequence[str]) -> str:
         work(Path(folder))
         ask = {"hook_event_name": "UserPromptSubmit", "prompt": QUESTION, "prompt_id": "r2"}
         out, fault = _say(command, folder, {**ask, "session_id": "rehearsal-2"})
-        return fault or ("" if "blue heron" in out else "what was told did not come back")
+        return fault or (None if "blue heron" in out else Notice("doctor.rehearsal_lost"))
 
 
-def _say(command: Sequence[str], folder: str, payload: dict[str, str]) -> tuple[str, str]:
+def _say(command: Sequence[str], folder: str, payload: dict[str, str]) -> tuple[str, Notice | None]:
     """The output of the hook, and what is wrong with it."""
     environment = {**os.environ, "NAGORI_DATA_DIR": folder, "NAGORI_HOOKS__WORKER": "false"}
-    said = json.dumps({"cwd": folder, **payload}).encode()
+    said, event = json.dumps({"cwd": folder, **payload}).encode(), payload["hook_event_name"]
     try:
         ended = subprocess.run(  # noqa: S603 - the command that `nagori init` wrote
             command, input=said, capture_output=True, timeout=SECONDS, env=environment, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as trouble:
-        return "", f"{payload['hook_event_name']}: {type(trouble).__name__}"
+        return "", Notice("doctor.rehearsal_error", event=event, kind=type(trouble).__name__)
     out = ended.stdout.decode("utf-8", "replace")
     if ended.returncode != 0:
-        return out, f"{payload['hook_event_name']}: exit {ended.returncode}"
-    notice = json.loads(out).get("systemMessage", "") if out.strip() else ""
-    return out, notice
+        return out, Notice("doctor.rehearsal_exit", event=event, code=ended.returncode)
+    told = json.loads(out).get("systemMessage", "") if out.strip() else ""
+    return out, Notice("text.plain", text=told) if told else None
+
+
+def read_record(written: str) -> Notice:
+    """The message of a note on disk. Older versions wrote finished sentences."""
+    try:
+        return Notice.from_record(json.loads(written))
+    except ValueError:
+        return Notice("text.plain", text=written.strip())
 
 
 def recent_calls(folder: Path) -> Iterator[RecentCall]:
@@ -71,4 +80,4 @@ def recent_calls(folder: Path) -> Iterator[RecentCall]:
         host, _, failure = path.read_text(encoding="utf-8", errors="replace").partition("\n")
         moment = path.name.partition("-")[2].replace("-", " ")
         at = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
-        yield RecentCall(moment, host, at, failure.strip())
+        yield RecentCall(moment, host, at, read_record(failure) if failure.strip() else None)

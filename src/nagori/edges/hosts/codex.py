@@ -33,5 +33,5 @@ CODEX = Host(
     ),
     before_tool=patient("PreToolUse"),
     handler=_handler,
-    hint="codex_trust",
+    hint="cli.codex_trust",
 )

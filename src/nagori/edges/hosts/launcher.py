@@ -119,7 +119,7 @@ def _folders(packages: Iterable[str]) -> list[str]:
     for package in packages:
         spec = find_spec(package)
         if spec is None or spec.origin is None:
-            raise InvalidInput("python", "{package} cannot be found from here", package=package)
+            raise InvalidInput("python", "error.package_not_found", package=package)
         inside = Path(spec.origin).absolute().parent
         found.append(str(inside.parent if spec.submodule_search_locations else inside))
     return list(dict.fromkeys(found))

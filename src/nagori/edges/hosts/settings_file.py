@@ -76,7 +76,7 @@ def removal(host: Host, path: Path) -> FileChange:
 def apply(change: FileChange, now: datetime) -> Path | None:
     """Write the change; returns the backup, if one was made."""
     if _read(change.path) != change.before:
-        raise Conflict("{path} was changed by somebody else meanwhile; look again", path=change.path)
+        raise Conflict("error.file_changed", path=change.path)
     kept = None
     if change.before is not None and change.backup is None and change.after is not None:
         kept = _back_up(change.path, change.before, now)
@@ -106,7 +106,7 @@ def replace_file(path: Path, data: bytes, mode: int) -> None:
             part.unlink(missing_ok=True)
             raise
     except OSError as fault:
-        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+        raise InvalidInput("path", "error.file", path=path, reason=fault.strerror) from fault
 
 
 # ── looking ──────────────────────────────────────────────────────────────────────────────────────
@@ -119,11 +119,9 @@ def _real(path: Path) -> Path:
         return path
     target = path.resolve()
     if not target.is_file():
-        raise InvalidInput("settings", "{path} leads to {target}, which is no file", path=path, target=target)
+        raise InvalidInput("settings", "error.link_not_file", path=path, target=target)
     if hasattr(os, "getuid") and target.stat().st_uid != os.getuid():
-        raise InvalidInput(
-            "settings", "{path} leads to {target}, which is not yours", path=path, target=target
-        )
+        raise InvalidInput("settings", "error.link_not_yours", path=path, target=target)
     return target
 
 
@@ -134,12 +132,12 @@ def _read(path: Path) -> bytes | None:
         if not target.exists():
             return None
         if not target.is_file():
-            raise InvalidInput("settings", "{path} is not a file", path=path)
+            raise InvalidInput("settings", "error.not_file", path=path)
         if not target.stat().st_mode & stat.S_IWUSR:
-            raise InvalidInput("settings", "{path} is read-only; nothing was touched", path=path)
+            raise InvalidInput("settings", "error.file_read_only", path=path)
         return target.read_bytes()
     except OSError as fault:
-        raise InvalidInput("settings", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+        raise InvalidInput("settings", "error.file", path=path, reason=fault.strerror) from fault
 
 
 def _mode(path: Path) -> int:
@@ -150,7 +148,7 @@ def _text(path: Path, data: bytes | None) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError as fault:
-        raise InvalidInput("settings", "{path}: {reason}", path=path, reason=str(fault)) from fault
+        raise InvalidInput("settings", "error.file", path=path, reason=str(fault)) from fault
 
 
 def _parse(path: Path, data: bytes) -> Json:
@@ -160,17 +158,15 @@ def _parse(path: Path, data: bytes) -> Json:
     except json.JSONDecodeError as fault:
         raise InvalidInput(
             "settings",
-            "{path}, line {line}: not JSON ({reason}); nothing was touched",
+            "error.json_line",
             path=path,
             line=fault.lineno,
             reason=fault.msg,
         ) from fault
     except (ValueError, RecursionError) as fault:
-        raise InvalidInput(
-            "settings", "{path}: not JSON ({reason}); nothing was touched", path=path, reason=str(fault)
-        ) from fault
+        raise InvalidInput("settings", "error.json_file", path=path, reason=str(fault)) from fault
     if not isinstance(value, dict):
-        raise InvalidInput("settings", "{path} holds no JSON object; nothing was touched", path=path)
+        raise InvalidInput("settings", "error.json_not_object", path=path)
     return value
 
 
@@ -191,7 +187,7 @@ def _patch(path: Path, host: Host, old: Json, command: list[str], before_tool: b
     except InvalidInput as fault:
         raise InvalidInput(
             "settings",
-            "{path}: {key!r} is not what it should be; nothing was touched",
+            "error.settings_shape_in",
             path=path,
             **fault.values,
         ) from fault

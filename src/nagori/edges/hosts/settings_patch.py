@@ -79,10 +79,10 @@ def _refuse_strange(settings: Json, wanted: Mapping[str, Json]) -> None:
     """Refuse structures that we do not know."""
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):
-        raise InvalidInput("settings", "{key!r} is not what it should be; nothing was touched", key="hooks")
+        raise InvalidInput("settings", "error.settings_shape", key="hooks")
     for event in wanted:
         if not isinstance(hooks.get(event, []), list):
-            raise InvalidInput("settings", "{key!r} is not what it should be; nothing was touched", key=event)
+            raise InvalidInput("settings", "error.settings_shape", key=event)
 
 
 def _patch_events(hooks: Json, wanted: Mapping[str, Json], shape: Shape) -> Json:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from nagori.core.model import Kind, Source, Trust
 from nagori.edges.importers.fields import first, moment, name, text, texts
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, Notice
 from nagori.services.remember import Draft
 
 TYPE_CHECKING = False
@@ -28,18 +28,19 @@ TABLES = {"observations": "observations", "session_summaries": "summaries"}  # a
 TOLD = ("learned", "completed", "investigated", "next_steps", "notes")
 
 
-def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
+def drafts(path: Path, faults: list[Notice]) -> Iterator[Draft]:
     """A draft for each observation and summary; invalid records are added to `faults`."""
     with path.open("rb") as file:
         database = file.read(16) == b"SQLite format 3\0"
     for table, record in _rows(path, faults) if database else _read_export(path):
         try:
             if not isinstance(record, dict):
-                raise InvalidInput("record", "not an object")
+                raise InvalidInput("record", "error.not_object")
             yield _observation(record) if table == "observations" else _summary(record)
         except InvalidInput as fault:
             id = name(record.get("id")) if isinstance(record, dict) else None
-            faults.append(f"{path.name}: {table} {id or '?'}: {fault}")
+            where = {"name": path.name, "table": table, "id": id or "?"}
+            faults.append(Notice("import.row", **where, fault=fault.notice))
 
 
 def _observation(record: dict[str, Any]) -> Draft:
@@ -58,7 +59,7 @@ def _summary(record: dict[str, Any]) -> Draft:
 
 def _draft(record: dict[str, Any], trigger: str, content: str, kind: Kind, prefix: str) -> Draft:
     if not content:
-        raise InvalidInput("content", "nothing to remember: the text is empty")
+        raise InvalidInput("content", "error.text_empty")
     session = name(first(record, ("memory_session_id", "sdk_session_id")))
     project = name(record.get("project"))
     return Draft(
@@ -72,7 +73,7 @@ def _draft(record: dict[str, Any], trigger: str, content: str, kind: Kind, prefi
     )
 
 
-def _rows(path: Path, faults: list[str]) -> Iterator[tuple[str, Any]]:
+def _rows(path: Path, faults: list[Notice]) -> Iterator[tuple[str, Any]]:
     """The rows of the database, opened read-only."""
     try:
         with closing(_open_readonly(path)) as database:
@@ -82,7 +83,7 @@ def _rows(path: Path, faults: list[str]) -> Iterator[tuple[str, Any]]:
                     for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608 - a constant
                         yield table, dict(row)
     except sqlite3.Error as fault:  # rows read before the error are kept
-        faults.append(f"{path.name}: {fault}")
+        faults.append(Notice("import.item", name=path.name, fault=str(fault)))
 
 
 def _open_readonly(path: Path) -> sqlite3.Connection:
@@ -100,9 +101,9 @@ def _read_export(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         item = json.loads(path.read_text(encoding="utf-8-sig", errors="replace"))
     except (ValueError, RecursionError) as fault:
-        raise InvalidInput("path", "not JSON: {reason}", reason=fault) from None
+        raise InvalidInput("path", "error.not_json", reason=str(fault)) from None
     if not isinstance(item, dict):
-        raise InvalidInput("path", "not an object")
+        raise InvalidInput("path", "error.not_object")
     for table, key in TABLES.items():
         for record in item[key] if isinstance(item.get(key), list) else ():
             yield table, record

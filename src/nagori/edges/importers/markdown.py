@@ -7,11 +7,12 @@ from pathlib import Path
 
 from nagori.core.model import Source, Trust
 from nagori.edges.importers.fields import moment, text
+from nagori.errors import Notice
 from nagori.services.remember import Draft
 from nagori.services.transfer import notes
 
 
-def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
+def drafts(path: Path, faults: list[Notice]) -> Iterator[Draft]:
     """A draft for each bullet and paragraph, with the heading above it."""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         written = moment(path.stat().st_mtime)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nagori.core.model import Source, Trust
 from nagori.edges.importers.fields import first, moment, name, text, texts
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, Notice
 from nagori.services.remember import Draft
 
 TYPE_CHECKING = False
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 INSIDE = ("results", "memories")  # possible places of the list in an object
 
 
-def drafts(path: Path, faults: list[str]) -> Iterator[Draft]:
+def drafts(path: Path, faults: list[Notice]) -> Iterator[Draft]:
     """A draft for each memory; invalid records are added to `faults`."""
     for number, record in enumerate(_records(path), 1):
         try:
             yield _draft(record)
         except InvalidInput as fault:
-            faults.append(f"{path.name}: record {number}: {fault}")
+            faults.append(Notice("import.record", name=path.name, n=number, fault=fault.notice))
 
 
 def _draft(record: object) -> Draft:
     if not isinstance(record, dict):
-        raise InvalidInput("record", "not an object")
+        raise InvalidInput("record", "error.not_object")
     said = text(first(record, ("memory", "text", "data")))
     if not said:
-        raise InvalidInput("memory", "missing")
+        raise InvalidInput("memory", "error.missing")
     id = name(record.get("id"))
     return Draft(
         said,

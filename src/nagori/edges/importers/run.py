@@ -11,7 +11,7 @@ from nagori.core.model import Filter, Memory, Turn
 from nagori.core.values import replace
 from nagori.edges.hooks.handlers import project_of
 from nagori.edges.importers import claude_code, claude_mem, markdown, mem0
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, Notice
 from nagori.runtime import Progress, no_progress
 from nagori.services.remember import AT_ONCE, Draft
 from nagori.services.transfer import ImportReport
@@ -21,7 +21,7 @@ MOST_OF_A_SESSION = 100_000
 BUNDLE = 1_000_000  # characters of turns per batch
 
 # Importers of other programs: a function from a file to drafts, which reports what it refuses.
-OTHERS: dict[str, Callable[[Path, list[str]], Iterator[Draft]]] = {
+OTHERS: dict[str, Callable[[Path, list[Notice]], Iterator[Draft]]] = {
     "claude-mem": claude_mem.drafts,
     "mem0": mem0.drafts,
     "notes": markdown.drafts,
@@ -50,11 +50,11 @@ def take_drafts(memory: Nagori, origin: str, paths: Iterable[Path], progress: Pr
     """Import all exports of another program. An unreadable file is the caller's error."""
     whole = ImportReport()
     for path in paths:
-        faults: list[str] = []
+        faults: list[Notice] = []
         try:
             report = memory.import_drafts(OTHERS[origin](path, faults), progress)
         except OSError as fault:
-            raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+            raise InvalidInput("path", "error.file", path=path, reason=fault.strerror) from fault
         whole.added += report.added
         whole.known += report.known
         whole.faults += [*faults, *report.faults]
@@ -68,7 +68,7 @@ def transcripts(paths: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if not path.exists():
-            raise InvalidInput("path", "{path} is not a file", path=path)
+            raise InvalidInput("path", "error.not_file", path=path)
         inside = path / "projects" if (path / "projects").is_dir() else path
         found += claude_code.below(inside) if path.is_dir() else [path]
     return found
@@ -84,7 +84,7 @@ def take_transcripts(
             _take_one(memory, tally, path, heard, report)
             report.transcripts += 1
         except OSError as fault:
-            report.faults.append(f"{path}: {fault.strerror}")
+            report.faults.append(Notice("import.item", name=str(path), fault=fault.strerror))
         progress(number, len(paths))
     return report
 
@@ -143,6 +143,6 @@ def _form(memory: Nagori, bundle: list[Turn], report: TranscriptImport) -> list[
         return memory.form(bundle)
     except InvalidInput as fault:
         if len(bundle) == 1:
-            report.faults.append(f"{bundle[0].uri}: {fault}")
+            report.faults.append(Notice("import.item", name=bundle[0].uri, fault=fault.notice))
             return []
         return [kept for turn in bundle for kept in _form(memory, [turn], report)]

@@ -122,9 +122,7 @@ def remove(scheduler: Scheduler, changes: Sequence[ScheduleChange]) -> list[Comm
 def _apply(changes: Sequence[ScheduleChange]) -> None:
     for change in changes:
         if change.piece.read() != change.before:
-            raise Conflict(
-                "{path} was changed by somebody else meanwhile; look again", path=change.piece.name
-            )
+            raise Conflict("error.file_changed", path=change.piece.name)
         change.piece.write(change.after)
 
 
@@ -199,9 +197,7 @@ def usual(env: Mapping[str, str]) -> str:
     manager = bool(runtime) and (Path(runtime) / "systemd").is_dir()
     kind = formats.usual(sys.platform, lambda tool: shutil.which(tool) is not None, manager)
     if kind is None:
-        raise InvalidInput(
-            "kind", "neither systemd nor cron is here; name one of {choices}", choices=", ".join(KINDS)
-        )
+        raise InvalidInput("kind", "error.no_scheduler", choices=", ".join(KINDS))
     return kind
 
 
@@ -215,7 +211,7 @@ def _file(path: Path, text: str, encoding: str = "utf-8") -> Piece:
         try:
             return path.read_bytes().decode(encoding, "replace") if path.exists() else None
         except (OSError, UnicodeError) as fault:
-            raise InvalidInput("path", "{path}: {reason}", path=path, reason=str(fault)) from fault
+            raise InvalidInput("path", "error.file", path=path, reason=str(fault)) from fault
 
     def write(after: str | None) -> None:
         if after is None:
@@ -226,7 +222,7 @@ def _file(path: Path, text: str, encoding: str = "utf-8") -> Piece:
 
     def added(before: str | None) -> str:
         if before is not None and MARK not in before:
-            raise InvalidInput("path", "{path} was not written by nagori; nothing was touched", path=path)
+            raise InvalidInput("path", "error.file_not_ours", path=path)
         return text
 
     return Piece(str(path), read, write, added, lambda before: None if before and MARK in before else before)
@@ -254,7 +250,7 @@ def _read_crontab() -> str | None:
     trouble = done.stderr.decode("utf-8", "replace").strip() if done else "no answer"
     if "no crontab" in trouble:
         return None
-    raise InvalidInput("crontab", "{path}: {reason}", path="crontab -l", reason=trouble)
+    raise InvalidInput("crontab", "error.file", path="crontab -l", reason=trouble)
 
 
 def _write_crontab(text: str | None) -> None:
@@ -262,7 +258,7 @@ def _write_crontab(text: str | None) -> None:
     done = _run(command, (text or "").encode("utf-8", "surrogateescape"))
     if done is None or done.returncode != 0:
         reason = done.stderr.decode("utf-8", "replace").strip() if done else "no answer"
-        raise InvalidInput("crontab", "{path}: {reason}", path=" ".join(command), reason=reason)
+        raise InvalidInput("crontab", "error.file", path=" ".join(command), reason=reason)
 
 
 def _asked_systemd(command: Command) -> Report | None:

@@ -88,7 +88,7 @@ class Job(Value):
 
     def __post_init__(self) -> None:
         if any(_UNWRITABLE.search(part) for part in self.command):
-            raise InvalidInput("path", "contains control characters")
+            raise InvalidInput("path", "error.control_characters")
 
 
 # ── systemd ──────────────────────────────────────────────────────────────────────────────────────

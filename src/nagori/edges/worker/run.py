@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from nagori.core.model import Scope
 from nagori.core.storage import Owner
 from nagori.edges.worker.recovery import KILLED, finish_killed
 from nagori.edges.worker.spawn import release, take
-from nagori.errors import Conflict, NagoriError
+from nagori.errors import Conflict, NagoriError, Notice
 from nagori.journals.file import FileJournal
 from nagori.paths import sweep
 from nagori.runtime import Runtime
@@ -147,8 +148,13 @@ def _is_waiting(folder: Path) -> bool:
         return False
 
 
+def _notice(trouble: Exception) -> Notice:
+    reason = trouble.notice if isinstance(trouble, NagoriError) else str(trouble)
+    return Notice("error.unexpected", kind=type(trouble).__name__, reason=reason)
+
+
 def _complain(folder: Path, trouble: Exception) -> None:
     """For `nagori doctor`: the last failure, without memory texts."""
     with suppress(OSError):
-        (folder / LOG).write_text(f"{type(trouble).__name__}: {trouble}\n", encoding="utf-8")
+        (folder / LOG).write_text(json.dumps(_notice(trouble).to_record()) + "\n", encoding="utf-8")
         (folder / LOG).chmod(0o600)

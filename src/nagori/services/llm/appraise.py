@@ -18,7 +18,7 @@ from nagori.core.llm import CompletionRequest
 from nagori.core.model import Filter, Memory, Scope
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
-from nagori.errors import ModelError, UnusableAnswer
+from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.passages import about_tokens
 from nagori.ledger import read_memories
 from nagori.locks import lease
@@ -50,7 +50,7 @@ class AppraisalReport(Value, frozen=False):
     by_rules: list[str] = default_factory(list)  # given up: the rules' appraisal stays
     questions: int = 0
     waiting: int = 0
-    trouble: str = ""
+    trouble: Notice | None = None
 
 
 def appraise_with_llm(
@@ -177,7 +177,7 @@ class _AppraisalRound:
                 sent = later.submit([(batch, 0, self._question(batch)) for batch in batches])
                 self._round.questions += sent
         except ModelError as trouble:
-            self._round.trouble = str(trouble)
+            self._round.trouble = trouble.notice
 
     def _take_back(self, back: BatchAnswer) -> None:
         if back.fault:
@@ -189,7 +189,7 @@ class _AppraisalRound:
         self._write(back.shown, findings)
         for place, left in enumerate(back.shown):
             if left and place not in findings:
-                self._note_failure(left, f"{self._model}: left out")
+                self._note_failure(left, self._answer_fault("answer.left_out").notice)
 
     def try_batch(self, batch: Sequence[Memory], context: Sequence[Memory] = ()) -> None:
         """Request a batch; in halves if the answer is unusable, until the model is considered faulty."""
@@ -201,7 +201,7 @@ class _AppraisalRound:
             self._unusable(batch, fault)
             return
         except ModelError as trouble:
-            self._round.trouble = str(trouble)
+            self._round.trouble = trouble.notice
             self._round.questions -= "cap" in trouble.values  # no request was made
             if TIMED_OUT in trouble.values:
                 self.health.too_slow(len(batch))
@@ -210,9 +210,7 @@ class _AppraisalRound:
         self._write([*context, *batch], findings)
         left = [memory for place, memory in enumerate(batch, len(context)) if place not in findings]
         if len(left) == len(batch):
-            self._unusable(
-                batch, UnusableAnswer("{model}: {why}", model=self._model, why="nothing was judged")
-            )
+            self._unusable(batch, self._answer_fault("answer.nothing_appraised"))
         else:
             for memory in left:
                 self.try_batch([memory])
@@ -220,24 +218,26 @@ class _AppraisalRound:
     def _unusable(self, batch: Sequence[Memory], fault: UnusableAnswer) -> None:
         self._in_a_row += 1
         if self._in_a_row >= ILL:
-            self._round.trouble = str(fault)
+            self._round.trouble = fault.notice
         if len(batch) > 1:
             middle = len(batch) // 2
             self.try_batch(batch[:middle])
             self.try_batch(batch[middle:])
             return
-        self._note_failure(batch[0], str(fault))
+        self._note_failure(batch[0], fault.notice)
 
-    def _note_failure(self, memory: Memory, why: str) -> None:
+    def _answer_fault(self, id: str) -> UnusableAnswer:
+        return UnusableAnswer("error.model_answer", model=self._model, reason=Notice(id))
+
+    def _note_failure(self, memory: Memory, why: Notice) -> None:
         self._aside.add(memory.id)
         self.health.fail(STAGE, [memory.id])
         if self.health.count(STAGE, memory.id) >= ATTEMPTS:
             self._give_up(memory, why)
 
-    def _give_up(self, memory: Memory, why: str) -> None:
-        event = Event(
-            "appraised", self._runtime.clock.now(), {"by": "rules", "reason": why}, memory.id, by="model"
-        )
+    def _give_up(self, memory: Memory, why: Notice) -> None:
+        data = {"by": "rules", "reason": why.to_record()}
+        event = Event("appraised", self._runtime.clock.now(), data, memory.id, by="model")
         self._runtime.ledger.write(self._owner, lambda: [event])
         self.health.clear(STAGE, [memory.id])
         self._round.by_rules.append(memory.id)

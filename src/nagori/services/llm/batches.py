@@ -13,7 +13,7 @@ from nagori.core.llm import CompletionRequest, Reply
 from nagori.core.model import Memory
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
-from nagori.errors import ModelError
+from nagori.errors import ModelError, Notice
 from nagori.ledger import read_memories
 from nagori.protocols import BatchLLM
 from nagori.runtime import Runtime
@@ -46,7 +46,7 @@ class BatchAnswer(Value):
     shown: list[Memory | None]
     context: int
     answer: Any
-    fault: str = ""
+    fault: Notice | None = None
 
     @property
     def subjects(self) -> list[Memory]:
@@ -62,7 +62,7 @@ class BatchJobs:
         self._key = f"batches:{stage}"
         self._sent = _read(runtime.store.state(owner, self._key))
         self._done: dict[str, dict[str, Reply | ModelError]] = {}
-        self.trouble = ""  # the last failure of a batch
+        self.trouble: Notice | None = None  # the last failure of a batch
 
     @classmethod
     def is_wanted(cls, runtime: Runtime) -> bool:
@@ -97,7 +97,7 @@ class BatchJobs:
         try:
             batch = llm.submit({f"q{place}": question for place, (_, _, question) in enumerate(going)})
         except ModelError as trouble:
-            self._settle(hold, 0.0, fault=trouble.template)
+            self._settle(hold, 0.0, fault=trouble.message_id)
             raise
         about = {
             f"q{place}": (context, tuple(f"{memory.id}@{memory.version}" for memory in shown))
@@ -114,7 +114,7 @@ class BatchJobs:
             try:
                 answers = self._answers(sent)
             except ModelError as trouble:
-                self.trouble = str(trouble)
+                self.trouble = trouble.notice
                 continue
             if answers is None:
                 continue
@@ -187,11 +187,12 @@ def _to_answer(
     shown: list[Memory | None], context: int, reply: Reply | ModelError | None, schema: Mapping[str, Any]
 ) -> BatchAnswer:
     if not isinstance(reply, Reply):
-        return BatchAnswer(shown, context, None, str(reply or "no answer came back"))
+        fault = reply.notice if reply else Notice("answer.none")
+        return BatchAnswer(shown, context, None, fault)
     try:
         return BatchAnswer(shown, context, answer_of(reply, schema))
-    except ModelError as fault:
-        return BatchAnswer(shown, context, None, str(fault))
+    except ModelError as unusable:
+        return BatchAnswer(shown, context, None, unusable.notice)
 
 
 def _plain(questions: Mapping[str, tuple[int, tuple[str, ...]]]) -> dict[str, list[object]]:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from nagori.config.sections import Llm
 from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.pricing import Price, Tokens, price_of, prices
-from nagori.errors import ModelError, UnusableAnswer
+from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.faithfulness import exactly, fits
 from nagori.language.passages import about_tokens
 from nagori.language.redaction import clean
@@ -64,7 +64,9 @@ def answer_of(reply: Reply, schema: Schema) -> Any:
     value = _read(reply)
     fault = fits(value, schema)
     if fault:
-        raise UnusableAnswer("{model}: {why}", model=reply.model, why=fault)
+        raise UnusableAnswer(
+            "error.model_answer", model=reply.model, reason=Notice("answer.shape", fault=fault)
+        )
     return value
 
 
@@ -123,9 +125,9 @@ def _ask_within_cap(runtime: Runtime, stage: str, question: CompletionRequest) -
         reply = llm.complete(question.prompt, question.schema, question.max_tokens)
     except ModelError as trouble:
         _settle(runtime, hold, _book_failure(runtime, stage, trouble, price, asked, most))
-        runtime.observe("model.failed", stage=stage, reason=str(trouble))
+        runtime.observe("model.failed", stage=stage, reason=trouble.notice)
         if trouble.values.get("status") in ABOUT_THE_QUESTION:
-            raise UnusableAnswer("{model}: {why}", model=llm.model, why=str(trouble)) from None
+            raise UnusableAnswer("error.model_answer", model=llm.model, reason=trouble.notice) from None
         raise
     read, written = tokens_of(reply, asked)
     _settle(
@@ -162,7 +164,7 @@ def _book_failure(
     else:
         spent = 0.0 if trouble.turned_away else most
     model = runtime.config.llm.model
-    return SpendEntry(now(runtime), stage, model, spent, read, written, fault=trouble.template)
+    return SpendEntry(now(runtime), stage, model, spent, read, written, fault=trouble.message_id)
 
 
 def cost_of(price: Price, read: float, written: float) -> float:
@@ -176,7 +178,9 @@ def _read(reply: Reply) -> Any:
     try:
         return _fit(json.loads(text))
     except (ValueError, RecursionError):
-        raise UnusableAnswer("{model}: {why}", model=reply.model, why="not JSON") from None
+        raise UnusableAnswer(
+            "error.model_answer", model=reply.model, reason=Notice("answer.not_json")
+        ) from None
 
 
 def _fit(value: Any) -> Any:

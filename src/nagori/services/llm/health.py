@@ -9,7 +9,7 @@ from functools import cached_property
 from nagori.core.events import Event
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
-from nagori.errors import StoreError
+from nagori.errors import Notice, StoreError
 from nagori.runtime import Runtime
 
 KEY = "model_health"
@@ -22,7 +22,7 @@ class ModelHealth(Value, frozen=False):
     runtime: Runtime
     owner: Owner
     failed: dict[str, int] = default_factory(dict)
-    trouble: str = ""
+    trouble: Notice | None = None
     since: str = ""
     most: int = 0  # batch size that a slow model can handle; 0: no limit
 
@@ -31,8 +31,8 @@ class ModelHealth(Value, frozen=False):
         try:
             known = runtime.store.state(owner, KEY)
             failed = {str(name): int(count) for name, count in known["failed"].items()}
-            said = (failed, str(known["trouble"]), str(known["since"]), int(known.get("most", 0)))
-            return cls(runtime, owner, *said)
+            trouble = Notice.from_record(known["trouble"]) if known["trouble"] else None
+            return cls(runtime, owner, failed, trouble, str(known["since"]), int(known.get("most", 0)))
         except (StoreError, ValueError, KeyError, TypeError, AttributeError):
             return cls(runtime, owner)
 
@@ -55,7 +55,7 @@ class ModelHealth(Value, frozen=False):
             self.failed.pop(f"{stage}:{id}", None)
             self._touched_ids.add(f"{stage}:{id}")
 
-    def note(self, trouble: str, now: datetime) -> None:
+    def note(self, trouble: Notice | None, now: datetime) -> None:
         """Record an error of the model itself; empty: it answers again."""
         self._noted = True
         if trouble != self.trouble:
@@ -85,7 +85,8 @@ class ModelHealth(Value, frozen=False):
         while len(failed) > MOST:
             del failed[next(iter(failed))]
         value: dict[str, object] | None
-        value = {"failed": failed, "trouble": last.trouble, "since": last.since, "most": self.most}
+        trouble = last.trouble.to_record() if last.trouble else None
+        value = {"failed": failed, "trouble": trouble, "since": last.since, "most": self.most}
         if not any(value.values()):
             value = None
         if value == self.runtime.store.state(self.owner, KEY):

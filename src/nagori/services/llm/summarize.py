@@ -13,7 +13,7 @@ from nagori.core.llm import CompletionRequest
 from nagori.core.model import Level, Memory, Text
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
-from nagori.errors import ModelError, UnusableAnswer
+from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.faithfulness import belongs, strays
 from nagori.language.passages import about_tokens
 from nagori.language.tokenizer import is_japanese, tokens
@@ -48,7 +48,7 @@ class CompressionResult(Value, frozen=False):
     """`texts` by memory; `waiting`: why there is none yet; `rules`: waited so long that rules do it."""
 
     texts: dict[str, Text] = default_factory(dict)
-    waiting: dict[str, str] = default_factory(dict)
+    waiting: dict[str, Notice] = default_factory(dict)
     rules: set[str] = default_factory(set)
 
 
@@ -58,7 +58,7 @@ class Compressor:
     def __init__(self, runtime: Runtime, owner: Owner) -> None:
         self._runtime = runtime
         self.health = ModelHealth.of(runtime, owner)
-        self.trouble = ""
+        self.trouble: Notice | None = None
         self._in_a_row = 0
         self._asked = False
         self._later = (
@@ -107,7 +107,7 @@ class Compressor:
                     self._later[stage].submit(asked)
                     self._asked = True
                 except ModelError as trouble:
-                    self.trouble = str(trouble)
+                    self.trouble = trouble.notice
             if self.trouble:
                 self.health.fail(stage, [memory.id for memory in memories])
         if self._asked or self.trouble:  # without a request the model's health is unknown
@@ -123,16 +123,16 @@ class Compressor:
         except UnusableAnswer as fault:
             self._in_a_row += 1
             if self._in_a_row >= ILL:
-                self.trouble = str(fault)
+                self.trouble = fault.notice
             if len(batch) == 1:
-                self._leave(stage, batch, str(fault), done)
+                self._leave(stage, batch, fault.notice, done)
                 return
             middle = len(batch) // 2
             self._try(stage, batch[:middle], done)
             self._try(stage, batch[middle:], done)
             return
         except ModelError as trouble:
-            self.trouble = str(trouble)
+            self.trouble = trouble.notice
             self._leave(stage, batch, self.trouble, done)
             return
         self._in_a_row = 0
@@ -163,7 +163,7 @@ class Compressor:
                             self._posted[stage, memory.id] = items.get(place)
                 self.trouble = self.trouble or later.trouble
         except ModelError as trouble:
-            self.trouble = str(trouble)
+            self.trouble = trouble.notice
 
     def _by_post(self, stage: str, memories: Sequence[Memory], done: CompressionResult) -> None:
         away = self._later[stage].on_their_way()
@@ -173,24 +173,26 @@ class Compressor:
             elif self.trouble:
                 self._leave(stage, [memory], self.trouble, done)
             else:
-                done.waiting[memory.id] = "asked, answer within a day"
+                done.waiting[memory.id] = Notice("answer.batch_pending")
                 if memory.id not in away:
                     self._to_post[stage].append(memory)
 
     def _take(
         self, stage: str, memory: Memory, item: Mapping[str, Any] | None, done: CompressionResult
     ) -> None:
-        fault, text = "left out", None
+        fault: Notice | None = Notice("answer.left_out")
+        text = None
         if item is not None:
             make = _summary if stage == "summary" else _trace
             fault, text = make(item, _fullest(memory))
         if text is None:
-            self._leave(stage, [memory], f"{self._runtime.config.llm.model}: {fault}", done)
+            model = self._runtime.config.llm.model
+            self._leave(stage, [memory], Notice("error.model_answer", model=model, reason=fault), done)
         else:
             done.texts[memory.id] = text
             self.health.clear(stage, [memory.id])
 
-    def _leave(self, stage: str, batch: Sequence[Memory], why: str, done: CompressionResult) -> None:
+    def _leave(self, stage: str, batch: Sequence[Memory], why: Notice, done: CompressionResult) -> None:
         self.health.fail(stage, [memory.id for memory in batch])
         done.waiting |= {memory.id: why for memory in batch}
 
@@ -259,24 +261,26 @@ def _is_about(item: Mapping[str, Any], texts: Sequence[frozenset[str]]) -> bool:
     return item["i"] < len(texts) and belongs(words, item["i"], texts)
 
 
-def _summary(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
+def _summary(item: Mapping[str, Any], source: Text) -> tuple[Notice | None, Text | None]:
     """A valid summary, or why it is invalid. A trigger that is not faithful is dropped: the content is
     enough."""
     trigger, content = " ".join(item["trigger"].split()), " ".join(item["content"].split())
     fault = strays(content, source.whole)
-    if fault or len(content) > SHORTER * len(source.content):
-        return fault or "hardly shorter", None
+    if fault:
+        return Notice(f"answer.strays_{fault}"), None
+    if len(content) > SHORTER * len(source.content):
+        return Notice("answer.hardly_shorter"), None
     if source.trigger and (not trigger or strays(trigger, source.trigger)):
         trigger = source.trigger if about_tokens(source.trigger) <= TERSE else ""
-    return "", Text(trigger if source.trigger else "", content)
+    return None, Text(trigger if source.trigger else "", content)
 
 
-def _trace(item: Mapping[str, Any], source: Text) -> tuple[str, Text | None]:
+def _trace(item: Mapping[str, Any], source: Text) -> tuple[Notice | None, Text | None]:
     """A trace of those keywords that occur in the source."""
     trigger, content = (_occurring_words(item[half], source.whole) for half in ("trigger", "content"))
     if not content:
-        return "no keyword stands in the text", None
-    return "", Text(" ".join(trigger) if source.trigger else "", " ".join(content))
+        return Notice("answer.no_keywords"), None
+    return None, Text(" ".join(trigger) if source.trigger else "", " ".join(content))
 
 
 def _occurring_words(words: Sequence[str], text: str) -> list[str]:

@@ -41,7 +41,7 @@ def leave(runtime: Runtime, scope: Scope, session: str, leaving: Mapping[int, Me
         if quick and said:
             catch_up_on_vectors(runtime, scope, AT_ONCE - len(said))
     except StoreError as trouble:  # what was recorded is formed by the worker, when the store is well
-        runtime.observe("store.behind", owner=scope.owner, reason=str(trouble))
+        runtime.observe("store.behind", owner=scope.owner, reason=trouble.notice)
         return []
     return formed
 

@@ -84,7 +84,7 @@ class Words:
         try:
             words = gap_summary(self._runtime, left_out, room, self._count, self._model)
         except ModelError as trouble:
-            self._runtime.observe("window.no_summary", reason=str(trouble))
+            self._runtime.observe("window.no_summary", reason=trouble.notice)
             self._model = False  # whoever waits for a conversation waits for a failing model once
             words = gist(left_out, room, self._count)
         return cut_text(words, room, self._count)

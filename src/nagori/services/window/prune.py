@@ -46,12 +46,12 @@ class Pruning(Value):
         for name in ("count", "provider"):
             value = getattr(self, name)
             if not (callable(value) or (name == "provider" and value is None)):
-                raise InvalidInput(name, "{value!r} is not a function", value=value)
+                raise InvalidInput(name, "error.not_function", value=value)
         check_bool("remember", self.remember)
         if not _is_whole(self.beside):
-            raise InvalidInput("beside", "{value!r} is not a whole number", value=self.beside)
+            raise InvalidInput("beside", "error.not_whole", value=self.beside)
         if self.beside < 0:
-            raise InvalidInput("beside", "{n} is not at least 0", n=self.beside)
+            raise InvalidInput("beside", "error.below_least", n=self.beside, least=0)
         _check_session(self.session)
 
 
@@ -61,14 +61,14 @@ def places(pins: object) -> frozenset[int]:
         found = list(pins)
         if all(map(_is_whole, found)):
             return frozenset(found)
-    raise InvalidInput("pins", "{value!r} is not a list of places", value=pins)
+    raise InvalidInput("pins", "error.not_places", value=pins)
 
 
 def listed(messages: object) -> list[Any]:
     """The messages that a caller gives, in a list of our own."""
     if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
         return list(messages)
-    raise InvalidInput("messages", "{type} is not a list of messages", type=type(messages).__name__)
+    raise InvalidInput("messages", "error.type_not_messages", type=type(messages).__name__)
 
 
 def _is_whole(value: object) -> bool:
@@ -79,9 +79,9 @@ def _check_session(session: object) -> None:
     if session is None:
         return
     if not isinstance(session, str) or len(session) > LONGEST_SESSION:
-        raise InvalidInput("session", "not a text of at most 4096 characters")
+        raise InvalidInput("session", "error.not_short_text", most=4096)
     if any("\ud800" <= sign <= "\udfff" for sign in session):
-        raise InvalidInput("session", "{value!r} has characters that cannot be written", value=session)
+        raise InvalidInput("session", "error.unwritable", value=session)
 
 
 class Pruned(Value):
@@ -133,7 +133,7 @@ def prune(
 ) -> Pruned:
     """The conversation within its budget. What leaves it is remembered before it is left out."""
     if not isinstance(before, Pruned | None):
-        raise InvalidInput("before", "{type} is not what prune gave", type=type(before).__name__)
+        raise InvalidInput("before", "error.type_not_pruned", type=type(before).__name__)
     work = _Work(runtime, scope, listed(messages), asked, before)
     done = work.done()
     _tell(runtime, done, work.rules)
@@ -218,7 +218,7 @@ class _Work:
             self.unkept = frozenset()
         except JournalError as trouble:
             self.unkept = frozenset(messages)
-            self.runtime.observe("window.not_kept", reason=str(trouble), messages=len(messages))
+            self.runtime.observe("window.not_kept", reason=trouble.notice, messages=len(messages))
 
 
 def _mark(original: Any) -> int:
@@ -227,9 +227,9 @@ def _mark(original: Any) -> int:
     try:
         return crc32(repr(original).encode("utf-8", "replace"))
     except RecursionError as fault:
-        raise InvalidInput("messages", "nested too deeply") from fault
+        raise InvalidInput("messages", "error.nested_too_deeply") from fault
     except Exception as fault:  # anybody's object
-        raise InvalidInput("messages", "{type} cannot be read", type=type(original).__name__) from fault
+        raise InvalidInput("messages", "error.type_unreadable", type=type(original).__name__) from fault
 
 
 def _unchanged(before: Sequence[int], now: Sequence[int]) -> int:
@@ -254,7 +254,7 @@ def _rules(asked: Pruning) -> Window:
     rules = asked.rules
     if asked.beside >= rules.budget:
         values = {"n": asked.beside, "budget": rules.budget}
-        raise InvalidInput("beside", "{n} tokens beside the messages leave nothing of {budget}", **values)
+        raise InvalidInput("beside", "error.tokens_beside", **values)
     return replace(rules, budget=rules.budget - asked.beside)
 
 
@@ -262,7 +262,7 @@ def _read(form: Format, originals: Sequence[Any], asked: Pruning, known: list[Me
     try:
         read = [*known, *form.read(originals, asked.count, len(known))]
     except (AttributeError, TypeError, ValueError, RecursionError) as fault:  # not theirs, or endless
-        raise InvalidInput("messages", "not a conversation in this format: {reason}", reason=fault) from fault
+        raise InvalidInput("messages", "error.not_conversation", reason=fault) from fault
     for at in asked.pins:
         if 0 <= at < len(read):
             read[at] = replace(read[at], pinned=True)

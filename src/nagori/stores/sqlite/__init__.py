@@ -37,10 +37,10 @@ from nagori.core.storage import (
     VectorModels,
 )
 from nagori.core.values import Value
-from nagori.errors import Conflict, SchemaTooNew, StoreDamaged, StoreError
+from nagori.errors import Conflict, Notice, SchemaTooNew, StoreDamaged, StoreError
 from nagori.paths import open_private, private_dir
 from nagori.stores import sql as sql
-from nagori.stores.sql import ADVICE, SELECT, Selection, ask, find_model, find_owner
+from nagori.stores.sql import SELECT, Selection, ask, find_model, find_owner
 from nagori.stores.sqlite import search as search
 from nagori.stores.sqlite import writes as writing
 from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate
@@ -104,7 +104,7 @@ class SqliteStore:
         with self.writing() as db:
             number, seq, first = writing.open_owner(db, owner)
             if seq != batch.before:
-                raise Conflict(f"expected to stand at event {batch.before}, but the store is at {seq}")
+                raise Conflict("error.store_moved", before=batch.before, seq=seq)
             known = _read_known(db, number, frozenset([memory.id for memory in batch.memories]))
             writing.apply(db, number, first, known, batch)
 
@@ -255,7 +255,7 @@ class SqliteStore:
 
     # --- maintenance ----------------------------------------------------------------------------
 
-    def check(self) -> list[str]:
+    def check(self) -> list[Notice]:
         from nagori.stores.sqlite.check import faults
 
         try:
@@ -268,7 +268,7 @@ class SqliteStore:
             finally:
                 db.close()
         except StoreDamaged as damage:
-            return [str(damage)]
+            return [damage.notice]
 
     def backup(self, path: Path) -> None:
         with self._pool.operation("") as db:
@@ -608,7 +608,7 @@ class _Operation:
     def _translated(self, error: Exception) -> StoreError:
         """A missing table is damage, unless a newer nagori has migrated the file meanwhile."""
         if isinstance(error, apsw.SQLError) and int(self._db.pragma("user_version")) > len(STEPS):
-            return SchemaTooNew("a newer nagori has changed the store meanwhile: upgrade this one")
+            return SchemaTooNew("error.store_upgraded")
         return _store_error(self._pool.path, error)
 
     def _leave(self) -> None:
@@ -717,7 +717,7 @@ def _vector_extension() -> str:
     takes as long as four interpreter starts."""
     spec = find_spec("sqlite_vec")
     if spec is None or not spec.submodule_search_locations:
-        raise StoreError("the package sqlite-vec is not installed; pip install sqlite-vec")
+        raise StoreError("error.sqlite_vec")
     return str(Path(next(iter(spec.submodule_search_locations))) / "vec0")
 
 
@@ -735,16 +735,16 @@ def store_errors(path: Path) -> Iterator[None]:
 
 def _store_error(path: Path, error: Exception) -> StoreError:
     if _is_damage(error):
-        return StoreDamaged(f"{path} is damaged ({error}); {ADVICE}")
+        return StoreDamaged("error.store_damaged", path=path, reason=str(error))
     if isinstance(error, apsw.BusyError):
-        return StoreError(f"{path} was busy for {BUSY_MS // 1000} seconds")
+        return StoreError("error.store_busy", path=path, seconds=BUSY_MS // 1000)
     if isinstance(error, apsw.ReadOnlyError):
-        return StoreError(f"{path} can only be read here ({error})")
+        return StoreError("error.store_read_only", path=path, reason=str(error))
     if isinstance(error, OverflowError | UnicodeError):
-        return StoreError(f"{path} cannot hold a value: {error}")
+        return StoreError("error.store_value", path=path, reason=str(error))
     if isinstance(error, OSError):
-        return StoreError(f"{error.filename or path}: {error.strerror or error}")
-    return StoreError(f"{path}: {error}")
+        return StoreError("error.file", path=error.filename or path, reason=error.strerror or str(error))
+    return StoreError("error.file", path=path, reason=str(error))
 
 
 def _is_damage(error: Exception) -> bool:

@@ -6,42 +6,41 @@ from collections.abc import Iterator
 
 import apsw
 
+from nagori.errors import Notice
 from nagori.stores.sql import SELECT, SELECT_TURN, Model, all_models, ask, load, turns_of
 
 AT_ONCE = 1_000
 
 
-def faults(db: apsw.Connection) -> Iterator[str]:
+def faults(db: apsw.Connection) -> Iterator[Notice]:
     """A description of each fault."""
     broken = [text for (text,) in ask(db, "PRAGMA integrity_check(20)") if text != "ok"]
     if broken:
-        yield from broken
+        yield from (Notice("check.integrity", text=text) for text in broken)
         return
-    for fault, sql in _questions(all_models(db)).items():
+    for fault, sql in _questions(all_models(db)):
         count = len(ask(db, sql))
         if count:
-            yield f"{count} {fault}"
+            yield Notice(fault.id, n=count, **fault.values)
     read_everything(db)
 
 
-def _questions(models: list[Model]) -> dict[str, str]:
+def _questions(models: list[Model]) -> Iterator[tuple[Notice, str]]:
     """Queries that must return no rows."""
-    questions = {
-        "memories without words": "SELECT key FROM memory EXCEPT SELECT id FROM words_docsize",
-        "words without a memory": "SELECT id FROM words_docsize EXCEPT SELECT key FROM memory",
-        "memories without text": "SELECT key FROM memory EXCEPT SELECT key FROM text",
-        "text without a memory": "SELECT key FROM text EXCEPT SELECT key FROM memory",
-    }
+    yield from {
+        Notice("check.memories_without_words"): "SELECT key FROM memory EXCEPT SELECT id FROM words_docsize",
+        Notice("check.words_without_memory"): "SELECT id FROM words_docsize EXCEPT SELECT key FROM memory",
+        Notice("check.memories_without_text"): "SELECT key FROM memory EXCEPT SELECT key FROM text",
+        Notice("check.text_without_memory"): "SELECT key FROM text EXCEPT SELECT key FROM memory",
+    }.items()
     for model in models:
-        every, size = f"SELECT key FROM {model.vectors}", 4 * model.dimension
-        questions |= {
-            f"vectors without a memory ({model.name})": f"{every} EXCEPT SELECT key FROM memory",
-            f"vectors of another length ({model.name})": f"{every} WHERE length(v) <> {size:d}",
-        }
+        every, size, name = f"SELECT key FROM {model.vectors}", 4 * model.dimension, model.name
+        lost = Notice("check.vectors_without_memory", model=name)
+        yield lost, f"{every} EXCEPT SELECT key FROM memory"
+        yield Notice("check.vectors_of_other_length", model=name), f"{every} WHERE length(v) <> {size:d}"
         if model.center is not None:
-            bits = f"{every} EXCEPT SELECT key FROM {model.bits}"
-            questions[f"vectors without bits ({model.name})"] = bits
-    return questions
+            unindexed = Notice("check.vectors_without_bits", model=name)
+            yield unindexed, f"{every} EXCEPT SELECT key FROM {model.bits}"
 
 
 def read_everything(db: apsw.Connection) -> None:

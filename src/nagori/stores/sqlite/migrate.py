@@ -23,9 +23,7 @@ def migrate(connection: apsw.Connection, steps: tuple[str, ...] = STEPS) -> int:
     """Bring the schema up to date; returns the number of steps."""
     version = _version(connection)
     if version > len(steps):
-        raise SchemaTooNew(
-            f"schema {version} was written by a newer nagori; this one knows up to {len(steps)}: upgrade it"
-        )
+        raise SchemaTooNew("error.schema_too_new", version=version, known=len(steps))
     for number in range(version + 1, len(steps) + 1):
         _step(connection, number, steps[number - 1])
     return len(steps) - version
@@ -34,7 +32,7 @@ def migrate(connection: apsw.Connection, steps: tuple[str, ...] = STEPS) -> int:
 def _version(connection: apsw.Connection) -> int:
     application = connection.pragma("application_id")
     if application not in (0, APPLICATION_ID):
-        raise StoreError("this SQLite file belongs to another program; nothing was touched")
+        raise StoreError("error.store_foreign")
     return int(connection.pragma("user_version"))
 
 

@@ -25,21 +25,17 @@ WIDEST = 120
 
 def chart(
     context: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(help="Memories; default: the newest.")] = None,
-    levels: Annotated[
-        bool, typer.Option("--levels", help="Of all memories: how many stand at each level.")
-    ] = False,
-    days: Annotated[int, typer.Option(min=0, max=3650, help="So many days ahead.")] = 90,
-    past: Annotated[
-        int | None, typer.Option(min=0, max=36500, help="With --levels: so many days back; default: all.")
-    ] = None,
-    svg: Annotated[Path | None, typer.Option(help="Write a picture to this file.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="help.chart.ids")] = None,
+    levels: Annotated[bool, typer.Option("--levels", help="help.chart.levels")] = False,
+    days: Annotated[int, typer.Option(min=0, max=3650, help="help.chart.days")] = 90,
+    past: Annotated[int | None, typer.Option(min=0, max=36500, help="help.chart.past")] = None,
+    svg: Annotated[Path | None, typer.Option(help="help.chart.svg")] = None,
     as_json: Json = False,
 ) -> None:
     """Draw how memories faded since they were born, where recalls lifted them, and what is to come."""
     session = CommandSession.of(context)
     if levels and ids:
-        raise InvalidInput("ids", "--levels counts all memories; leave the ids out")
+        raise InvalidInput("ids", "error.levels_with_ids")
     draw = _levels if levels else _curves
     draw(session, ids or [], days, past, svg, as_json)
 
@@ -49,15 +45,17 @@ def _levels(
 ) -> None:
     with session.memory() as memory:
         told = memory.populations(past, days)
-    names = {place: session.voice(f"level{n}") for n, place in enumerate(GROUPS, 1) if place != FORGOTTEN}
-    names[FORGOTTEN] = session.voice("chart_forgotten")
-    words = ChartLabels(names, session.voice("chart_today"), session.voice("chart_forecast"))
+    names = {
+        place: session.translator(f"level.name{n}") for n, place in enumerate(GROUPS, 1) if place != FORGOTTEN
+    }
+    names[FORGOTTEN] = session.translator("chart.forgotten")
+    words = ChartLabels(names, session.translator("chart.today"), session.translator("chart.forecast"))
     if svg is not None:
-        _write(session, svg, levels_svg(told, session.voice("chart_levels"), words), as_json)
+        _write(session, svg, levels_svg(told, session.translator("chart.levels"), words), as_json)
     if as_json:
         print_json({"days": rows_json(told)})
     elif svg is None and not any(any(one.counts.values()) for one in told):
-        session.say("empty")
+        session.say("cli.no_memories")
     elif svg is None:
         for line in levels_text(told, words, min(session.out.width, WIDEST)):
             session.out.print(line)
@@ -69,7 +67,7 @@ def _curves(
     with session.memory() as memory:
         chosen = [memory.show(id) for id in ids[:MOST]] if ids else list(memory.list(limit=USUALLY))
         if not chosen and not as_json:
-            session.say("empty")
+            session.say("cli.no_memories")
             return
         now = memory.runtime.clock.now()
         start = min((each.created for each in chosen), default=now)
@@ -78,12 +76,12 @@ def _curves(
     axes = ChartAxes(
         days=whole,
         levels=session.config.levels,
-        names={level: session.voice(f"level{int(level)}") for level in Level},
-        unit=session.voice("chart_unit"),
-        recalled=session.voice("chart_recalled"),
+        names={level: session.translator(f"level.name{int(level)}") for level in Level},
+        unit=session.translator("chart.unit"),
+        recalled=session.translator("chart.recalled"),
     )
     if svg is not None and series:
-        _write(session, svg, svg_chart(series, session.voice("chart_title"), axes), as_json)
+        _write(session, svg, svg_chart(series, session.translator("chart.title"), axes), as_json)
     if as_json:
         print_json({"start": start.isoformat(), "series": [_json(one) for one in series]})
     elif svg is None:
@@ -95,7 +93,7 @@ def _write(session: CommandSession, path: Path, picture: str, silently: bool) ->
     with open_output(path) as write:
         write(picture)
     if not silently:
-        session.say("chart_written", path=path)
+        session.say("chart.written", path=path)
 
 
 def _series(memory: Nagori, id: str, start: datetime, days: float) -> Series:

@@ -28,9 +28,7 @@ class ConfiguredCost(Value):
 
 def cost(
     context: typer.Context,
-    per_day: Annotated[
-        float | None, typer.Option(min=0, help="Memories a day; default: as in your last 30 days.")
-    ] = None,
+    per_day: Annotated[float | None, typer.Option(min=0, help="help.cost.per_day")] = None,
     as_json: Json = False,
 ) -> None:
     """What language models cost you, or would: by month, year and stage."""
@@ -48,10 +46,10 @@ def cost(
         return
     basis = "given" if per_day is not None else "own" if own else "assumed"
     values = {"per_day": f"{usage.per_day:,.1f}", "characters": f"{usage.full:,.0f}"}
-    session.say(f"cost_{basis}", **values)
+    session.say(f"cli.cost_{basis}", **values)
     _say_configured(session, mine)
     chosen = {each.price.model for each in mine.bills}
-    session.out.print(render.cost_table(others, chosen, session.voice))
+    session.out.print(render.cost_table(others, chosen, session.translator))
 
 
 def paid_models(config: Config) -> tuple[list[Price], list[str]]:
@@ -77,10 +75,10 @@ def _configured_cost(config: Config, usage: Usage) -> ConfiguredCost:
 
 def _say_configured(session: CommandSession, mine: ConfiguredCost) -> None:
     for name in mine.unknown:
-        session.say("cost_unknown", model=name)
+        session.say("cli.cost_unknown", model=name)
     if not mine.bills:
         if not mine.unknown:
-            session.say("cost_nothing")
+            session.say("cli.cost_nothing")
         return
     values = {
         "models": ", ".join(each.price.model for each in mine.bills),
@@ -88,11 +86,11 @@ def _say_configured(session: CommandSession, mine: ConfiguredCost) -> None:
         "year": render.dollars(mine.year),
         "memory": render.dollars(sum(each.memory for each in mine.bills)),
     }
-    session.say("cost_configured", **values)
+    session.say("cli.cost_configured", **values)
     cap = session.config.llm.daily_cap_usd  # of language models; vectors do not count
     day = sum(each.year for each in mine.bills if each.price.does == "llm") / DAYS
     if day > cap:
-        session.say("cost_capped", day=render.dollars(day), cap=render.dollars(cap))
+        session.say("cli.cost_capped", day=render.dollars(day), cap=render.dollars(cap))
 
 
 def _json(usage: Usage, own: bool, mine: ConfiguredCost, others: list[Bill]) -> dict[str, object]:

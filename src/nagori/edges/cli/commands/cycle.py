@@ -21,10 +21,8 @@ from nagori.services.preview import Preview
 
 def cycle(
     context: typer.Context,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what would be done, and why.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Also if very much would move.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="help.cycle.dry_run")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="help.cycle.yes")] = False,
     as_json: Json = False,
 ) -> None:
     """Let one night pass: strengthen, fade, archive, revive."""
@@ -35,84 +33,86 @@ def cycle(
             _show(session, memory.preview(plan), as_json)
             return
         if plan.asks and not yes:
-            session.say("cycle_asks", moves=plan.moves, total=plan.census.total)
+            session.say("cli.cycle_asks", moves=plan.moves, total=plan.census.total)
             raise typer.Exit(5)
         night = memory.cycle(plan, bar)
     if as_json:
         print_json(_night_json(night))
     elif not plan.steps:
-        session.say("cycle_nothing")
+        session.say("cli.cycle_nothing")
     else:
         session.out.print(_table(session, plan))
-        session.say("cycle_done", done=night.done, left=len(night.left))
+        session.say("cli.cycle_done", done=night.done, left=len(night.left))
         if night.waiting:
             why = next(iter(night.waiting.values()))
-            session.say("cycle_waiting", n=len(night.waiting), reason=session.voice.reason(why))
+            session.say("cli.cycle_waiting", n=len(night.waiting), reason=why)
 
 
 def archive(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Put a memory away; it can still be found and brought back."""
-    _move(context, "archive", id, as_json)
+    _move(context, "archive", "cli.archived", id, as_json)
 
 
 def unarchive(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Bring a memory back whole, while its full words are kept."""
-    _move(context, "unarchive", id, as_json)
+    _move(context, "unarchive", "cli.unarchived", id, as_json)
 
 
-def _move(context: typer.Context, verb: str, id: str, as_json: bool) -> None:
+def _move(context: typer.Context, verb: str, message: str, id: str, as_json: bool) -> None:
     session = CommandSession.of(context)
     with session.memory() as memory:
         moved: Memory = getattr(memory, verb)(id)
     if as_json:
         print_json({"memory": to_record(moved)})
     else:
-        session.say(f"{verb}d", id=moved.id)
+        session.say(message, id=moved.id)
 
 
 def _show(session: CommandSession, told: Preview, as_json: bool) -> None:
     if as_json:
         print_json(_preview_json(session, told))
     elif not told.plan.steps:
-        session.say("cycle_nothing")
+        session.say("cli.cycle_nothing")
     else:
         session.out.print(_table(session, told.plan))
         _show_examples(session, told)
         _show_worth(session, told)
-        session.say("cycle_shown")
+        session.say("cli.dry_run")
 
 
 def _show_examples(session: CommandSession, told: Preview) -> None:
     for kind in told.kinds:
         session.out.print()
         for step, memory in kind.examples:
-            because = session.voice(f"because_{step.reason}", score=f"{step.score:.1f}")
-            act = session.voice(f"act_{step.act}")
+            because = session.translator(f"reason.{step.reason}", score=f"{step.score:.1f}")
+            act = session.translator(f"step.{step.act}")
             if step.act == "compress" and step.level:
-                act += f" → {session.voice(f'level{int(step.level)}')}"
+                act += f" → {session.translator(f'level.name{int(step.level)}')}"
             session.out.print(f"{act} {step.id}: {because}", markup=False, highlight=False)
             session.out.print(Text(f"  {one_line(memory)}", style="dim", no_wrap=True, overflow="ellipsis"))
         if kind.n > len(kind.examples):
-            session.say("preview_more", n=kind.n - len(kind.examples))
+            session.say("cli.preview_more", n=kind.n - len(kind.examples))
 
 
 def _show_worth(session: CommandSession, told: Preview) -> None:
     """What it saves, and what it costs."""
     session.out.print()
     if told.shortened:
-        basis = session.voice("preview_exact" if told.exact else "preview_sample", looked=told.looked)
+        basis = session.translator(
+            "cli.preview_exact" if told.exact else "cli.preview_sample", looked=told.looked
+        )
         sizes = {"before": size(told.before), "after": size(told.after), "n": told.shortened}
-        session.say("preview_saves", saved=size(max(0, told.before - told.after)), basis=basis, **sizes)
+        session.say("cli.preview_saves", saved=size(max(0, told.before - told.after)), basis=basis, **sizes)
     if told.purged:
-        session.say("preview_purges", n=told.purged, freed=size(told.freed))
+        session.say("cli.preview_purges", n=told.purged, freed=size(told.freed))
     prices, unknown = paid_models(session.config)
     for model in unknown:
-        session.say("cost_unknown", model=model)
+        session.say("cli.cost_unknown", model=model)
     if prices:
         models = ", ".join(price.model for price in prices)
-        session.say("preview_costs", models=models, usd=dollars(_compression_cost(prices, told.written)))
+        session.say("cli.preview_costs", models=models, usd=dollars(_compression_cost(prices, told.written)))
     elif not unknown:
-        session.say("preview_free")
+        session.say("cli.preview_free")
 
 
 def _compression_cost(prices: list[Price], written: Tokens) -> float:
@@ -124,10 +124,10 @@ def _compression_cost(prices: list[Price], written: Tokens) -> float:
 def _table(session: CommandSession, plan: CyclePlan) -> Table:
     table = Table(box=None)
     for title in ("act", "reason", "n"):
-        table.add_column(session.voice(f"column_{title}"), justify="right" if title == "n" else "left")
+        table.add_column(session.translator(f"column.{title}"), justify="right" if title == "n" else "left")
     for (act, reason), count in sorted(plan.counts().items()):
         table.add_row(
-            session.voice(f"act_{act}"), session.voice(f"because_{reason}", score="…"), f"{count:,}"
+            session.translator(f"step.{act}"), session.translator(f"reason.{reason}", score="…"), f"{count:,}"
         )
     return table
 
@@ -175,5 +175,6 @@ def _counts_json(plan: CyclePlan) -> list[dict[str, object]]:
 def _night_json(night: CycleReport) -> dict[str, object]:
     sizes = {"bytes_before": night.bytes_before, "bytes_after": night.bytes_after}
     counts = _counts_json(night.plan)
-    model = {"by_model": night.by_model, "waiting": night.waiting}
+    waiting = {id: str(why) for id, why in night.waiting.items()}
+    model = {"by_model": night.by_model, "waiting": waiting}
     return {"done": night.done, "left": night.left, "ties": night.ties, "counts": counts, **sizes, **model}

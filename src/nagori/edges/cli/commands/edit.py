@@ -20,13 +20,11 @@ class Feedback(StrEnum):
 def edit(
     context: typer.Context,
     id: Id,
-    text: Annotated[
-        list[str] | None, typer.Argument(help="The corrected text; - reads standard input.")
-    ] = None,
-    trigger: Annotated[str | None, typer.Option(help="What set it off.")] = None,
-    kind: Annotated[Kind | None, typer.Option(help="What it is.")] = None,
-    category: Annotated[Category | None, typer.Option(help="How fast it fades.")] = None,
-    privacy: Annotated[Privacy | None, typer.Option(help="Which agents may see it.")] = None,
+    text: Annotated[list[str] | None, typer.Argument(help="help.edit.text")] = None,
+    trigger: Annotated[str | None, typer.Option(help="help.common.trigger")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="help.common.kind")] = None,
+    category: Annotated[Category | None, typer.Option(help="help.common.category")] = None,
+    privacy: Annotated[Privacy | None, typer.Option(help="help.common.privacy")] = None,
     as_json: Json = False,
 ) -> None:
     """Correct a memory."""
@@ -36,12 +34,12 @@ def edit(
         changed = memory.edit(
             id, content=content, trigger=trigger, kind=kind, category=category, privacy=privacy
         )
-    _report_change(session, changed, as_json, "edited")
+    _report_change(session, changed, as_json, "cli.edited")
 
 
 def feedback(
     context: typer.Context,
-    judgement: Annotated[Feedback, typer.Argument(help="up: it was useful; down: it was not.")],
+    judgement: Annotated[Feedback, typer.Argument(help="help.thumb.judgement")],
     id: Id,
     as_json: Json = False,
 ) -> None:
@@ -52,7 +50,7 @@ def feedback(
         after = memory.feedback(before.id, good=judgement is Feedback.UP)
     moved, now = after.version != before.version, after.emotion.intensity
     at_end = now == (100 if judgement is Feedback.UP else 0)
-    sentence = f"thumb_{judgement}" if moved else "thumb_end" if at_end else "thumb_today"
+    sentence = f"cli.thumb_{judgement}" if moved else "cli.thumb_end" if at_end else "cli.thumb_today"
     _report_change(
         session, after, as_json, sentence, before=f"{before.emotion.intensity:.0f}", now=f"{now:.0f}"
     )
@@ -61,7 +59,7 @@ def feedback(
 def protect(
     context: typer.Context,
     id: Id,
-    release: Annotated[list[str] | None, typer.Option(help="Let this one fade instead.")] = None,
+    release: Annotated[list[str] | None, typer.Option(help="help.protect.release")] = None,
     as_json: Json = False,
 ) -> None:
     """Never let a memory fade."""
@@ -70,21 +68,21 @@ def protect(
         kept = making_room(session, memory, lambda: memory.protect(id, release or ()))
         n = memory.status().counts.protected
     limit = session.config.protection.max_protected_memories
-    _report_change(session, kept, as_json, "protected", n=n, limit=limit)
+    _report_change(session, kept, as_json, "cli.protected", n=n, limit=limit)
 
 
 def unprotect(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Let a protected memory fade again."""
     session = CommandSession.of(context)
     with session.memory() as memory:
-        _report_change(session, memory.unprotect(id), as_json, "unprotected")
+        _report_change(session, memory.unprotect(id), as_json, "cli.unprotected")
 
 
 def forget(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Hide a memory from every recall; undo brings it back."""
     session = CommandSession.of(context)
     with session.memory() as memory:
-        _report_change(session, memory.forget(id), as_json, "forgotten")
+        _report_change(session, memory.forget(id), as_json, "cli.forgotten")
 
 
 def undo(context: typer.Context, id: Id, as_json: Json = False) -> None:
@@ -92,8 +90,8 @@ def undo(context: typer.Context, id: Id, as_json: Json = False) -> None:
     session = CommandSession.of(context)
     with session.memory() as memory:
         back, what = memory.undo(id)
-    said = "undone_birth" if what in ("formed", "imported") else "undone"
-    _report_change(session, back, as_json, said, what=session.voice.event(what))
+    said = "cli.undone_birth" if what in ("formed", "imported") else "cli.undone"
+    _report_change(session, back, as_json, said, what=session.translator.event(what))
 
 
 def _report_change(

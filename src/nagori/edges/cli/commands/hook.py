@@ -10,10 +10,8 @@ from nagori.edges.cli.context import CommandSession, Json, print_json
 
 
 def hook(
-    host: Annotated[
-        str | None, typer.Option(help="claude-code, codex, gemini, cursor, copilot or raw; default: guessed.")
-    ] = None,
-    event: Annotated[str | None, typer.Option(help="The event, where the host does not name it.")] = None,
+    host: Annotated[str | None, typer.Option(help="help.hook.host")] = None,
+    event: Annotated[str | None, typer.Option(help="help.hook.event")] = None,
 ) -> None:
     """Answer a host: JSON on standard input, JSON on standard output; always ends with 0."""
     from nagori.edges import hooks
@@ -29,10 +27,10 @@ def process(context: typer.Context, as_json: Json = False) -> None:
 
     session = CommandSession.of(context)
     if spawn.is_working(session.folder):
-        session.say("worker_busy")
+        session.say("cli.worker_busy")
         return
     formed = work_now(session.folder)
     if as_json:
         print_json({"turns": formed})
     else:
-        session.say("worked", n=formed)
+        session.say("cli.worked", n=formed)

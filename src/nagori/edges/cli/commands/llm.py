@@ -11,43 +11,39 @@ from nagori.app import Nagori
 from nagori.core.values import Value
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, moment, print_json, progress
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, Notice
 from nagori.spend import SpendDay
 
 
 def appraise(
     context: typer.Context,
-    since: Annotated[
-        str | None, typer.Option(help="Also what was said since then; default: llm.appraise_days.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be asked, and what it would cost.")
-    ] = False,
+    since: Annotated[str | None, typer.Option(help="help.judge.since")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="help.judge.dry_run")] = False,
     as_json: Json = False,
 ) -> None:
     """Let the configured model judge what only rules have judged so far."""
     session = CommandSession.of(context)
     with session.memory() as memory:
         if memory.runtime.llm is None:
-            raise InvalidInput("llm.provider", "no model is configured; the rules do its work")
+            raise InvalidInput("llm.provider", "error.no_model")
         then = moment(since, "since")
         if dry_run:
-            _tell(session, memory.estimate_appraisal(then), "judge_estimate", as_json)
+            _tell(session, memory.estimate_appraisal(then), "cli.judge_estimate", as_json)
             return
         with progress(session) as bar:
             done = memory.appraise(then, bar)
-    _tell(session, done, "judge_done", as_json)
+    _tell(session, done, "cli.judge_done", as_json)
     if done.by_rules and not as_json:
-        session.say("judge_by_rules", n=len(done.by_rules))
+        session.say("cli.judge_by_rules", n=len(done.by_rules))
     if done.trouble:
         if not as_json:
-            session.say("judge_trouble", reason=session.voice.reason(done.trouble), n=done.waiting)
+            session.say("cli.judge_trouble", reason=done.trouble, n=done.waiting)
         raise typer.Exit(8)
 
 
 def spend(
     context: typer.Context,
-    days: Annotated[int, typer.Option(min=1, max=400, help="So many days, today included.")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=400, help="help.spend.days")] = 30,
     as_json: Json = False,
 ) -> None:
     """What models were asked and what it cost, day by day."""
@@ -58,10 +54,12 @@ def spend(
     if as_json:
         print_json({"cap_usd": cap, "days": [_day_json(day) for day in told]})
     elif not told:
-        session.say("spend_nothing", days=days)
+        session.say("cli.spend_nothing", days=days)
     else:
-        session.out.print(render.spend_table(told, session.voice))
-        session.say("spend_total", usd=render.dollars(sum(day.usd for day in told)), cap=render.dollars(cap))
+        session.out.print(render.spend_table(told, session.translator))
+        session.say(
+            "cli.spend_total", usd=render.dollars(sum(day.usd for day in told)), cap=render.dollars(cap)
+        )
 
 
 def _today(memory: Nagori) -> date:
@@ -71,7 +69,9 @@ def _today(memory: Nagori) -> date:
 
 def _tell(session: CommandSession, told: Value, name: str, as_json: bool) -> None:
     if as_json:
-        print_json(vars(told))
+        print_json(
+            {name: str(value) if isinstance(value, Notice) else value for name, value in vars(told).items()}
+        )
     else:
         session.say(name, **vars(told))
 

@@ -16,7 +16,7 @@ from nagori.edges.cli.commands import setup
 from nagori.edges.cli.commands.schedule import nights
 from nagori.edges.cli.context import CommandSession, Json, print_json, progress
 from nagori.edges.hosts import launcher
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, Notice
 from nagori.services.maintenance import Proof
 from nagori.services.vectors import ReembedPlan
 
@@ -29,29 +29,33 @@ def verify(context: typer.Context, as_json: Json = False) -> None:
     faults = _faults(proof)
     events = sum(journal.events for journal in proof.journals)
     if as_json:
-        told = {"sound": proof.sound, "events": events, "faults": faults, "passed_over": proof.passed_over}
-        print_json(told)
+        found = {"faults": [*map(str, faults)], "passed_over": [*map(str, proof.passed_over)]}
+        print_json({"sound": proof.sound, "events": events, **found})
     elif proof.sound:
-        session.say("sound", events=f"{events:,}")
+        session.say("cli.sound", events=f"{events:,}")
         for note in proof.passed_over:
-            session.out.print(f"  {note}", style="yellow", markup=False)
+            session.out.print(f"  {session.translator.say(note)}", style="yellow", markup=False)
     else:
-        session.say("unsound", n=len(faults))
+        session.say("cli.unsound", n=len(faults))
         for fault in faults[:50]:
-            session.out.print(f"  {fault}", style="red", markup=False)
+            session.out.print(f"  {session.translator.say(fault)}", style="red", markup=False)
     if not proof.sound:
         raise typer.Exit(1)
 
 
-def _faults(proof: Proof) -> list[str]:
-    damage = [f"{d.file} +{d.offset}: {d.problem}" for journal in proof.journals for d in journal.damage]
+def _faults(proof: Proof) -> list[Notice]:
+    damage = [
+        Notice("check.line", file=each.file, offset=each.offset, problem=each.problem)
+        for journal in proof.journals
+        for each in journal.damage
+    ]
     return [*damage, *proof.store, *proof.differing]
 
 
 def rebuild(
     context: typer.Context,
     accept_damage: Annotated[
-        bool, typer.Option("--accept-damage", help="Go on although journal lines are damaged.")
+        bool, typer.Option("--accept-damage", help="help.rebuild.accept_damage")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -63,14 +67,14 @@ def rebuild(
     if as_json:
         print_json({"events": told, "vectors": vectors})
     else:
-        session.say("rebuilt", n=f"{told:,}")
+        session.say("cli.rebuilt", n=f"{told:,}")
         if vectors:
-            session.say("embedded", n=f"{vectors:,}")
+            session.say("cli.embedded", n=f"{vectors:,}")
 
 
 def reembed(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what it would take.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="help.reembed.dry_run")] = False,
     as_json: Json = False,
 ) -> None:
     """Change over to the configured embedding model, while recall goes on with the old one."""
@@ -83,7 +87,7 @@ def reembed(
             if as_json:
                 print_json({name: getattr(change, name) for name in fields_of(change)})
             else:
-                session.say("reembed_nothing" if change.is_complete else "dry")
+                session.say("cli.reembed_nothing" if change.is_complete else "cli.dry_run")
             return
         with progress(session) as bar:
             done = memory.reembed(bar)
@@ -91,19 +95,19 @@ def reembed(
     if as_json:
         print_json({"model": done.model, "made": done.made, "removed": done.removed})
     else:
-        session.say("reembedded", model=done.model, made=f"{done.made:,}", removed=f"{done.removed:,}")
+        session.say("cli.reembedded", model=done.model, made=f"{done.made:,}", removed=f"{done.removed:,}")
 
 
 def _tell_change(session: CommandSession, change: ReembedPlan) -> None:
     cost = render.dollars(change.usd) if change.usd is not None else "$?"
-    values = {"old": ", ".join(change.old) or session.voice("none"), "new": change.new}
+    values = {"old": ", ".join(change.old) or session.translator("status.none"), "new": change.new}
     figures = {"left": f"{change.left:,}", "memories": f"{change.memories:,}", "tokens": f"{change.tokens:,}"}
-    session.say("reembed_plan", **values, **figures, cost=cost)
+    session.say("cli.reembed_plan", **values, **figures, cost=cost)
 
 
 def backup(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="File to write.")],
+    path: Annotated[Path, typer.Argument(help="help.backup.path")],
     as_json: Json = False,
 ) -> None:
     """Save everything in one checked file, while others go on writing."""
@@ -114,23 +118,23 @@ def backup(
         print_json({"path": str(saved.path), "bytes": saved.bytes, "events": saved.events})
     else:
         size = render.size(saved.bytes)
-        session.say("saved", path=saved.path, events=f"{saved.events:,}", size=size)
+        session.say("cli.backed_up", path=saved.path, events=f"{saved.events:,}", size=size)
 
 
 def restore(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A file that backup wrote.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    path: Annotated[Path, typer.Argument(help="help.restore.path")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="help.common.yes")] = False,
     as_json: Json = False,
 ) -> None:
     """Put a backup in place; what was there is kept aside."""
     session = CommandSession.of(context)
     folder = session.folder
     if not path.is_file():
-        raise InvalidInput("path", "{path} is not a file", path=path)
+        raise InvalidInput("path", "error.not_file", path=path)
     occupied = folder.exists() and any(folder.iterdir())
-    if occupied and not yes and not typer.confirm(session.voice("overwrite", path=folder)):
-        session.say("stopped")
+    if occupied and not yes and not typer.confirm(session.translator("cli.overwrite", path=folder)):
+        session.say("cli.stopped")
         raise typer.Exit(2)
     aside = Nagori.restore(path, folder, datetime.now().astimezone())
     if aside:
@@ -138,9 +142,9 @@ def restore(
     if as_json:
         print_json({"restored": str(folder), "aside": str(aside) if aside else None})
         return
-    session.say("restored", path=path)
+    session.say("cli.restored", path=path)
     if aside:
-        session.say("aside", path=aside)
+        session.say("cli.aside", path=aside)
 
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:
@@ -151,16 +155,17 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
         findings += nights(session, memory, called=any(each.name == "hooks" for each in findings))
     if as_json:
         keys = ("name", "state", "detail", "advice")
-        print_json({"findings": [{key: getattr(f, key) for key in keys} for f in findings]})
+        told = [{"id": f.seen.id, **{key: getattr(f, key) for key in keys}} for f in findings]
+        print_json({"findings": told})
     else:
-        session.out.print(render.findings_view(findings, session.voice))
+        session.out.print(render.findings_view(findings, session.translator))
     if any(finding.state == "fail" for finding in findings):
         raise typer.Exit(1)
 
 
 def config(
     context: typer.Context,
-    show_schema: Annotated[bool, typer.Option("--schema", help="The JSON schema of the file.")] = False,
+    show_schema: Annotated[bool, typer.Option("--schema", help="help.config.show_schema")] = False,
     as_json: Json = False,
 ) -> None:
     """Every setting, its value, and where the value came from."""
@@ -170,4 +175,4 @@ def config(
     elif as_json:
         print_json({key: {"value": value, "origin": origin} for key, value, origin in rows(session.loaded)})
     else:
-        session.out.print(render.settings_view(rows(session.loaded), session.voice))
+        session.out.print(render.settings_view(rows(session.loaded), session.translator))

@@ -22,18 +22,16 @@ Kind = StrEnum("Kind", [(name, name) for name in ("openai", "anthropic", "respon
 
 def prune(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="Messages, one JSON object a line; - reads standard input.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages there.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Tokens that may be sent.")] = None,
-    preset: Annotated[Preset | None, typer.Option(help="How eagerly to prune.")] = None,
-    strategy: Annotated[Strategy | None, typer.Option(help="What goes first.")] = None,
-    model: Annotated[str | None, typer.Option(help="Whose tokens are counted; default: estimated.")] = None,
-    format: Annotated[
-        Kind | None, typer.Option(help="Whose messages they are; default: as they look.")
-    ] = None,
-    beside: Annotated[int, typer.Option(help="Tokens sent beside them: system prompt, tools.")] = 0,
-    session: Annotated[str | None, typer.Option(help="Name of the conversation.")] = None,
-    remember: Annotated[bool, typer.Option(help="Remember what is left out.")] = True,
+    file: Annotated[Path, typer.Argument(help="help.prune.file")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="help.prune.output")] = None,
+    budget: Annotated[int | None, typer.Option(help="help.prune.budget")] = None,
+    preset: Annotated[Preset | None, typer.Option(help="help.prune.preset")] = None,
+    strategy: Annotated[Strategy | None, typer.Option(help="help.prune.strategy")] = None,
+    model: Annotated[str | None, typer.Option(help="help.prune.model")] = None,
+    format: Annotated[Kind | None, typer.Option(help="help.prune.format")] = None,
+    beside: Annotated[int, typer.Option(help="help.prune.beside")] = 0,
+    session: Annotated[str | None, typer.Option(help="help.prune.session")] = None,
+    remember: Annotated[bool, typer.Option(help="help.prune.remember")] = True,
     as_json: Json = False,
 ) -> None:
     """Leave out of a conversation what does not fit, and remember it."""
@@ -51,7 +49,7 @@ def prune(
     if as_json:
         print_json({"messages": done.messages, "report": done.report})
         return
-    here.err.print(here.voice("pruned", **done.report), highlight=False, markup=False)
+    here.err.print(here.translator("cli.pruned", **done.report), highlight=False, markup=False)
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -59,7 +57,7 @@ def _lines(path: Path) -> list[bytes]:
     try:
         whole = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except OSError as fault:
-        raise InvalidInput("path", "{path}: {reason}", path=path, reason=fault.strerror) from fault
+        raise InvalidInput("path", "error.file", path=path, reason=fault.strerror) from fault
     return whole.removeprefix(BOM_UTF8).split(b"\n")
 
 
@@ -67,11 +65,11 @@ def _message(line: bytes, number: int) -> Any:
     try:
         message = json.loads(line.decode())
     except UnicodeDecodeError:
-        raise InvalidInput("messages", "line {n} is not UTF-8", n=number) from None
+        raise InvalidInput("messages", "error.line_not_utf8", n=number) from None
     except RecursionError:
-        raise InvalidInput("messages", "line {n} is nested too deeply", n=number) from None
+        raise InvalidInput("messages", "error.line_too_deep", n=number) from None
     except ValueError:
         message = None
     if not isinstance(message, dict):
-        raise InvalidInput("messages", "line {n} is not a JSON object", n=number)
+        raise InvalidInput("messages", "error.line_not_object", n=number)
     return message

@@ -18,18 +18,16 @@ from nagori.errors import InvalidInput
 
 def recall(
     context: typer.Context,
-    query: Annotated[list[str], typer.Argument(help="What you want to know.")],
-    k: Annotated[int | None, typer.Option("-k", help="At most so many.")] = None,
-    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; may be given again.")] = None,
-    level: Annotated[list[int] | None, typer.Option(min=1, max=4, help="Only this level.")] = None,
-    since: Annotated[str | None, typer.Option(help="Not older than (ISO 8601).")] = None,
-    until: Annotated[str | None, typer.Option(help="Older than (ISO 8601).")] = None,
-    tokens: Annotated[int | None, typer.Option(min=0, help="At most about so many tokens in all.")] = None,
-    min_confidence: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Least certainty, 0 to 1.")
-    ] = None,
-    ranking: Annotated[str | None, typer.Option(help="fused, priority or score.")] = None,
-    look: Annotated[bool, typer.Option("--look", help="Only look: do not strengthen what is found.")] = False,
+    query: Annotated[list[str], typer.Argument(help="help.recall.query")],
+    k: Annotated[int | None, typer.Option("-k", help="help.recall.k")] = None,
+    kind: Annotated[list[Kind] | None, typer.Option(help="help.common.only_kind")] = None,
+    level: Annotated[list[int] | None, typer.Option(min=1, max=4, help="help.common.only_level")] = None,
+    since: Annotated[str | None, typer.Option(help="help.recall.since")] = None,
+    until: Annotated[str | None, typer.Option(help="help.recall.until")] = None,
+    tokens: Annotated[int | None, typer.Option(min=0, help="help.recall.tokens")] = None,
+    min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="help.recall.floor")] = None,
+    ranking: Annotated[str | None, typer.Option(help="help.recall.ranking")] = None,
+    look: Annotated[bool, typer.Option("--look", help="help.recall.look")] = False,
     as_json: Json = False,
 ) -> None:
     """Recall what answers a question, best first."""
@@ -52,10 +50,10 @@ def recall(
     if as_json:
         print_json({"results": [render.recollection_json(r) for r in found]})
     elif not found:
-        session.say("nothing")
+        session.say("cli.no_match")
     else:
         lines = ((r.memory, r.retention, r.score) for r in found)
-        session.out.print(render.memory_table(lines, session.voice, zone))
+        session.out.print(render.memory_table(lines, session.translator, zone))
 
 
 def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
@@ -68,18 +66,18 @@ def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
     if as_json:
         print_json({"memory": to_record(found)})
     else:
-        session.out.print(render.memory_view(found, strength, session.voice, zone))
+        session.out.print(render.memory_view(found, strength, session.translator, zone))
 
 
 def list_(
     context: typer.Context,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="At most so many.")] = 20,
-    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind; may be given again.")] = None,
-    level: Annotated[list[int] | None, typer.Option(min=1, max=4, help="Only this level.")] = None,
-    protected: Annotated[bool, typer.Option("--protected", help="Only protected ones.")] = False,
-    archived: Annotated[bool, typer.Option("--archived", help="The archive too.")] = False,
-    forgotten: Annotated[bool, typer.Option("--forgotten", help="Forgotten ones too.")] = False,
-    as_of: Annotated[str | None, typer.Option(help="As they were at a past time (ISO 8601).")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="help.list.limit")] = 20,
+    kind: Annotated[list[Kind] | None, typer.Option(help="help.common.only_kind")] = None,
+    level: Annotated[list[int] | None, typer.Option(min=1, max=4, help="help.common.only_level")] = None,
+    protected: Annotated[bool, typer.Option("--protected", help="help.list.protected")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="help.list.archived")] = False,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="help.list.forgotten")] = False,
+    as_of: Annotated[str | None, typer.Option(help="help.list.as_of")] = None,
     as_json: Json = False,
 ) -> None:
     """List memories, newest first."""
@@ -100,9 +98,9 @@ def list_(
     if as_json:
         print_json({"memories": [to_record(m) for m in found]})
     elif not found:
-        session.say("nothing_then" if then else "empty")
+        session.say("cli.nothing_then" if then else "cli.no_memories")
     else:
-        session.out.print(render.memory_table(lines, session.voice, zone))
+        session.out.print(render.memory_table(lines, session.translator, zone))
 
 
 def _refuse_future(then: datetime | None, now: datetime) -> None:
@@ -110,7 +108,7 @@ def _refuse_future(then: datetime | None, now: datetime) -> None:
     if then is not None and then > now + AHEAD:
         raise InvalidInput(
             "as-of",
-            "{value} is still to come; --as-of is a time in the past",
+            "error.as_of_future",
             value=then.isoformat(timespec="minutes"),
         )
 
@@ -118,7 +116,7 @@ def _refuse_future(then: datetime | None, now: datetime) -> None:
 def why(
     context: typer.Context,
     id: Id,
-    query: Annotated[str | None, typer.Option("--for", help="How does it rank for this question?")] = None,
+    query: Annotated[str | None, typer.Option("--for", help="help.why.query")] = None,
     as_json: Json = False,
 ) -> None:
     """Explain a memory: its strength, its history, when it will fade."""
@@ -129,15 +127,13 @@ def why(
     if as_json:
         print_json(render.explanation_json(told))
     else:
-        session.out.print(render.explanation_view(told, session.voice, zone, asked=query is not None))
+        session.out.print(render.explanation_view(told, session.translator, zone, asked=query is not None))
 
 
 def status(
     context: typer.Context,
-    line: Annotated[bool, typer.Option("--line", help="One line, for status bars.")] = False,
-    prometheus: Annotated[
-        bool, typer.Option("--prometheus", help="As metrics, for a monitor: Prometheus text.")
-    ] = False,
+    line: Annotated[bool, typer.Option("--line", help="help.status.line")] = False,
+    prometheus: Annotated[bool, typer.Option("--prometheus", help="help.status.prometheus")] = False,
     as_json: Json = False,
 ) -> None:
     """How many memories there are, how large, how well."""
@@ -151,9 +147,9 @@ def status(
     if as_json:
         print_json(render.status_json(told))
     elif line:
-        print(render.status_line(told, session.voice))
+        print(render.status_line(told, session.translator))
     else:
-        session.out.print(render.status_view(told, session.voice, zone))
+        session.out.print(render.status_view(told, session.translator, zone))
 
 
 def _strength(memory: Nagori, one: Memory, then: datetime | None = None) -> float:

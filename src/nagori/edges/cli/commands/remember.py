@@ -16,19 +16,19 @@ from nagori.services.remember import REMEMBERED_INTENSITY
 
 def remember(
     context: typer.Context,
-    text: Annotated[list[str], typer.Argument(help="What to remember; - reads standard input.")],
-    trigger: Annotated[str, typer.Option(help="What set it off.")] = "",
-    kind: Annotated[Kind, typer.Option(help="What it is.")] = Kind.FACT,
-    category: Annotated[Category | None, typer.Option(help="How fast it fades.")] = None,
-    intensity: Annotated[float, typer.Option(help="How much it moved you, 0-100.")] = REMEMBERED_INTENSITY,
-    valence: Annotated[Valence, typer.Option(help="How it felt.")] = Valence.NEUTRAL,
-    arousal: Annotated[float, typer.Option(help="How exciting it was, 0-100.")] = 30.0,
-    tag: Annotated[list[str] | None, typer.Option(help="Emotion; may be given again.")] = None,
-    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
-    session: Annotated[str | None, typer.Option(help="In which conversation.")] = None,
-    privacy: Annotated[Privacy, typer.Option(help="Which agents may see it.")] = Privacy.PUBLIC,
-    protect: Annotated[bool, typer.Option("--protect", help="Never let it fade.")] = False,
-    when: Annotated[str | None, typer.Option(help="When it was said, ISO 8601; default: now.")] = None,
+    text: Annotated[list[str], typer.Argument(help="help.remember.text")],
+    trigger: Annotated[str, typer.Option(help="help.common.trigger")] = "",
+    kind: Annotated[Kind, typer.Option(help="help.common.kind")] = Kind.FACT,
+    category: Annotated[Category | None, typer.Option(help="help.common.category")] = None,
+    intensity: Annotated[float, typer.Option(help="help.remember.intensity")] = REMEMBERED_INTENSITY,
+    valence: Annotated[Valence, typer.Option(help="help.remember.valence")] = Valence.NEUTRAL,
+    arousal: Annotated[float, typer.Option(help="help.remember.arousal")] = 30.0,
+    tag: Annotated[list[str] | None, typer.Option(help="help.remember.tag")] = None,
+    speaker: Annotated[str | None, typer.Option(help="help.remember.speaker")] = None,
+    session: Annotated[str | None, typer.Option(help="help.remember.session")] = None,
+    privacy: Annotated[Privacy, typer.Option(help="help.common.privacy")] = Privacy.PUBLIC,
+    protect: Annotated[bool, typer.Option("--protect", help="help.remember.protect")] = False,
+    when: Annotated[str | None, typer.Option(help="help.remember.when")] = None,
     as_json: Json = False,
 ) -> None:
     """Remember something."""
@@ -50,9 +50,9 @@ def remember(
     if as_json:
         print_json({"memory": to_record(kept)})
     elif kept.mentions > 1:
-        session_.say("mentioned", id=kept.id, n=kept.mentions)
+        session_.say("cli.mentioned", id=kept.id, n=kept.mentions)
     else:
-        session_.say("kept", id=kept.id)
+        session_.say("cli.remembered", id=kept.id)
 
 
 def _refuse_future(when: datetime | None, now: datetime) -> None:
@@ -61,6 +61,6 @@ def _refuse_future(when: datetime | None, now: datetime) -> None:
     if when is not None and when > now + AHEAD:
         raise InvalidInput(
             "when",
-            "{value} is still to come; --when is when it was said: put a day that lies ahead into the words",
+            "error.when_future",
             value=when.isoformat(timespec="minutes"),
         )

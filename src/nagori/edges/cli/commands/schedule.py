@@ -20,13 +20,9 @@ from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.edges.scheduling import ScheduleChange, Scheduler
 from nagori.edges.scheduling.formats import Job, hour_in, next_run
 from nagori.errors import InvalidInput
-from nagori.services.doctor import Finding, make_finding
+from nagori.services.doctor import Finding, make_finding, run_command
 
 LATE = 48.0  # hours after which a scheduled night is missed
-SCHEDULED = "{kinds} runs the cycle every night; "
-BY_WORKER = "nothing is scheduled; the worker does it when a program calls; "
-BY_NOBODY = "nothing runs the cycle; "
-LAST, NEVER = "the last one was {hours:.0f} hours ago", "there was none yet"
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -45,10 +41,8 @@ class SchedulerKind(StrEnum):
 
 def schedule(
     context: typer.Context,
-    act: Annotated[Act, typer.Argument(help="Begin it, end it, or only look.")],
-    kind: Annotated[
-        SchedulerKind | None, typer.Option(help="Which scheduler; default: this machine's own.")
-    ] = None,
+    act: Annotated[Act, typer.Argument(help="help.schedule.act")],
+    kind: Annotated[SchedulerKind | None, typer.Option(help="help.schedule.kind")] = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -108,7 +102,7 @@ def _install(session: CommandSession, chosen: Scheduler, yes: bool, dry_run: boo
         if as_json:
             _print_result([chosen.kind], [], changed=False)
         else:
-            session.say("scheduled_already", kind=chosen.kind, when=f"{when:%Y-%m-%d %H:%M}")
+            session.say("cli.scheduled_already", kind=chosen.kind, when=f"{when:%Y-%m-%d %H:%M}")
         return
     if not _confirm_changes(session, [chosen.kind], changes, yes, dry_run, as_json):
         return
@@ -116,7 +110,7 @@ def _install(session: CommandSession, chosen: Scheduler, yes: bool, dry_run: boo
     if as_json:
         _print_result([chosen.kind], changes, changed=True, left=left)
         return
-    sentence = "scheduled_written" if left else "scheduled"
+    sentence = "cli.scheduled_written" if left else "cli.scheduled"
     session.say(sentence, kind=chosen.kind, when=f"{when:%Y-%m-%d %H:%M}")
     say_left(session, left)
 
@@ -130,7 +124,7 @@ def _remove(
         if as_json:
             _print_result([], [], changed=False)
         else:
-            session.say("not_scheduled")
+            session.say("cli.not_scheduled")
         return
     if not _confirm_changes(session, kinds, changes, yes, dry_run, as_json):
         return
@@ -138,7 +132,7 @@ def _remove(
     if as_json:
         _print_result(kinds, changes, changed=True, left=left)
         return
-    session.say("unscheduled", kinds=", ".join(kinds))
+    session.say("cli.unscheduled", kinds=", ".join(kinds))
     say_left(session, left)
 
 
@@ -149,22 +143,22 @@ def _show(session: CommandSession, present: list[Scheduler], as_json: bool) -> N
         print_json({"schedules": told})
         return
     if not told:
-        session.say("not_scheduled")
+        session.say("cli.not_scheduled")
     for scheduler, each in zip(present, told, strict=True):
         _say_told(session, scheduler, each)
 
 
 def _say_told(session: CommandSession, scheduler: Scheduler, each: dict[str, Any]) -> None:
     when, last = (str(each[name] or "?").replace("T", " ")[:16] for name in ("next", "last"))
-    session.say("scheduled_at" if each["runs"] else "scheduled_idle", kind=scheduler.kind, when=when)
+    session.say("cli.scheduled_at" if each["runs"] else "cli.scheduled_idle", kind=scheduler.kind, when=when)
     if each["last"]:
-        session.say("scheduled_last", when=last)
+        session.say("cli.scheduled_last", when=last)
     if not each["asked"]:
-        session.say("scheduled_unasked", kind=scheduler.kind)
+        session.say("cli.scheduled_unasked", kind=scheduler.kind)
     if not each["runs"]:
         say_left(session, scheduler.start)
     if not each["current"]:
-        session.say("scheduled_old")
+        session.say("cli.scheduled_old")
 
 
 def _scheduler_state(scheduler: Scheduler, now: datetime) -> dict[str, Any]:
@@ -194,19 +188,20 @@ def nights(session: CommandSession, memory: Nagori, called: bool) -> list[Findin
     kinds = ", ".join(scheduler.kind for scheduler in present)
     late = hours is not None and hours > LATE
     if present and not any(scheduler.in_force() for scheduler in present):
-        template = "{kinds} was told to run the cycle, but is not switched on"
-        return [make_finding("nights", "warn", template, "nagori schedule show", kinds=kinds)]
+        return [
+            make_finding(
+                "nights", "warn", "doctor.nights_off", run_command("nagori schedule show"), kinds=kinds
+            )
+        ]
     if present:
-        template, state, advice = SCHEDULED, "warn" if late else "ok", "nagori schedule show" if late else ""
+        who, command = "scheduled", "nagori schedule show" if late else ""
     elif called:
-        template, state, advice = BY_WORKER, "ok", ""
+        who, command = "worker", ""
     else:
-        template, state, advice = BY_NOBODY, "warn", "nagori schedule install"
-    template += NEVER if hours is None else LAST
-    values = {"hours": hours} if hours is not None else {}
-    return [
-        make_finding("nights", state, template, advice, **values, **({"kinds": kinds} if present else {}))
-    ]
+        who, command = "nobody", "nagori schedule install"
+    id = f"doctor.nights_{who}{'' if hours is not None else '_never'}"
+    remedy = run_command(command) if command else None
+    return [make_finding("nights", "warn" if command else "ok", id, remedy, hours=hours, kinds=kinds)]
 
 
 def installed_schedulers(session: CommandSession) -> list[Scheduler]:
@@ -239,7 +234,7 @@ def _confirm_changes(
     if as_json:
         _print_result(kinds, changes, changed=False)
     else:
-        session.say("dry" if dry_run else "needs_yes")
+        session.say("cli.dry_run" if dry_run else "cli.needs_yes")
     if not dry_run:
         raise typer.Exit(2)
     return False

@@ -19,25 +19,23 @@ from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.edges.hosts import HOSTS, launcher, settings_file
 from nagori.edges.hosts.settings_file import FileChange
 from nagori.edges.hosts.spec import Host
-from nagori.edges.locale import Voice
+from nagori.edges.locale import Translator
 from nagori.errors import InvalidInput
-from nagori.services.doctor import Finding, make_finding
+from nagori.services.doctor import Finding, make_finding, run_command
 
 Names = Annotated[
     list[str] | None,
-    typer.Option("--host", help=f"{', '.join(HOSTS)}; may be given again. Default: all here."),
+    typer.Option("--host", help="help.common.host"),
 ]
 Planned = tuple[scheduling.Scheduler, list[scheduling.ScheduleChange]]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be changed.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="help.common.yes")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="help.common.dry_run")]
 
 
 def init(
     context: typer.Context,
     host: Names = None,
-    project: Annotated[
-        bool, typer.Option("--project", help="Only for the project in this folder, on this machine.")
-    ] = False,
+    project: Annotated[bool, typer.Option("--project", help="help.init.project")] = False,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -45,7 +43,7 @@ def init(
     """Let Claude Code and others remember by themselves: write it into their settings."""
     session = CommandSession.of(context)
     chosen = _choose_hosts(host, project)
-    launch = launcher.texts(session.folder, session.voice("launcher_lost"), _environment(session))
+    launch = launcher.texts(session.folder, session.translator("cli.launcher_lost"), _environment(session))
     changes = [_addition(session, each, project) for each in chosen]
     needed = [change for change in changes if change.needed]
     outdated = bool(changes) and not launcher.is_current(session.folder, launch)
@@ -55,13 +53,13 @@ def init(
     if not _confirm_changes(session, needed, yes, dry_run, as_json):
         return
     launcher.write(session.folder, launch)  # first, so that no host ever calls what is not there
-    copies = [_apply_change(session, change, "hooked", as_json) for change in needed]
+    copies = [_apply_change(session, change, "cli.hooked", as_json) for change in needed]
     known = launcher.users(session.folder) | {change.path: change.host.name for change in changes}
     launcher.note_users(session.folder, known)
     if as_json:
         _print_result(needed, copies, changed=True)
     elif not needed:
-        _say_where(session, "relaunched", path=session.folder / launcher.BIN)
+        _say_where(session, "cli.relaunched", path=session.folder / launcher.BIN)
 
 
 def uninstall(
@@ -80,7 +78,7 @@ def uninstall(
     planned = [] if host else _schedules(session)
     if (needed or planned) and not _confirm_changes(session, needed, yes, dry_run, as_json, planned):
         return
-    copies = [_apply_change(session, change, "unhooked", as_json) for change in needed]
+    copies = [_apply_change(session, change, "cli.unhooked", as_json) for change in needed]
     left = [command for scheduler, each in planned for command in scheduling.remove(scheduler, each)]
     if not dry_run:
         _forget_users(session, {change.path for change in changes})
@@ -88,11 +86,11 @@ def uninstall(
         _print_result(needed, copies, changed=bool(needed or planned), planned=planned, left=left)
         return
     if planned:
-        session.say("unscheduled", kinds=", ".join(scheduler.kind for scheduler, _ in planned))
+        session.say("cli.unscheduled", kinds=", ".join(scheduler.kind for scheduler, _ in planned))
         say_left(session, left)
     elif not needed:
-        session.say("not_hooked")
-    _say_where(session, "stay", path=session.folder)
+        session.say("cli.not_hooked")
+    _say_where(session, "cli.memories_stay", path=session.folder)
 
 
 def _schedules(session: CommandSession) -> list[Planned]:
@@ -121,7 +119,7 @@ def _hosts_by_name(names: list[str]) -> list[Host]:
     for name in names:
         if name not in HOSTS:
             choices = ", ".join(HOSTS)
-            raise InvalidInput("host", "{value!r} is none of {choices}", value=name, choices=choices)
+            raise InvalidInput("host", "error.not_choice", value=name, choices=choices)
     return [HOSTS[name] for name in dict.fromkeys(names)]
 
 
@@ -144,7 +142,7 @@ def _file(host: Host, project: bool) -> Path:
     if host.project_settings is None:  # what a project shares must not hold paths of this machine
         raise InvalidInput(
             "host",
-            "{host} keeps no settings of a project on this machine alone; leave --project out",
+            "error.host_without_project",
             host=host.title,
         )
     return Path.cwd() / host.project_settings
@@ -188,18 +186,21 @@ def findings(session: CommandSession) -> list[Finding]:
         return []
     if any(launcher.is_current(session.folder, wanted) for wanted in _in_any_language(session)):
         return [
-            make_finding("hooks", "ok", "{hosts}", hosts=", ".join(calling)),
+            make_finding("hooks", "ok", "doctor.hooks", hosts=", ".join(calling)),
             _check_rehearsal(session),
             *_check_recent_calls(session),
         ]
-    template = "{hosts}: the launcher is missing or calls another environment"
-    return [make_finding("hooks", "warn", template, "nagori init", hosts=", ".join(calling))]
+    return [
+        make_finding(
+            "hooks", "warn", "doctor.hooks_lost", run_command("nagori init"), hosts=", ".join(calling)
+        )
+    ]
 
 
 def _in_any_language(session: CommandSession) -> Iterator[dict[str, str]]:
     """The launcher as it would be written: who looks at it may speak another language than who wrote it."""
     for tongue in ("en", "ja"):
-        yield launcher.texts(session.folder, Voice(tongue)("launcher_lost"), _environment(session))
+        yield launcher.texts(session.folder, Translator(tongue)("launcher_lost"), _environment(session))
 
 
 def _check_rehearsal(session: CommandSession) -> Finding:
@@ -208,28 +209,31 @@ def _check_rehearsal(session: CommandSession) -> Finding:
 
     fault = rehearse(launcher.hook_command("claude-code", session.folder))
     if fault:
-        return make_finding("rehearsal", "fail", "{fault}", "nagori init; nagori verify", fault=fault)
-    return make_finding("rehearsal", "ok", "a fact told in one session came back in the next")
+        remedy = run_command("nagori init; nagori verify")
+        return make_finding("rehearsal", "fail", "doctor.rehearsal_failed", remedy, fault=fault)
+    return make_finding("rehearsal", "ok", "doctor.rehearsal")
 
 
 def _check_recent_calls(session: CommandSession) -> list[Finding]:
     """What hosts called last, what went wrong then, and what the worker could not do."""
-    from nagori.edges.hooks.selftest import recent_calls
+    from nagori.edges.hooks.selftest import read_record, recent_calls
     from nagori.edges.worker.run import LOG
 
     last = list(recent_calls(session.folder))
     calls = [(f"{f.moment} ({f.host}) {f.at:%Y-%m-%d %H:%M}", f.failure) for f in last]
     well = [call for call, failure in calls if not failure][:3]
-    told = [make_finding("last call", "ok", "{calls}", calls=", ".join(well))] if well else []
+    told = [make_finding("last call", "ok", "doctor.last_call", calls=", ".join(well))] if well else []
     told += [
-        make_finding("last call", "warn", "{calls}: {failure}", calls=call, failure=failure)
+        make_finding("last call", "warn", "doctor.last_call_failed", calls=call, failure=failure)
         for call, failure in calls
         if failure
     ]
     log = session.folder / LOG
     if log.exists():
-        trouble = log.read_text(encoding="utf-8", errors="replace").strip()
-        told.append(make_finding("worker", "warn", "{trouble}", "nagori process", trouble=trouble))
+        trouble = read_record(log.read_text(encoding="utf-8", errors="replace"))
+        told.append(
+            make_finding("worker", "warn", "doctor.worker", run_command("nagori process"), trouble=trouble)
+        )
     return told
 
 
@@ -240,9 +244,9 @@ def _say_nothing_to_do(session: CommandSession, chosen: list[Host], as_json: boo
     if as_json:
         _print_result([], [], changed=False)
     elif chosen:
-        session.say("hooked_already", hosts=", ".join(host.title for host in chosen))
+        session.say("cli.hooked_already", hosts=", ".join(host.title for host in chosen))
     else:
-        session.say("no_hosts", hosts=", ".join(HOSTS))
+        session.say("cli.no_hosts", hosts=", ".join(HOSTS))
 
 
 def _confirm_changes(
@@ -266,7 +270,7 @@ def _confirm_changes(
     if as_json:
         _print_result(changes, [None] * len(changes), changed=False, planned=planned)
     else:
-        session.say("dry" if dry_run else "needs_yes")
+        session.say("cli.dry_run" if dry_run else "cli.needs_yes")
     if not dry_run:
         raise typer.Exit(2)
     return False
@@ -274,7 +278,7 @@ def _confirm_changes(
 
 def _say_where(session: CommandSession, name: str, **values: object) -> None:
     """A sentence with a path, which must not be broken in two: people copy it."""
-    session.out.print(session.voice(name, **values), highlight=False, markup=False, soft_wrap=True)
+    session.out.print(session.translator(name, **values), highlight=False, markup=False, soft_wrap=True)
 
 
 def _show(session: CommandSession, change: FileChange | scheduling.ScheduleChange) -> None:
@@ -289,8 +293,8 @@ def _apply_change(session: CommandSession, change: FileChange, sentence: str, as
     if not as_json:
         _say_where(session, sentence, title=change.host.title, path=change.path)
         if copy:
-            _say_where(session, "copied", path=copy)
-        if sentence == "hooked":
+            _say_where(session, "cli.copied", path=copy)
+        if sentence == "cli.hooked":
             _advise(session, change)
     return copy
 
@@ -300,13 +304,13 @@ def _advise(session: CommandSession, change: FileChange) -> None:
     if change.host.hint:
         session.say(change.host.hint)
     if change.plugin_too:
-        session.say("twice", title=change.host.title)
+        session.say("cli.twice", title=change.host.title)
 
 
 def say_left(session: CommandSession, commands: Sequence[Sequence[str]]) -> None:
     """What the person has to run; on one line each, because people copy it."""
     if commands:
-        session.say("run_yourself")
+        session.say("cli.run_yourself")
     for command in commands:
         session.out.print(f"  {shlex.join(command)}", markup=False, highlight=False, soft_wrap=True)
 

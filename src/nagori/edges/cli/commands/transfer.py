@@ -31,16 +31,14 @@ class ImportSource(StrEnum):
 
 def export(
     context: typer.Context,
-    path: Annotated[Path | None, typer.Argument(help="File to write; default: standard output.")] = None,
-    format: Annotated[
-        ExportFormat, typer.Option(help="jsonl is complete, markdown is for reading.")
-    ] = ExportFormat.JSONL,
+    path: Annotated[Path | None, typer.Argument(help="help.export.path")] = None,
+    format: Annotated[ExportFormat, typer.Option(help="help.export.format")] = ExportFormat.JSONL,
     as_json: Json = False,
 ) -> None:
     """Write out every memory."""
     session = CommandSession.of(context)
     if path is not None and path.exists():
-        raise InvalidInput("path", "{path} exists already", path=path)
+        raise InvalidInput("path", "error.file_exists", path=path)
     count = 0
     with session.memory() as memory, open_output(path) as write:
         for count, line in enumerate(memory.export(_name(format)), 1):  # noqa: B007 - counts
@@ -48,7 +46,7 @@ def export(
     if path is not None and as_json:
         print_json({"path": str(path), "lines": count})
     elif path is not None:
-        session.say("exported", n=count, path=path)
+        session.say("cli.exported", n=count, path=path)
 
 
 def import_(
@@ -57,7 +55,7 @@ def import_(
         list[Path] | None,
         typer.Argument(
             metavar="path",
-            help="Files that export wrote, or notes in Markdown; - reads standard input.",
+            help="help.import.paths",
             show_default=False,
         ),
     ] = None,
@@ -65,24 +63,24 @@ def import_(
         ImportSource | None,
         typer.Option(
             "--from",
-            help="Another program's memories. claude-code needs no PATH: it finds the old transcripts.",
+            help="help.import.origin",
         ),
     ] = None,
-    format: Annotated[ExportFormat | None, typer.Option(help="Default: from the file's name.")] = None,
+    format: Annotated[ExportFormat | None, typer.Option(help="help.import.format")] = None,
     as_json: Json = False,
 ) -> None:
     """Take memories in."""
     session = CommandSession.of(context)
     if not paths and origin is not ImportSource.CLAUDE_CODE:
-        raise InvalidInput("path", "missing")
+        raise InvalidInput("path", "error.import_path")
     report = _import_all(session, paths or [], origin, format)
     counts = {name: value for name, value in vars(report).items() if name != "faults"}
     if as_json:
-        print_json({**counts, "faults": report.faults})
+        print_json({**counts, "faults": [*map(str, report.faults)]})
     else:
-        session.say("transcripts" if origin is ImportSource.CLAUDE_CODE else "imported", **counts)
+        session.say("cli.transcripts" if origin is ImportSource.CLAUDE_CODE else "cli.imported", **counts)
         for fault in report.faults:
-            session.err.print(session.voice("not_taken", fault=fault), style="red", markup=False)
+            session.err.print(session.translator("cli.not_imported", fault=fault), style="red", markup=False)
     if report.faults:
         raise typer.Exit(1)
 

@@ -46,7 +46,7 @@ def format_of(messages: Sequence[Any], name: str | None = None) -> Format:
     """The format by its name, or by how the messages look."""
     name = name or _looks_like(messages)
     if name not in FORMATS:
-        raise InvalidInput("format", "{value!r} is none of {choices}", value=name, choices=", ".join(FORMATS))
+        raise InvalidInput("format", "error.not_choice", value=name, choices=", ".join(FORMATS))
     return import_module(f"nagori.services.window.formats.{name}")
 
 
