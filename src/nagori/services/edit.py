@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 UNDOABLE = frozenset(
-    {"edited", "protected", "unprotected", "forgotten", "superseded", "imported", "formed"}
+    {"edited", "protected", "unprotected", "forgotten", "superseded", "imported"}
     | {"appraised", "compressed", "archived", "revived", "restored"}
 )
 
@@ -78,7 +78,8 @@ def forget(runtime: Runtime, scope: Scope, id: str) -> Memory:
 
 
 def undo(runtime: Runtime, scope: Scope, id: str) -> tuple[Memory, str]:
-    """Revert the last change of a memory; returns the memory and what was undone."""
+    """Revert the last change of a memory; returns the memory and what was undone. That it was formed or
+    imported is not undone: `forget` does that, by its name."""
     memory, now = read_version(runtime, scope, id), runtime.clock.now()
     story = describe_change(runtime, scope, memory.id)
     taken_back = {event.data["seq"] for event in story if event.type == "undone"}
@@ -86,11 +87,11 @@ def undo(runtime: Runtime, scope: Scope, id: str) -> tuple[Memory, str]:
     if not standing:
         raise InvalidInput("undo", "error.nothing_to_undo")
     last = standing[-1]
-    if last.type in ("formed", "imported"):
-        return forget(runtime, scope, memory.id), last.type
     told_again = [e for e in story if e.seq not in {*taken_back, last.seq} and e.type != "undone"]
     before = fold(told_again, {}).memories.get(memory.id)
-    if before is None or not before.text.whole:
+    if before is None:  # nothing was known of it before: to take that back is to forget it
+        raise InvalidInput("undo", "error.nothing_to_undo")
+    if not before.text.whole:
         raise InvalidInput("undo", "error.undo_unreadable")
     if last.type == "appraised":  # after undoing an appraisal, the model must not repeat it
         before = replace(before, appraised_by="user")

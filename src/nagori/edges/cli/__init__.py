@@ -8,31 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.main import get_command
 
 from nagori import __version__
 from nagori.config import load
 from nagori.core.model import Scope
-from nagori.edges.cli.commands import (
-    chart,
-    cost,
-    cycle,
-    edit,
-    hook,
-    llm,
-    maintenance,
-    prune,
-    recall,
-    remember,
-    schedule,
-    setup,
-    transfer,
-)
 from nagori.edges.cli.context import CommandSession, print_json
 from nagori.edges.cli.parser import TranslatedCommand, TranslatedGroup, complain
 from nagori.edges.locale import Translator, language
@@ -40,55 +26,82 @@ from nagori.errors import LimitReached, NagoriError
 
 BUG, INTERRUPTED = 70, 130
 
-# Every verb, in the order in which `--help` tells them. A new one is a function and a line here.
-COMMANDS: dict[str, Callable[..., None]] = {
-    "remember": remember.remember,
-    "recall": recall.recall,
-    "show": recall.show,
-    "list": recall.list_,
-    "why": recall.why,
-    "status": recall.status,
-    "prune": prune.prune,
-    "edit": edit.edit,
-    "feedback": edit.feedback,
-    "protect": edit.protect,
-    "unprotect": edit.unprotect,
-    "forget": edit.forget,
-    "undo": edit.undo,
-    "archive": cycle.archive,
-    "unarchive": cycle.unarchive,
-    "cycle": cycle.cycle,
-    "chart": chart.chart,
-    "export": transfer.export,
-    "import": transfer.import_,
-    "verify": maintenance.verify,
-    "rebuild": maintenance.rebuild,
-    "reembed": maintenance.reembed,
-    "backup": maintenance.backup,
-    "restore": maintenance.restore,
-    "doctor": maintenance.doctor,
-    "config": maintenance.config,
-    "appraise": llm.appraise,
-    "cost": cost.cost,
-    "spend": llm.spend,
-    "schedule": schedule.schedule,
-    "init": setup.init,
-    "hook": hook.hook,
-    "process": hook.process,
-    "uninstall": setup.uninstall,
+# Every command by group, as `--help` lists them: its name and where its function is. The module is imported
+# when the command is used, so that no command pays for another. A new one is a function and a line here.
+COMMANDS: dict[str, dict[str, str]] = {
+    "memories": {
+        "remember": "remember.remember",
+        "recall": "recall.recall",
+        "list": "recall.list_",
+        "show": "recall.show",
+        "why": "recall.why",
+    },
+    "changes": {
+        "edit": "edit.edit",
+        "feedback": "edit.feedback",
+        "protect": "edit.protect",
+        "unprotect": "edit.unprotect",
+        "archive": "cycle.archive",
+        "unarchive": "cycle.unarchive",
+        "forget": "edit.forget",
+        "undo": "edit.undo",
+    },
+    "life": {
+        "status": "recall.status",
+        "cycle": "cycle.cycle",
+        "chart": "chart.chart",
+        "schedule": "schedule.schedule",
+    },
+    "agents": {
+        "init": "setup.init",
+        "uninstall": "setup.uninstall",
+        "prune": "prune.prune",
+        "hook": "hook.hook",
+        "process": "hook.process",
+    },
+    "models": {
+        "appraise": "llm.appraise",
+        "reembed": "maintenance.reembed",
+        "cost": "cost.cost",
+        "spend": "llm.spend",
+    },
+    "data": {
+        "doctor": "maintenance.doctor",
+        "config": "maintenance.config",
+        "export": "transfer.export",
+        "import": "transfer.import_",
+        "backup": "maintenance.backup",
+        "restore": "maintenance.restore",
+        "verify": "maintenance.verify",
+        "rebuild": "maintenance.rebuild",
+    },
 }
+RENAMED = {"thumb": "feedback", "judge": "appraise", "work": "process"}
+
+
+class Commands(TranslatedGroup):
+    """The program's commands, each imported when it is used."""
+
+    groups = COMMANDS
+    renamed = RENAMED
+
+    def load(self, name: str, place: str) -> Any:
+        module, _, function = place.partition(".")
+        own = typer.Typer(add_completion=False, rich_markup_mode=None)
+        found = getattr(import_module(f"nagori.edges.cli.commands.{module}"), function)
+        own.command(name, cls=TranslatedCommand, help=f"help.command.{name}")(found)
+        return get_command(own)
+
 
 app = typer.Typer(
     name="nagori",
-    cls=TranslatedGroup,
+    cls=Commands,
     help="help.program",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, command in COMMANDS.items():
-    app.command(name, cls=TranslatedCommand, help=f"help.command.{name}")(command)
 
 
 def _tell_version(wanted: bool) -> None:

@@ -10,20 +10,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from nagori.app import Nagori
 from nagori.config import Config, LoadedConfig
 from nagori.core.model import Memory, Scope
 from nagori.core.values import no_observer
-from nagori.edges.cli import render
 from nagori.edges.locale import Translator
 from nagori.errors import InvalidInput, LimitReached, NagoriError
 from nagori.protocols import Observer
 from nagori.runtime import Progress, no_progress
+
+if TYPE_CHECKING:
+    from nagori.app import Nagori
 
 # Parameters that many commands share.
 Json = Annotated[bool, typer.Option("--json", help="help.common.json")]
@@ -56,6 +57,8 @@ class CommandSession:
 
     @property
     def folder(self) -> Path:
+        from nagori.app import Nagori
+
         return Nagori.folder(self.data_dir, self.config)
 
     @contextmanager
@@ -65,6 +68,8 @@ class CommandSession:
         def observe(name: str, **fields: object) -> None:
             self.listen(name, **fields)
             also(name, **fields)
+
+        from nagori.app import Nagori
 
         with Nagori.open(self.data_dir, scope=self.scope, config=self.config, observe=observe) as opened:
             yield opened
@@ -210,6 +215,8 @@ def making_room(session: CommandSession, memory: Nagori, act: Callable[[], Memor
 
 def _may_fade(session: CommandSession, memory: Nagori, full: LimitReached) -> Memory | None:
     """The protected memory that the person lets go, if any."""
+    from nagori.edges.cli import render
+
     zone = memory.runtime.clock.zone
     candidates = [memory.show(id) for id in full.candidates]
     session.err.print(session.translator("cli.full", limit=full.limit), highlight=False)

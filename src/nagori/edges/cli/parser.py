@@ -7,7 +7,7 @@ the class of its exception and by what that carries, never by its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.cells import cell_len
@@ -57,7 +57,35 @@ class TranslatedCommand(TyperCommand):
 
 
 class TranslatedGroup(TyperGroup):
-    """The program itself: its commands, and what is said of one that does not exist."""
+    """The program itself: its commands by group, and what is said of one that does not exist. A command is
+    loaded when it is used; the list of all needs only their names."""
+
+    groups: Mapping[str, Mapping[str, str]] = {}
+    renamed: Mapping[str, str] = {}
+
+    def load(self, name: str, place: str) -> Any:
+        """The command of this name."""
+        raise NotImplementedError
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for commands in self.groups.values() for name in commands]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        places = {name: place for commands in self.groups.values() for name, place in commands.items()}
+        if cmd_name in places and cmd_name not in self.commands:
+            self.commands[cmd_name] = self.load(cmd_name, places[cmd_name])
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for heading, rows in self.command_sections(translator_of(ctx)):
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def command_sections(self, translator: Translator) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """The commands of each group with their meaning."""
+        for group, commands in self.groups.items():
+            rows = [(name, translator(f"help.command.{name}")) for name in commands]
+            yield translator(f"help.group.{group}"), rows
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         if not _write_help(self, ctx, formatter):
@@ -71,6 +99,8 @@ class TranslatedGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
+        if name in self.renamed and not ctx.resilient_parsing:
+            fail(ctx, Notice("parser.renamed_command", name=name, new=self.renamed[name]))
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
@@ -89,8 +119,7 @@ def _write_help(command: Any, context: Any, formatter: Any) -> bool:
     """Put words in the place of ids. True when the help is written: the library breaks lines where English
     has spaces, which Japanese has not."""
     translator = translator_of(context)
-    subcommands = [command.get_command(context, name) for name in getattr(command, "commands", ())]
-    for each in (command, *subcommands, *command.get_params(context)):
+    for each in (command, *command.get_params(context)):
         each.help = _words(each, translator)
     if translator.language == "en":
         return False
@@ -116,10 +145,8 @@ def _sections(command: Any, context: Any, translator: Translator) -> Iterator[tu
         rows = [_row(each, context, translator) for each in params if not each.hidden]
         if rows:
             yield translator(heading), rows
-    commands = getattr(command, "commands", {})
-    shown = [(name, each.help or "") for name, each in commands.items() if not each.hidden]
-    if shown:
-        yield translator("help.commands"), shown
+    if isinstance(command, TranslatedGroup):
+        yield from command.command_sections(translator)
 
 
 def _row(param: Any, context: Any, translator: Translator) -> tuple[str, str]:

@@ -52,35 +52,57 @@ def badges(memory: Memory) -> str:
     return "".join(sign for sign, shown in signs.items() if shown)
 
 
-def memory_table(
-    rows: Iterable[tuple[Memory, float, float | None]], translator: Translator, zone: tzinfo
-) -> Table:
-    """Memories with their strength and, if there is one, their score."""
-    rows = list(rows)
+Row = tuple[Memory, float, float | None]
+NARROW = 72  # columns
+
+
+def memory_table(rows: Sequence[Row], translator: Translator, zone: tzinfo) -> Table:
+    """Memories with their strength and, if there is one, their score. The project is a column of its own
+    where there is more than one."""
     scored = any(score is not None for _, _, score in rows)
+    projects = len({memory.project for memory, _, _ in rows}) > 1
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for heading in (
-        "id",
-        translator("column.when"),
-        translator("column.level"),
-        translator("column.strength"),
-    ):
+    for heading in ("id", *(translator(f"column.{name}") for name in ("when", "level", "strength"))):
         table.add_column(heading, no_wrap=True)
     if scored:
         table.add_column(translator("column.score"), justify="right")
+    if projects:
+        table.add_column(translator("column.project"), overflow="ellipsis", max_width=16, no_wrap=True)
     table.add_column(translator("column.memory"), overflow="fold")
     for memory, strength, score in rows:
-        style = COLOURS[memory.level]
-        cells = [
-            f"[dim]{memory.id}[/]",
-            day(memory.created, zone),
-            f"[{style}]{translator(f'level.name{int(memory.level)}')}[/]",
-            f"[green]{bar(strength)}[/] {strength:.0f}",
+        table.add_row(
+            *_cells(memory, strength, translator, zone),
             *([f"{score:.2f}"] if score is not None else []),
+            *([escape(memory.project or "")] if projects else []),
             f"{escape(one_line(memory))} {badges(memory)}",
-        ]
-        table.add_row(*cells)
+        )
     return table
+
+
+def _cells(memory: Memory, strength: float, translator: Translator, zone: tzinfo) -> list[str]:
+    style = COLOURS[memory.level]
+    return [
+        f"[dim]{memory.id}[/]",
+        day(memory.created, zone),
+        f"[{style}]{translator(f'level.name{int(memory.level)}')}[/]",
+        f"[green]{bar(strength)}[/] {strength:.0f}",
+    ]
+
+
+def memory_list(rows: Sequence[Row], translator: Translator, zone: tzinfo, width: int) -> RenderableType:
+    """A table; in a narrow terminal some lines for each memory, because a column for its text has no room."""
+    if width >= NARROW:
+        return memory_table(rows, translator, zone)
+    lines: list[RenderableType] = []
+    for memory, strength, score in rows:
+        id, when, level, _ = _cells(memory, strength, translator, zone)
+        shares = [f"{strength:.0f}", *([f"{score:.2f}"] if score is not None else [])]
+        lines.append(Styled.from_markup(" ".join([id, when])))
+        lines.append(
+            Styled.from_markup(f"  {level} {' '.join(shares)} {escape(memory.project or '')}".rstrip())
+        )
+        lines.append(Styled.from_markup(f"  {escape(one_line(memory))} {badges(memory)}"))
+    return Group(*lines)
 
 
 def recollection_json(found: Recollection) -> dict[str, Any]:

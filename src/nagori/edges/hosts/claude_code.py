@@ -25,7 +25,6 @@ CLAUDE_CODE = Host(
     events=patient(
         "SessionStart",
         "UserPromptSubmit",
-        "PostToolUse",
         "PostToolUseFailure",
         "Stop",
         "SubagentStop",

@@ -31,7 +31,6 @@ COPILOT = Host(
     events=patient(
         "sessionStart",
         "userPromptSubmitted",
-        "postToolUse",
         "postToolUseFailure",
         "agentStop",
         "subagentStop",

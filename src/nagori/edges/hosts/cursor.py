@@ -21,7 +21,6 @@ CURSOR = Host(
     events=patient(
         "sessionStart",
         "beforeSubmitPrompt",
-        "postToolUse",
         "postToolUseFailure",
         "afterAgentResponse",
         "stop",

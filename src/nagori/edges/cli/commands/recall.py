@@ -52,8 +52,8 @@ def recall(
     elif not found:
         session.say("cli.no_match")
     else:
-        lines = ((r.memory, r.retention, r.score) for r in found)
-        session.out.print(render.memory_table(lines, session.translator, zone))
+        lines = [(r.memory, r.retention, r.score) for r in found]
+        session.out.print(render.memory_list(lines, session.translator, zone, session.out.width))
 
 
 def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
@@ -92,15 +92,18 @@ def list_(
     with session.memory() as memory:
         then = moment(as_of, "as-of")
         _refuse_future(then, memory.runtime.clock.now())
-        found = memory.as_of(then, filter)[:limit] if then else memory.list(filter, limit=limit)
+        found = memory.as_of(then, filter) if then else memory.list(filter, limit=limit + 1)
+        found, more = found[:limit], len(found) > limit
         zone = memory.runtime.clock.zone
         lines = [(m, _strength(memory, m, then), None) for m in found]
     if as_json:
-        print_json({"memories": [to_record(m) for m in found]})
+        print_json({"memories": [to_record(m) for m in found], "more": more})
     elif not found:
         session.say("cli.nothing_then" if then else "cli.no_memories")
     else:
-        session.out.print(render.memory_table(lines, session.translator, zone))
+        session.out.print(render.memory_list(lines, session.translator, zone, session.out.width))
+        if more:
+            session.say("cli.list_more", n=limit)
 
 
 def _refuse_future(then: datetime | None, now: datetime) -> None:
