@@ -155,11 +155,11 @@ def _write(memory: Nagori, counting: Counting, end: float, name: str) -> None:
         user = n % USERS
         mine = memory.with_scope(Scope(user=f"user{user}"))
         words = f"Note {n} of writer {name} about sesame{user}."
-        kept = counting.call("remember", lambda mine=mine, words=words: mine.remember(words))
+        kept = counting.call("remember", lambda mine=mine, words=words: mine.remember(words))  # type: ignore[misc]
         if kept is not None:
             counting.kept.append(words)
         if kept is not None and n % 6 == 0:
-            counting.call("forget", lambda mine=mine, kept=kept: mine.forget(kept.id))
+            counting.call("forget", lambda mine=mine, kept=kept: mine.forget(kept.id))  # type: ignore[misc]
         n += 1
         time.sleep(0.02)
 
@@ -171,10 +171,10 @@ def _read(memory: Nagori, counting: Counting, end: float, name: str) -> None:
         mine = memory.with_scope(Scope(user=f"user{user}"))
         marks = n % 4 == 0
         found = (
-            counting.call("recall", lambda mine=mine, marks=marks: mine.recall("sesame", 10, mark=marks))
+            counting.call("recall", lambda mine=mine, marks=marks: mine.recall("sesame", 10, mark=marks))  # type: ignore[misc]
             or []
         )
-        listed = counting.call("list", lambda mine=mine: mine.list(limit=20)) or []
+        listed = counting.call("list", lambda mine=mine: mine.list(limit=20)) or []  # type: ignore[misc]
         words = [r.memory.text.content for r in found] + [one.text.content for one in listed]
         counting.foreign += sum(f"sesame{user}" not in each for each in words)
         n += 1

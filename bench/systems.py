@@ -89,7 +89,7 @@ class OurMemory:
 
         def ask(question: str) -> list[tuple[str, str]]:
             # Unmarked: otherwise the order of the questions would be part of the result.
-            found = memory.recall(question, k=PIECES * self._k, ranking=self._ranking, mark=False)
+            found = memory.recall(question, k=PIECES * self._k, ranking=self._ranking, mark=False)  # type: ignore[arg-type]
             return [(each.memory.source.uri or "", each.memory.searchable) for each in found]
 
         return timed(ask, talk, self._k)

@@ -154,7 +154,7 @@ def _pruned_by(
 ) -> list[Any]:
     if who == "literal":
         return literal_window.prune_history(history, budget)
-    done = memory.prune(history, format=_form(name), budget=budget, count=count, remember=False)
+    done = memory.prune(history, format=_form(name), budget=budget, count=count, remember=False)  # type: ignore[arg-type]
     return done.messages if done.pruned or done.plan.cut else history
 
 

@@ -19,7 +19,7 @@ WORDS = (
 def test_an_edit_of_the_trigger_alone_keeps_the_full_words_of_a_compressed_memory(
     memory: Nagori, clock: FrozenClock, how: str
 ) -> None:
-    kept = memory.remember(WORDS, emotion=memory_emotion())
+    kept = memory.remember(WORDS, emotion=memory_emotion())  # type: ignore[arg-type]
     if how == "archive":
         memory.archive(kept.id)
     else:

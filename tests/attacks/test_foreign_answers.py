@@ -106,7 +106,7 @@ def test_threads_of_a_service_never_answer_with_others_memories_and_recover_by_t
         thread.start()
     go.wait(10)
     harm(folder)
-    fresh = threading.Thread(target=lambda: [assert_own(ask(service, user), user) for user in USERS])
+    fresh = threading.Thread(target=lambda: [assert_own(ask(service, user), user) for user in USERS])  # type: ignore[func-returns-value]
     fresh.start()
     fresh.join(30)
     stop.set()

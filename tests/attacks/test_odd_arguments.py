@@ -192,7 +192,7 @@ VERBS: dict[str, Callable[[Nagori, list[Any]], object]] = {
     "prune before": lambda m, v: m.prune([{"role": "user", "content": "x"}], before=v[0]),
     "conversation": lambda m, v: m.conversation(v[0]).add(v[1]),
 }
-DRAFT = (
+DRAFT: tuple[str, ...] = (
     "trigger",
     "kind",
     "category",
@@ -204,17 +204,17 @@ DRAFT = (
     "privacy",
     "protect",
 )
-SOURCE = ("session", "turn", "speaker", "uri")
-EMOTION = ("intensity", "valence", "arousal", "tags")
-TURN = ("text", "at", "session", "index", "speaker", "role", "uri")
-SPOKEN = ("role", "speaker", "at")
-QUESTION = ("filter", "ranking", "mood", "session", "tokens", "min_confidence", "mark")
-FILTER = (
+SOURCE: tuple[str, ...] = ("session", "turn", "speaker", "uri")
+EMOTION: tuple[str, ...] = ("intensity", "valence", "arousal", "tags")
+TURN: tuple[str, ...] = ("text", "at", "session", "index", "speaker", "role", "uri")
+SPOKEN: tuple[str, ...] = ("role", "speaker", "at")
+QUESTION: tuple[str, ...] = ("filter", "ranking", "mood", "session", "tokens", "min_confidence", "mark")
+FILTER: tuple[str, ...] = (
     *("kinds", "levels", "categories", "since", "until", "session", "protected", "archived"),
     *("forgotten", "prefix", "unappraised", "unembedded"),
 )
-EDIT = ("content", "trigger", "kind", "category", "emotion", "privacy", "metadata")
-PRUNING = (
+EDIT: tuple[str, ...] = ("content", "trigger", "kind", "category", "emotion", "privacy", "metadata")
+PRUNING: tuple[str, ...] = (
     "session",
     "format",
     "pins",

@@ -25,16 +25,16 @@ OWNER = ("local", "me")
 RECORD = {"id": "mem_a", "created": "2026-01-01T00:00:00+00:00", "texts": {"1": {"content": "x"}}}
 
 REFUSED_CALLS: dict[str, tuple[Callable[[Nagori], object], str]] = {
-    "protect=1": (lambda m: m.remember("x", protect=1), "protect"),
-    "keywords of numbers": (lambda m: m.remember("x", keywords=(5,)), "keywords"),
-    "keywords of None": (lambda m: m.remember("x", keywords=(None,)), "keywords"),
+    "protect=1": (lambda m: m.remember("x", protect=1), "protect"),  # type: ignore[arg-type]
+    "keywords of numbers": (lambda m: m.remember("x", keywords=(5,)), "keywords"),  # type: ignore[arg-type]
+    "keywords of None": (lambda m: m.remember("x", keywords=(None,)), "keywords"),  # type: ignore[arg-type]
     "a surrogate in a keyword": (lambda m: m.remember("x", keywords=("\ud800",)), "keywords"),
     "a turn number of 128 bits": (
         lambda m: m.form([Turn("hello there", NOW, session="s", index=uuid4().int)]),
         "index",
     ),
     "a source's turn of 64 bits": (lambda m: m.remember("x", source=Source(turn=2**63)), "turn"),
-    "a speaker that is a number": (lambda m: m.form([Turn("hello there", NOW, speaker=7)]), "speaker"),
+    "a speaker that is a number": (lambda m: m.form([Turn("hello there", NOW, speaker=7)]), "speaker"),  # type: ignore[arg-type]
     "a NUL in a session": (lambda m: m.remember("x", source=Source(session="a\0b")), "session"),
 }
 

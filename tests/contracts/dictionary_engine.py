@@ -32,7 +32,7 @@ class Data:  # everything of one space
 
 
 class DictionaryStore:
-    name, capabilities = "dictionary", frozenset()
+    name, capabilities = "dictionary", frozenset[str]()
 
     def __init__(self):
         self.owners = defaultdict(Data)

@@ -78,7 +78,7 @@ def test_weights_that_exceed_one_whole_are_clipped_at_the_end() -> None:
 
 
 def test_what_is_not_a_number_counts_as_nothing() -> None:
-    assert scoring.clamp_unit(math.nan) == 0.0
+    assert scoring.clamp_unit(math.nan) == 0.0  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("count", "kept"), [(0, 0), (1, 0), (2, 1), (3, 2), (10, 7), (11, 7), (100, 70)])

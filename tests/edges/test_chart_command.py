@@ -82,7 +82,7 @@ def test_a_curve_stands_still_in_the_archive_and_comes_back_with_a_wish(tmp_path
     clock = FrozenClock()
     with Nagori.open(tmp_path / "data", clock=clock, embedder=None) as memory:
         soon = {"kind": Kind.EPISODE, "category": Category.CASUAL, "emotion": Emotion(30)}
-        id = memory.remember("The kettle is green.", **soon).id
+        id = memory.remember("The kettle is green.", **soon).id  # type: ignore[arg-type]
         for day in range(40):
             if day == 30:
                 memory.recall("kettle", filter=Filter(archived=True))

@@ -51,7 +51,7 @@ def read(memory: Nagori, **labels: str) -> dict[str, float]:
 
 
 def test_the_counts_are_those_of_the_memory(memory: Nagori) -> None:
-    kept = [memory.remember(word, kind=kind) for word, kind in (("tea", "fact"), ("cup", "lesson"))]
+    kept = [memory.remember(word, kind=kind) for word, kind in (("tea", "fact"), ("cup", "lesson"))]  # type: ignore[arg-type]
     memory.protect(kept[0].id)
     memory.forget(memory.remember("gone").id)
     told = read(memory)

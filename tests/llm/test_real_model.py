@@ -97,7 +97,7 @@ def life(model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]
                 life.rules[kept.id], life.told[kept.id] = kept, kept.text.content
         for text in NOTES:
             plain = {"kind": Kind.EPISODE, "category": Category.WORK, "emotion": Emotion(15)}
-            life.told[memory.remember(text, **plain).id] = text
+            life.told[memory.remember(text, **plain).id] = text  # type: ignore[arg-type]
         while len(life.rounds) < ROUNDS and (not life.rounds or life.rounds[-1].waiting):
             life.rounds.append(memory.appraise())
         life.judged = {id: memory.show(id) for id in life.rules}

@@ -31,7 +31,7 @@ def next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...
     folder = tmp_path / "steps"
     (folder / "migrations").mkdir(parents=True)
     (folder / "migrations" / NEXT).write_text(sql)
-    real = Path(schema.__file__).parent
+    real = Path(schema.__file__).parent  # type: ignore[arg-type]
     for name in schema.STEPS:
         (folder / "migrations" / name).write_text((real / "migrations" / name).read_text())
     monkeypatch.setattr("importlib.resources.files", lambda _: folder)
@@ -232,7 +232,7 @@ def test_many_who_open_a_new_store_at_once_all_succeed(tmp_path: Path, number: i
 
 
 def test_the_word_index_cuts_tokens_as_core_text_promises() -> None:
-    sql = (Path(schema.__file__).parent / "migrations" / schema.STEPS[0]).read_text()
+    sql = (Path(schema.__file__).parent / "migrations" / schema.STEPS[0]).read_text()  # type: ignore[arg-type]
     assert FTS5_TOKENIZE in sql
 
 

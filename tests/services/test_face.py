@@ -29,7 +29,7 @@ def open_all(folder: Path) -> list[Nagori]:
     """One memory on each store."""
     stores = [SqliteStore(folder / "a.db"), MemoryStore()]
     return [
-        Nagori.open(folder / str(n), store=store, embedder=None, clock=FrozenClock())
+        Nagori.open(folder / str(n), store=store, embedder=None, clock=FrozenClock())  # type: ignore[arg-type]
         for n, store in enumerate(stores)
     ]
 
@@ -39,7 +39,7 @@ def open_all(folder: Path) -> list[Nagori]:
 
 def test_metadata_stays_with_its_memory_wherever_that_goes(tmp_path: Path) -> None:
     for memory in open_all(tmp_path):
-        kept = memory.remember("tea", metadata=GIVEN)
+        kept = memory.remember("tea", metadata=GIVEN)  # type: ignore[arg-type]
         assert kept.metadata == memory.show(kept.id).metadata == GIVEN
         assert [type(kept.metadata[key]) for key in GIVEN] == list(map(type, GIVEN.values()))
         assert memory.recall("tea")[0].to_dict()["memory"]["metadata"] == GIVEN
@@ -132,7 +132,7 @@ MESSAGES = [
 
 
 def test_messages_of_a_chat_become_memories(memory: Nagori, clock: FrozenClock) -> None:
-    kept = memory.form(MESSAGES, session="chat")
+    kept = memory.form(MESSAGES, session="chat")  # type: ignore[arg-type]
     assert [(m.text.content, str(m.trust), m.source.turn) for m in kept] == [
         ("My cat is called Tama.", "user", 1),
         ("Tama is a lovely name for a cat.", "assistant", 3),
@@ -143,12 +143,12 @@ def test_messages_of_a_chat_become_memories(memory: Nagori, clock: FrozenClock) 
 
 
 def test_a_chat_told_again_and_longer_adds_only_what_is_new(memory: Nagori, clock: FrozenClock) -> None:
-    memory.form(MESSAGES, session="chat")
+    memory.form(MESSAGES, session="chat")  # type: ignore[arg-type]
     clock.forward(days=1)
     events = memory.status().events
-    memory.form(MESSAGES, session="chat")
+    memory.form(MESSAGES, session="chat")  # type: ignore[arg-type]
     assert memory.status().events == events
-    memory.form([*MESSAGES, {"role": "user", "content": "I like green tea."}], session="chat")
+    memory.form([*MESSAGES, {"role": "user", "content": "I like green tea."}], session="chat")  # type: ignore[list-item]
     assert len(memory.list()) == 4
     assert {m.mentions for m in memory.list()} == {1}
 

@@ -27,7 +27,7 @@ def wrong(memory: Nagori, draw: Random, name: str) -> list[str]:
     form = "openai" if name == "plain" else name
     history, budget = draw_history(draw, name), draw.choice(BUDGETS)
     strategy = draw.choice(("scored", *STRATEGIES))
-    done = memory.prune(history, format=form, budget=budget, strategy=strategy, remember=False)
+    done = memory.prune(history, format=form, budget=budget, strategy=strategy, remember=False)  # type: ignore[arg-type]
     sent = sum(each.tokens for each in format_of([], form).read(done.messages, estimate_tokens))
     over = [f"{sent} tokens of {budget}"] if sent > budget or sent > done.plan.tokens else []
     return over + (faults(history, done.messages, name) if done.pruned else [])

@@ -79,7 +79,7 @@ def names_in(module: str, alias: str) -> set[str]:
     """The words of `alias = Literal[…]`."""
     for node in ast.walk(ast.parse((ROOT / "src" / "nagori" / module).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == alias:
-            return {each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)}
+            return {each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)}  # type: ignore[misc]
     raise AssertionError(alias)
 
 
