@@ -1,7 +1,10 @@
 """The context window: `python -m bench.window [--histories N] [--kept FORMAT=PATH …] [--peer PYTHON]`.
 
-    speed      pruning 1,000 and 10,000 messages, beside one pass of counting their tokens
+    speed      pruning 1,000 and 10,000 messages by every strategy, beside one pass of counting their tokens
+    adds       one more message in a conversation of 100 and of 5,000
     histories  random conversations of every format: what a provider would refuse, ours and the literal one
+    loops      ten agent loops (`agent_loops`): instructions and failures that are still open in what is sent,
+               and how much of it begins as it did at the call before
     stability  a session of 300 messages: how much of what is sent begins as it did at the call before
     kept       public conversations cut to 8k and 4k tokens: which turns that answer a question are still
                there, and which can be recalled; beside a sliding window, trim_messages and the literal pruner
@@ -24,6 +27,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -31,6 +35,7 @@ from statistics import mean, median
 from typing import Any
 
 from bench import literal_window
+from bench.agent_loops import Loop, loops
 from bench.data import sentences
 from bench.data_sets import FORMATS, Talk
 from bench.measure import ROOT, peer_python
@@ -41,14 +46,16 @@ from nagori import Config, Nagori, Scope
 from nagori.adapters.embed import open_embedder
 from nagori.adapters.tokens import open_counter
 from nagori.config.sections import Embedding
+from nagori.core.window import STRATEGIES
 from nagori.services.window.formats import format_of
 from nagori.testing import FrozenClock
-from nagori.testing.conversations import SCRIPTED, draw_history, faults
+from nagori.testing.conversations import READ_AS, SCRIPTED, draw_history, faults
 
 MODEL = "gpt-5"  # whose tokens are counted
 BUDGETS = (8000, 4000)
 SESSION, SESSION_BUDGET = 300, 8000
 REPEATS = 5
+ADDS = 60  # messages that are added, one by one
 Count = Callable[[str], int]
 Message = dict[str, Any]
 Row = list[str]
@@ -89,22 +96,38 @@ def invented(messages: int, seed: int = 7) -> list[Message]:
 
 
 def speed(memory: Nagori, count: Count) -> Iterator[Row]:
+    """Pruning by every strategy, beside one pass of counting."""
     for messages in (1000, 10_000):
         said = invented(messages)
         counting = timed(lambda said=said: sizes(said, count))
-        pruning = timed(lambda said=said: memory.prune(said, model=MODEL, remember=False))
-        last = memory.prune(said, model=MODEL, remember=False)
-        said = [*said, {"role": "user", "content": "And now?"}]
-        again = timed(
-            lambda said=said, last=last: memory.prune(said, model=MODEL, remember=False, before=last)
-        )
-        tracemalloc.start()
-        memory.prune(said, model=MODEL, remember=False)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        ratios = [f"{pruning / counting:.1f}", f"{again / counting:.2f}"]
-        cells = [1000 * each for each in (counting, pruning, again)]
-        yield [f"{messages:,}", *map(number, cells), *ratios, number(peak / 1e6)]
+        for strategy in STRATEGIES:
+            prune = partial(memory.prune, model=MODEL, strategy=strategy, remember=False)  # type: ignore[arg-type]
+            pruning = timed(lambda said=said, prune=prune: prune(said))
+            last, more = prune(said), [*said, {"role": "user", "content": "And now?"}]
+            again = timed(lambda more=more, last=last, prune=prune: prune(more, before=last))
+            tracemalloc.start()
+            prune(more)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            ratios = [f"{pruning / counting:.1f}", f"{again / counting:.2f}"]
+            cells = [1000 * each for each in (counting, pruning, again)]
+            yield [f"{messages:,}", strategy, *map(number, cells), *ratios, number(peak / 1e6)]
+
+
+def adds(memory: Nagori) -> Iterator[Row]:
+    """What one more message costs in a conversation of so many, recorded and not."""
+    for remember in (False, True):
+        for length in (100, 500, 5000):
+            said = invented(length + ADDS)
+            talk = memory.conversation(said[:length], model=MODEL, remember=remember)
+            talk.add()
+            samples = []
+            for message in said[length : length + ADDS]:
+                begun = time.process_time()
+                talk.add(message)
+                samples.append(1000 * (time.process_time() - begun))
+            recorded = "yes" if remember else "no"
+            yield [recorded, f"{length:,}", number(median(samples)), number(mean(samples))]
 
 
 def timed(act: Callable[[], object]) -> float:
@@ -146,7 +169,7 @@ def histories(memory: Nagori, count: Count, many: int, names: Sequence[str]) -> 
 
 
 def _form(name: str) -> str:
-    return "openai" if name == "plain" else name
+    return READ_AS.get(name, name)
 
 
 def _pruned_by(
@@ -155,7 +178,7 @@ def _pruned_by(
     if who == "literal":
         return literal_window.prune_history(history, budget)
     done = memory.prune(history, format=_form(name), budget=budget, count=count, remember=False)  # type: ignore[arg-type]
-    return done.messages if done.pruned or done.plan.cut else history
+    return done.messages if done.was_pruned or done.plan.cut else history
 
 
 def _wrong(history: list[Any], sent: list[Any], name: str) -> Iterator[str]:
@@ -208,6 +231,77 @@ def _stable(views: Sequence[list[Any]], size: Callable[[Any], int]) -> Row:
     return [str(len(views)), f"{100 * same / sent:.1f}", str(changed), f"{sent / len(views):,.0f}"]
 
 
+# --- loops
+
+
+def agent_loops(memory: Nagori, count: Count) -> Iterator[Row]:
+    """What an agent still sees at each of its calls, by strategy; the last row of each is the whole."""
+    for strategy in ("scored", "sliding"):
+        rows = [(loop, *_loop(memory, loop, strategy, count)) for loop in loops()]
+        for loop, shares, same, views in rows:
+            yield [
+                strategy,
+                loop.name,
+                str(len(loop.messages)),
+                str(len(views)),
+                *map(_percent, shares),
+                same,
+            ]
+        columns = zip(*(shares for _, shares, _, _ in rows), strict=True)
+        whole = [_percent([each for shares in column for each in shares]) for column in columns]
+        same = f"{mean(float(same) for _, _, same, _ in rows):.1f}"
+        yield [strategy, "all", "", str(sum(len(views) for *_, views in rows)), *whole, same]
+
+
+Found = list[bool]
+
+
+def _loop(
+    memory: Nagori, loop: Loop, strategy: str, count: Count
+) -> tuple[tuple[Found, Found, Found], str, list[list[Any]]]:
+    """Whether instructions, open failures and requests are seen at each call; stability; the views."""
+    calls = [at + 1 for at, message in enumerate(loop.messages) if message["role"] in ("user", "tool")]
+    last, views = None, []
+    instructions: Found = []
+    failures: Found = []
+    requests: Found = []
+    for call in calls:
+        last = memory.prune(
+            loop.messages[:call],
+            budget=BUDGETS[0],
+            strategy=strategy,  # type: ignore[arg-type]
+            model=MODEL,
+            remember=False,
+            before=last,
+        )
+        views.append(last.messages)
+        seen = json.dumps(last.messages, ensure_ascii=False)
+        instructions += [_says(seen, words) for at, words in loop.instructions if at < call]
+        failures += [
+            _says(seen, _words(loop.messages[at]))
+            for at, until in loop.failures
+            if at < call and (until is None or until >= call)
+        ]
+        said = [message for message in loop.messages[:call] if isinstance(message["content"], str)]
+        requests += [_says(seen, message["content"]) for message in said if message["role"] == "user"]
+    form = "anthropic" if isinstance(loop.messages[1]["content"], list) else "openai"
+    same = _stable(views, lambda message: sizes([message], count, form)[0])[1]
+    return (instructions, failures, requests), same, views
+
+
+def _says(seen: str, words: str) -> bool:
+    return json.dumps(words, ensure_ascii=False)[1:-1] in seen
+
+
+def _words(result: Message) -> str:
+    content = result["content"]
+    return str(content if isinstance(content, str) else content[0]["content"])
+
+
+def _percent(found: Found) -> str:
+    return f"{100 * mean(found):.1f}" if found else ""
+
+
 # --- kept
 
 
@@ -247,7 +341,8 @@ def _talk(
     done = memory.prune(said, budget=budget, count=count, session=talk.name)
     memory.embed_missing()  # a long past that leaves at once gets its vectors later
     ours = [at for at in range(len(said)) if at not in done.plan.dropped]
-    recalled = [_recalled(memory, question.text, budget - done.plan.tokens, count) for question in asked]
+    room = budget - sum(sizes(done.messages, count))
+    recalled = [_recalled(memory, question.text, room, count) for question in asked]
     yield (
         "nagori",
         sum(sizes(done.messages, count)),
@@ -288,13 +383,12 @@ def _first(places: Sequence[int], most: int) -> list[int]:
 
 
 def _within(places: Sequence[int], tokens: Sequence[int], room: int) -> list[int]:
-    """As many of the best as there is room for."""
+    """As many of the best as there is room for; one that is too long is passed over."""
     chosen = []
     for place, size in zip(places, tokens, strict=True):
-        room -= size
-        if room < 0:
-            break
-        chosen.append(place)
+        if size <= room:
+            room -= size
+            chosen.append(place)
     return chosen
 
 
@@ -305,14 +399,34 @@ def _share(talk: Talk, gold: frozenset[str], places: Sequence[int]) -> float:
 # --- the report
 
 TITLES = {
-    "speed": ["messages", "count ms", "prune ms", "next ms", "prune/count", "next/count", "peak MB"],
+    "adds": ["recorded", "messages", "median ms", "mean ms"],
+    "speed": [
+        "messages",
+        "strategy",
+        "count ms",
+        "prune ms",
+        "next ms",
+        "prune/count",
+        "next/count",
+        "peak MB",
+    ],
     "histories": [
         *("format", "who", "n", "pruned", "exceptions", "over", "pairs", "system", "turn", "order", "roles"),
+    ],
+    "loops": [
+        "strategy",
+        "loop",
+        "messages",
+        "calls",
+        "instructions %",
+        "open failures %",
+        "requests %",
+        "same %",
     ],
     "stability": ["who", "calls", "same %", "changed", "tokens/call"],
     "kept": ["budget", "who", "questions", "kept %", "or in 10 %", "or in the room %", "most tokens"],
 }
-WORDS = ("format", "who")
+WORDS = ("format", "who", "strategy", "loop", "recorded")
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -341,7 +455,9 @@ def main(given: Sequence[str] | None = None) -> None:
         head = {"machine": machine(Path(work)), "python": python(), "tokens": f"of {MODEL}"}
         with Nagori.open(Path(work) / "memory", config=Config(), embedder=None) as memory:
             report["speed"] = list(speed(memory, count))
+            report["adds"] = list(adds(memory))
             report["stability"] = list(stability(memory, count, peer))
+            report["loops"] = list(agent_loops(memory, count))
             if options.histories:
                 report["histories"] = list(histories(memory, count, options.histories, options.names))
     real = None if options.no_embedder or not options.kept else open_embedder(Embedding())

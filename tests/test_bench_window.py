@@ -2,9 +2,10 @@
 
 import json
 from pathlib import Path
+from statistics import mean
 
 import pytest
-from bench import literal_window, window
+from bench import estimate, literal_window, window
 
 
 @pytest.mark.slow
@@ -47,3 +48,10 @@ def test_the_documents_own_code_prunes_as_it_is_printed() -> None:
         literal_window.prune_history(said[:18], 1000)[0]["content"] == "[過去5件のメッセージが削除されました]"
     )
     assert literal_window.prune_history(said, 1000) == said[-13:]
+
+
+def test_the_estimate_is_below_no_vocabulary_and_not_far_above() -> None:
+    pytest.importorskip("splintr")
+    found = estimate.ratios(estimate.VOCABULARIES)
+    assert {kind: row for kind, row in found.items() if min(row) < 1.0} == {}
+    assert mean(ratio for kind in estimate.TWELVE for ratio in found[kind]) <= 1.25

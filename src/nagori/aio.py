@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from nagori.services.turns import OpenTurn
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.window.conversation import Conversation
-    from nagori.services.window.prune import Pruned
+    from nagori.services.window.prune import PruneResult
 
 WORKERS = 4
 
@@ -149,7 +149,7 @@ class AsyncConversation:
     def __init__(self, conversation: Conversation, workers: Workers) -> None:
         self._conversation, self._workers = conversation, workers
 
-    async def add(self, *messages: Any) -> Pruned:
+    async def add(self, *messages: Any) -> PruneResult:
         """Add messages and prune if necessary; the report says what was done."""
         return await self._workers.run(self._conversation.add, *messages)
 
@@ -424,7 +424,7 @@ class AsyncNagori(_AsyncMemory):
         self,
         messages: Sequence[Any],
         *,
-        before: Pruned | None = None,
+        before: PruneResult | None = None,
         session: str | None = None,
         budget: int | None = None,
         preset: Preset | None = None,
@@ -438,7 +438,7 @@ class AsyncNagori(_AsyncMemory):
         beside: int = 0,
         pins: Collection[int] = (),
         remember: bool = True,
-    ) -> Pruned:
+    ) -> PruneResult:
         """Prune a conversation to a token `budget`, for a model's context window."""
         return await self._workers.run(
             self._memory.prune,

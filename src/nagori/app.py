@@ -63,14 +63,16 @@ if TYPE_CHECKING:
     from nagori.services.turns import OpenTurn
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.window.conversation import Conversation
-    from nagori.services.window.prune import Pruned
+    from nagori.services.window.prune import PruneResult
 
     # To Python a string is a sequence of strings; with these types a checker refuses a string for a list.
     Texts = list[str] | tuple[str, ...]
     Ranking = Literal["fused", "priority", "score"]
     Preset = Literal["balanced", "conservative", "aggressive"]
     Strategy = Literal["scored", "sliding", "session", "topic"]
-    MessageFormat = Literal["openai", "anthropic", "responses", "langchain", "pydantic_ai"]
+    MessageFormat = Literal[
+        "openai", "anthropic", "responses", "langchain", "pydantic_ai", "gemini", "sharegpt"
+    ]
     ExportFormat = Literal["jsonl", "markdown"]
     Count = Callable[[str], int]  # counts the tokens of a text
     Provider = Callable[[list[Any]], int]  # counts the tokens of messages
@@ -374,7 +376,7 @@ class Nagori:
         self,
         messages: Sequence[Any],
         *,
-        before: Pruned | None = None,
+        before: PruneResult | None = None,
         session: str | None = None,
         budget: int | None = None,
         preset: Preset | None = None,
@@ -388,7 +390,7 @@ class Nagori:
         beside: int = 0,
         pins: Collection[int] = (),
         remember: bool = True,
-    ) -> Pruned:
+    ) -> PruneResult:
         """Prune a conversation to a token `budget`, for a model's context window. A tool call is never
         separated from its result. Pruned messages are remembered. Content that cannot be cut (arguments of a
         call, signed thoughts, pins) may exceed the budget: it is returned, and `report["fits"]` is False;
@@ -403,7 +405,7 @@ class Nagori:
         changes = _drop_missing(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
         rules, counter = _window_rules(self.runtime, window, changes, count)
         places = prune.places(pins)
-        asked = prune.Pruning(rules, counter, format, session, places, beside, remember, provider)
+        asked = prune.PruneRequest(rules, counter, format, session, places, beside, remember, provider)
         return prune.prune(self.runtime, self.scope, messages, asked, before)
 
     def conversation(
@@ -431,12 +433,13 @@ class Nagori:
         changes = _drop_missing(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
         rules, counter = _window_rules(self.runtime, window, changes, count)
         places = prune.places(pins)
-        asked = prune.Pruning(rules, counter, format, session, places, beside, remember, provider)
+        asked = prune.PruneRequest(rules, counter, format, session, places, beside, remember, provider)
+        asked = prune.with_session(asked)
         return Conversation(
-            lambda history, last: prune.prune(self.runtime, self.scope, history, asked, last),
+            lambda history, last: prune.prune(self.runtime, self.scope, history, asked, last, record=True),
             lambda last: prune.keep_rest(self.runtime, self.scope, last),
             self.recall,
-            prune.listed(messages),
+            prune.read_messages(messages),
         )
 
     # --- changing -------------------------------------------------------------------------------
@@ -678,11 +681,11 @@ def _window_rules(
 ) -> tuple[Window, Callable[[str], int]]:
     """The window settings of a call on top of the configured ones, and the token counter."""
     from nagori.adapters.tokens import open_counter
-    from nagori.core.window import Window, settled
+    from nagori.core.window import Window, apply_changes
 
     if window is not None:
         check_kind("window", window, Window)
-    rules = settled(window or runtime.config.window, changes)
+    rules = apply_changes(window or runtime.config.window, changes)
     return rules, open_counter(rules.model, runtime.observe) if count is None else count
 
 

@@ -10,14 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagori.core.values import replace
-from nagori.core.window import PRESETS, STRATEGIES, Window, settled
+from nagori.core.window import PRESETS, STRATEGIES, Window, apply_changes
 from nagori.core.window.messages import Message, Units
-from nagori.core.window.plan import NOTHING, Band, Plan, Prices, band_of, plan_window
-from nagori.core.window.scores import content, recency, standing
+from nagori.core.window.plan import NOTHING, USUAL, Band, Fold, Plan, Prices, band_of, plan_window
+from nagori.core.window.scores import (
+    content,
+    emphasis,
+    fixed_score,
+    instructs,
+    is_failure,
+    recency,
+    substance_of,
+)
 from nagori.core.window.strategies import worth_of
 from nagori.errors import InvalidInput
-from nagori.language.digest import MOST, gist
-from nagori.language.tokenizer import query_tokens
+from nagori.language.digest import FEATURES, MOST, gist
 from nagori.language.tokens import estimate_tokens
 
 RULES = Window()
@@ -66,13 +73,13 @@ def test_what_a_message_says_is_scored_as_the_document_says(message: Message, sc
 
 def test_a_score_has_three_parts() -> None:
     message = user("the build failed on the second machine")
-    assert standing(message, RULES) == pytest.approx(0.3 * 1.0 + 0.4 * 0.3)
+    assert fixed_score(message, RULES) == pytest.approx(0.3 * 1.0 + 0.4 * 0.3)
     assert [recency(at, 5, RULES) for at in (0, 4)] == [0.0, pytest.approx(0.3)]
     assert recency(0, 1, RULES) == 0.0
 
 
 def test_roles_nobody_knows_count_like_an_assistant() -> None:
-    assert standing(Message("narrator", LONG, 9), RULES) == standing(assistant(), RULES)
+    assert fixed_score(Message("narrator", LONG, 9), RULES) == fixed_score(assistant(), RULES)
 
 
 def test_without_keywords_none_is_found() -> None:
@@ -83,15 +90,15 @@ def test_without_keywords_none_is_found() -> None:
 
 
 def test_a_callers_settings_go_over_the_configured_ones_and_over_his_preset() -> None:
-    assert settled(RULES, {}) is RULES
-    made = settled(RULES, {"preset": "conservative", "target": 0.4})
+    assert apply_changes(RULES, {}) is RULES
+    made = apply_changes(RULES, {"preset": "conservative", "target": 0.4})
     assert (made.budget, made.prune_at, made.target) == (6000, 0.6, 0.4)
 
 
 @pytest.mark.parametrize("wrong", [{"strategy": "hope"}, {"budget": 0}, {"target": 0.9}])
 def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
-        settled(RULES, wrong)
+        apply_changes(RULES, wrong)
 
 
 @pytest.mark.parametrize(
@@ -100,12 +107,12 @@ def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
 )
 def test_a_setting_of_another_kind_is_refused_by_its_name(name: str, value: object) -> None:
     with pytest.raises(InvalidInput) as wrong:
-        settled(RULES, {name: value})
+        apply_changes(RULES, {name: value})
     assert wrong.value.field == name
 
 
 def test_a_whole_number_is_a_number_and_a_list_is_as_good_as_a_tuple() -> None:
-    made = settled(RULES, {"summarise_at": 1, "keywords": ["lamp"]})
+    made = apply_changes(RULES, {"summarise_at": 1, "keywords": ["lamp"]})
     assert (made.summarise_at, made.keywords) == (1, ["lamp"])
 
 
@@ -130,12 +137,12 @@ def units_of(*messages: Message) -> Units:
 def test_a_call_and_its_results_are_one_unit() -> None:
     units = units_of(user(), assistant(calls=("a", "b")), tool("1", "a"), tool("2", "b"), assistant())
     assert [unit.members for unit in units.of] == [[0], [1, 2, 3], [1, 2, 3], [1, 2, 3], [4]]
-    assert not any(unit.broken for unit in units.of)
+    assert not any(unit.is_broken for unit in units.of)
 
 
 def test_a_call_that_waits_and_a_result_that_nobody_asked_for_are_broken() -> None:
     units = units_of(assistant(calls=("a", "b")), tool("1", "a"), tool("?", "z"))
-    assert [unit.broken for unit in units.of] == [True, True, True]
+    assert [unit.is_broken for unit in units.of] == [True, True, True]
     assert units.of[0].waiting == ["b"]
     assert units.of[2].stray
 
@@ -195,7 +202,7 @@ def test_an_error_outlives_small_talk() -> None:
 def test_every_gap_is_told_also_between_messages_that_stay() -> None:
     messages = talk(30)
     messages[7] = replace(messages[7], pinned=True)
-    plan = plan_window(messages, SMALL)
+    plan = plan_window(messages, replace(SMALL, strategy="sliding"))
     assert [gap.at <= 7 for gap in plan.gaps] == [True, False]
     assert sorted(at for gap in plan.gaps for at in gap.members) == sorted(plan.dropped)
     assert any(gap.summarised for gap in plan.gaps)
@@ -203,7 +210,7 @@ def test_every_gap_is_told_also_between_messages_that_stay() -> None:
 
 def test_a_small_gap_is_only_announced() -> None:
     messages = [user("the first wish, to be kept", 300, pinned=True), assistant(tokens=300), *talk(2, 60)]
-    plan = plan_window(messages, SMALL, Prices(20))
+    plan = plan_window(messages, SMALL, Prices(20), features=FEATURES)
     assert [(gap.members, gap.at, gap.tokens, gap.summarised) for gap in plan.gaps] == [((1,), 2, 20, False)]
 
 
@@ -316,7 +323,7 @@ def test_told_all_at_once_or_piece_by_piece_it_is_the_same_plan_and_within_its_b
 
 
 def kept(messages: list[Message], **changes: object) -> list[int]:
-    plan = plan_window(messages, settled(SMALL, changes), words=query_tokens)
+    plan = plan_window(messages, apply_changes(SMALL, changes), features=FEATURES)
     return [at for at in range(len(messages)) if at not in plan.dropped]
 
 
@@ -377,7 +384,7 @@ def test_of_a_very_long_gap_the_users_words_are_read() -> None:
     [
         ("", 0, 0),
         ("The staging server moved to port 8443 yesterday evening.", 11, 18),  # 11 by o200k
-        ("サーバーは昨日の夜に引っ越しました。", 10, 22),  # 10 by o200k
+        ("サーバーは昨日の夜に引っ越しました。", 19, 24),  # 10 by o200k, 19 by cl100k
         ("오늘은 날씨가 좋아요", 6, 12),
         ("Grüße aus Köln", 5, 9),
         ("🚀", 1, 3),
@@ -388,5 +395,185 @@ def test_an_estimate_is_rather_too_high(text: str, least: int, most: int) -> Non
 
 
 def test_presets_differ_in_how_early_they_prune() -> None:
-    dropped = {name: len(plan_window(talk(80), settled(RULES, {"preset": name})).dropped) for name in PRESETS}
+    dropped = {
+        name: len(plan_window(talk(80), apply_changes(RULES, {"preset": name})).dropped) for name in PRESETS
+    }
     assert dropped["conservative"] > dropped["balanced"] > dropped["aggressive"] == 0
+
+
+# ── the information of a message ─────────────────────────────────────────────────────────────────
+
+
+def test_telling_words_keep_a_message_and_questions_do_not() -> None:
+    names = substance_of(
+        user("Ana Ruiz moved the staging server to port 8443 in Kyoto on May 3."), RULES, FEATURES
+    )
+    small = substance_of(user("Wow, that is so great, I am really happy about it!"), RULES, FEATURES)
+    asked = substance_of(user("Did Ana Ruiz move the staging server to port 8443 in Kyoto?"), RULES, FEATURES)
+    assert names.information > 2 * max(small.information, asked.information)
+    assert substance_of(
+        tool("Ana Ruiz 8443 Kyoto May 3 " * 9, "c"), RULES, FEATURES
+    ).information == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Never write to production.", True),
+        ("Fix the tests, and never write to production.", True),
+        ("必ずテストを走らせてください。", True),
+        ("I have never been to Rome", False),
+    ],
+)
+def test_a_standing_instruction_is_known(text: str, found: bool) -> None:
+    assert instructs(text, RULES) is found
+    assert not instructs(text, replace(RULES, instructions=()))
+
+
+def loop(steps: int) -> list[Message]:
+    messages = [user("Fix the build. Never write to production.", 20)]
+    for n in range(steps):
+        messages.append(assistant("", 30, calls=(f"c{n}",), about=(f"run {n}",), fixed=20))
+        messages.append(tool(f"line {n} of the log is fine", f"c{n}", tokens=60, fixed=5))
+        messages.append(assistant(f"Step {n} is over, the next one begins now.", 20))
+        if n % 20 == 19:
+            messages.append(user("Go on with the next part of the work.", 10))
+    return messages
+
+
+def test_instructions_and_errors_that_nobody_solved_stay() -> None:
+    messages = loop(100)
+    messages[8] = tool("Error: no such table users", "c2", tokens=60, fixed=5)
+    messages[14] = tool("Error: disk full", "c4", tokens=60, fixed=5)
+    messages[100:100] = [
+        assistant("", 30, calls=("again",), about=("run 4",), fixed=20),
+        tool("written", "again", tokens=20, fixed=5),
+    ]
+    plan = plan_window(messages, replace(RULES, budget=3000), features=FEATURES)
+    assert not {0, 7, 8} & plan.dropped
+    assert 14 in plan.dropped
+
+
+def test_an_open_question_weighs_more_until_somebody_answers() -> None:
+    asked = assistant("Which of the two servers shall I take?", 20)
+    others = [tool("ok", "c", tokens=9)]
+    worth = worth_of([asked, *others, user("The second.", 9)], RULES, FEATURES)
+    assert worth(0, 2) > 2 * worth(0, 3)
+
+
+def test_results_without_a_call_and_failures_by_field() -> None:
+    assert is_failure(tool("fine", "c", failed=True))
+    assert is_failure(tool("x" * 900 + "\nexit code 1", "c"))
+    assert not is_failure(tool("fine", "c"))
+    assert not is_failure(user("it failed with an error"))
+    worth = worth_of([Message("tool", "Error", 9), Message("tool", "fine", 9)], RULES)
+    assert worth(0, 1) > worth(0, 2)
+
+
+def test_a_decision_weighs_more() -> None:
+    decided = user("We decided to take Postgres for it.")
+    plainly = replace(RULES, decision_weight=1.0)
+    substance = substance_of(decided, RULES, FEATURES)
+    assert substance.is_decision
+    assert emphasis("user", substance, RULES, 0.0) == pytest.approx(
+        2 * emphasis("user", substance, plainly, 0.0)
+    )
+
+
+def test_the_task_stays_when_the_user_only_says_go_on() -> None:
+    task = user("Move the tables of the shop to the new server, please.", 40)
+    messages = [
+        *talk(10),
+        task,
+        *[m for _ in range(20) for m in (assistant(tokens=60), user("ok, go on", 5))],
+    ]
+    assert 20 not in plan_window(messages, replace(SMALL, strategy="sliding"), features=FEATURES).dropped
+
+
+def test_a_hosts_reminder_is_not_the_last_turn() -> None:
+    aside = user("<system-reminder>Mind the list.</system-reminder>", 10)
+    messages = [user("Find the key.", 20), *[m for _ in range(20) for m in (assistant(tokens=60), aside)]]
+    assert 0 not in plan_window(messages, replace(SMALL, strategy="sliding"), features=FEATURES).dropped
+
+
+def test_summaries_go_before_the_last_turn_is_cut() -> None:
+    messages = [*talk(20), user("a long request", 660, fixed=4)]
+    plan = plan_window(messages, SMALL)
+    assert plan.terse
+    assert plan.cut == {}
+    assert not any(gap.summarised for gap in plan.gaps)
+    later = plan_window([*messages, *talk(12, 40)], SMALL, before=plan)
+    assert not later.terse
+
+
+def test_a_fold_goes_on_where_it_stands() -> None:
+    messages, fold = talk(60), Fold()
+    plan = plan_window(messages[:70], SMALL, fold=fold)
+    assert fold.goes_on(plan, SMALL, USUAL)
+    assert not fold.goes_on(plan, replace(SMALL, budget=900), USUAL)
+    for count in range(71, len(messages) + 1):
+        plan = plan_window(messages[:count], SMALL, before=plan, fold=fold)
+    assert replace(plan, arrived=0) == replace(plan_window(messages, SMALL), arrived=0)
+
+
+def test_topics_are_compared_at_any_moment() -> None:
+    said = ["trains to Sapporo leave Ueno station"] * 4 + ["sourdough bread needs flour and water"] * 4
+    worth = worth_of([user(text, 9) for text in said], replace(RULES, strategy="topic"), FEATURES)
+    assert worth(0, 8) < worth(7, 8)
+    assert worth(0, 4) > 1.0 - 1e-9
+    assert worth(0, 3) > 1.0 - 1e-9
+
+
+def test_without_a_language_texts_are_read_plainly() -> None:
+    question = assistant("Which one is it?", 20)
+    worth = worth_of([question, user("The second.", 9)], RULES)
+    assert worth(0, 1) > worth(0, 2)
+    assert substance_of(user("We decided it."), RULES).is_decision is False
+    assert substance_of(user("word " * 20), RULES).information == pytest.approx(1.1)
+
+
+def test_results_of_tools_go_in_larger_steps() -> None:
+    messages, usual = loop(100), replace(RULES, budget=3000)
+    small = replace(usual, clear_results=0.0)
+    steps = {
+        rules.clear_results: len(
+            {
+                plan_window(messages[:count], rules, features=FEATURES).dropped
+                for count in range(1, len(messages) + 1, 3)
+            }
+        )
+        for rules in (usual, small)
+    }
+    assert steps[usual.clear_results] < steps[0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("ModuleNotFoundError: No module named 'shop'", True),
+        ("HTTP/1.1 503 Service Unavailable", True),
+        ("The request was declined.", True),
+        ("登録できませんでした。", True),
+        ("3 rows written", False),
+        ("The reader cannot see it, " + "and so on. " * 60, False),
+    ],
+)
+def test_a_failure_is_known_by_its_words(text: str, failed: bool) -> None:
+    assert is_failure(tool(text, "c")) is failed
+
+
+def test_what_users_say_to_an_agent_that_works_alone_is_an_instruction() -> None:
+    request = user("The window closes at three.")
+    substance = substance_of(request, RULES, FEATURES)
+    assert emphasis("user", substance, RULES, 1.0) == pytest.approx(RULES.instruction_weight)
+    assert emphasis("user", substance, RULES, 0.5) < 1.0
+    assert emphasis("assistant", substance, RULES, 1.0) < 1.0
+
+
+def test_what_was_cut_stays_cut_when_a_plan_is_gone_on_from() -> None:
+    messages = [user("Read it.", 20), assistant("a very long answer", 3000, fixed=4)]
+    plan = plan_window(messages, SMALL)
+    assert plan.cut
+    later = plan_window([*messages, user("And now?", 5)], SMALL, before=plan)
+    assert later.tokens <= SMALL.budget
+    assert later.cut == plan.cut

@@ -133,3 +133,29 @@ def test_a_wrong_option_is_refused(run: Run, talk: Path, option: str, value: obj
     assert (code, out) == (2, "")
     assert option in err
     assert json.loads(run("prune", talk, f"--{option}={value}", "--json")[1])["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "place"),
+    [
+        ({"model": "m", "system": "Be kind. " * 20, "tools": [{"name": "read"}]}, "messages"),
+        ({"instructions": "Be kind."}, "input"),
+    ],
+)
+def test_a_whole_request_comes_back_with_fewer_messages(
+    run: Run, talk: Path, request_: dict[str, object], place: str
+) -> None:
+    said = [json.loads(line) for line in talk.read_text(encoding="utf-8").splitlines() if line]
+    talk.write_text(json.dumps({**request_, place: said}), encoding="utf-8")
+    code, out, _ = run("prune", talk, "--budget", 1000, "--no-remember")
+    sent = json.loads(out)
+    assert code == 0
+    assert {name: value for name, value in sent.items() if name != place} == request_
+    assert 0 < len(sent[place]) < len(said)
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_list_in_one_piece_is_read(run: Run, talk: Path, number: int) -> None:
+    talk.write_text(json.dumps([{"from": "human", "value": "hi"}] * number, indent=1), encoding="utf-8")
+    code, out, _ = run("prune", talk, "--no-remember")
+    assert (code, len(out.splitlines())) == (0, number)

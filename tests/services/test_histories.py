@@ -15,22 +15,21 @@ from nagori import Config, Nagori
 from nagori.core.window import STRATEGIES
 from nagori.language.tokens import estimate_tokens
 from nagori.services.window.formats import format_of
-from nagori.testing.conversations import SCRIPTED, draw_history, faults
+from nagori.testing.conversations import LIBRARIES, READ_AS, SCRIPTED, draw_history, faults
 
-LIBRARIES = {"langchain": "langchain_core", "pydantic_ai": "pydantic_ai"}
 BUDGETS = (800, 1500, 3000, 8000)
 MANY = 20_000
 
 
 def wrong(memory: Nagori, draw: Random, name: str) -> list[str]:
     """What is wrong with a random conversation after pruning."""
-    form = "openai" if name == "plain" else name
+    form = READ_AS.get(name, name)
     history, budget = draw_history(draw, name), draw.choice(BUDGETS)
     strategy = draw.choice(("scored", *STRATEGIES))
     done = memory.prune(history, format=form, budget=budget, strategy=strategy, remember=False)  # type: ignore[arg-type]
     sent = sum(each.tokens for each in format_of([], form).read(done.messages, estimate_tokens))
     over = [f"{sent} tokens of {budget}"] if sent > budget or sent > done.plan.tokens else []
-    return over + (faults(history, done.messages, name) if done.pruned else [])
+    return over + (faults(history, done.messages, name) if done.was_pruned else [])
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def test_twenty_thousand_of_them_are(prune: Callable[[Random, str], list[str]], 
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     draw=st.integers(0, 2**64).map(Random),
-    name=st.sampled_from(("openai", "plain", "anthropic", "responses")),
+    name=st.sampled_from([name for name in SCRIPTED if name not in LIBRARIES]),
 )
 def test_whatever_is_drawn_is_valid_after_pruning(
     prune: Callable[[Random, str], list[str]], draw: Random, name: str

@@ -23,6 +23,7 @@ VOCABULARIES = {
     r"(gpt-4|gpt-3\.5|gpt-35|text-embedding-|cl100k)": "cl100k_base",
     r"(meta-)?llama-?3": "llama3",
     r"deepseek": "deepseek_v3",
+    r"(open-)?(mistral|ministral|magistral|codestral|devstral|pixtral)": "mistral_v3",
 }
 
 

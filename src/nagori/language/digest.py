@@ -6,15 +6,28 @@ counts more than what was answered, and a question less than a statement. They s
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import log, sqrt
 
+from nagori.core.model import Kind
 from nagori.core.values import Value
 from nagori.core.window.messages import ASSISTANT, USER, Message
-from nagori.language.keywords import WORD, find_keywords
-from nagori.language.passages import sentences
-from nagori.language.tokenizer import asks
+from nagori.core.window.scores import TextFeatures
+from nagori.language.keywords import (
+    _SAID,
+    _WEIGHTS,
+    NOUN,
+    WORD,
+    Keyword,
+    _pattern,
+    _take_latin,
+    find_keywords,
+)
+from nagori.language.lexicon import cue
+from nagori.language.passages import is_chatter, sentences
+from nagori.language.tokenizer import asks, query_tokens
 
 MOST = 200  # messages that are read
 READ = 600  # characters of each
@@ -72,3 +85,32 @@ def _sentences(messages: Sequence[Message]) -> list[_Sentence]:
 def _worth(message: Message, text: str, words: dict[str, float], often: Counter[str]) -> float:
     told = sum(weight * (1 + 0.4 * log(often[word])) for word, weight in words.items()) / sqrt(len(words))
     return told * WORTH.get(message.role, OTHERS) * (QUESTION if asks(text) else 1.0)
+
+
+# --- features of a text, for the choice of what stays -----------------------------------------------
+
+
+def is_decision(text: str) -> bool:
+    """Whether a text says that something was decided."""
+    return cue(Kind.DECISION).occurs(text)
+
+
+def information(text: str) -> float:
+    """The weight of the names, numbers and terms of a text, outside its questions: the keywords with at least
+    a noun's weight. Every message of a long conversation is read here, so usual words are skipped early."""
+    if _MAY_ASK.search(text):
+        text = "\n".join(each for each in sentences(text) if not asks(each))
+    found: list[Keyword] = []
+    for match in _pattern().finditer(text):
+        word, group = match[0], match.lastgroup or ""
+        if group != "latin":
+            found.append(Keyword(word, match.start(), _SAID.get(word, _WEIGHTS[group])))
+        elif word in _SAID or not (word.islower() and word.isalpha()):
+            _take_latin(found, match, None, 0.0)
+    return sum(word.weight for word in found if word.weight >= NOUN)
+
+
+_MAY_ASK = re.compile(
+    r"[?？]|か(?:[。\n]|$)|\b(?:who|what|when|where|why|how|which|do you|did)\b", re.IGNORECASE
+)
+FEATURES = TextFeatures(query_tokens, asks, is_chatter, is_decision, information)

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 STRATEGIES = ("scored", "sliding", "session", "topic")
 _KEYWORDS = "error success plan task duck_call approval denied completed failed warning exception done"
 _JAPANESE = "エラー 成功 計画 タスク 承認 拒否 完了 失敗 警告 例外"
+_ORDERS = (
+    *("never", "always", "do not", "don't ever", "from now on", "make sure", "must not", "must never"),
+    *("under no circumstances", "only ever", "必ず", "決して", "絶対に", "今後は", "常に", "禁止"),
+    *("しないで", "してはいけ", "しては駄目", "てはならない"),
+)
 
 
 class Window(Value):
@@ -30,6 +35,9 @@ class Window(Value):
     strategy: str = setting("scored", "Which messages are pruned first.", choices=STRATEGIES)
     budget: int = setting(8000, "Maximum tokens of a conversation.", lo=1, hi=10**9)
     target: float = setting(0.7, "Share of the budget that remains after pruning.", lo=0.01, hi=1.0)
+    clear_results: float = setting(
+        0.15, "Share of the budget that is cleared at once where tool results can go.", lo=0.0, hi=1.0
+    )
     warn_at: float = setting(0.6, "Share of the budget from which use is logged.", lo=0.0, hi=1.0)
     prune_at: float = setting(0.8, "Share of the budget from which messages are pruned.", lo=0.0, hi=1.0)
     summarise_at: float = setting(
@@ -52,6 +60,24 @@ class Window(Value):
     tool_bonus: float = setting(0.25, "Added to the content score for a tool result.", lo=0.0, hi=1.0)
     marker_bonus: float = setting(
         0.2, "Added to the content score for a marker in a system message.", lo=0.0, hi=1.0
+    )
+    approvals: tuple[str, ...] = setting(("duck_call", "approval", "承認"), "Words that ask for approval.")
+    markers: tuple[str, ...] = setting(
+        ("[SYSTEM:", "[User", "[TASK"), "Markers that count in system messages."
+    )
+    tool_markers: tuple[str, ...] = setting(
+        ("[Tool:",), "Markers that count in system messages and in tool results."
+    )
+    instructions: tuple[str, ...] = setting(_ORDERS, "Words with which a user gives a standing instruction.")
+    instruction_weight: float = setting(20.0, "Factor of a standing instruction.", lo=0.0, hi=1000.0)
+    decision_weight: float = setting(2.0, "Factor of a decision.", lo=0.0, hi=1000.0)
+    error_weight: float = setting(8.0, "Factor of a failure that is not solved yet.", lo=0.0, hi=1000.0)
+    question_weight: float = setting(2.0, "Factor of a question without an answer.", lo=0.0, hi=1000.0)
+    information_scale: float = setting(
+        20.0,
+        "Weight of names, numbers and terms (1 to 3 each) from which a text counts in full.",
+        lo=0.1,
+        hi=10**6,
     )
     short: int = setting(
         20, "Length below which a text counts as short; a Japanese character counts twice.", lo=0, hi=10**6
@@ -99,7 +125,7 @@ def _check_types(changes: Mapping[str, Any]) -> None:
             raise InvalidInput(name, "error.not_same_type", value=value, usual=usual)
 
 
-def settled(rules: Window, changes: Mapping[str, Any]) -> Window:
+def apply_changes(rules: Window, changes: Mapping[str, Any]) -> Window:
     """`rules` with a caller's changes: a preset first, then what is said by itself."""
     if not changes:
         return rules

@@ -6,6 +6,7 @@ Structure is read from fields, never from words that somebody typed [ruling 35].
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -16,7 +17,9 @@ SYSTEM, USER, ASSISTANT, TOOL = "system", "user", "assistant", "tool"
 
 class Message(Value):
     """One message. `calls` and `answers` are the ids of tool calls that it makes and that it brings the
-    results of; `fixed` is how many of its tokens cannot be cut: a call's arguments, a signed thought."""
+    results of; `fixed` is how many of its tokens cannot be cut: a call's arguments, a signed thought. `own`
+    is what its role itself says, where words of a tool stand beside it; `about` says for each call which
+    tool is called with what."""
 
     role: str
     text: str
@@ -28,6 +31,21 @@ class Message(Value):
     pinned: bool = False
     at: datetime | None = None
     speaker: str | None = None
+    own: str | None = None
+    about: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What is said in the voice of its role."""
+        return self.text if self.own is None else self.own
+
+
+ASIDE = re.compile(r"\s*(<(system-reminder|environment_context|user_instructions)>.*?</\2>\s*)+", re.DOTALL)
+
+
+def is_aside(text: str) -> bool:
+    """Whether a message of the user's role is wholly a host's: agents remind their models that way."""
+    return text.lstrip()[:1] == "<" and ASIDE.fullmatch(text) is not None
 
 
 class Unit:
@@ -43,7 +61,7 @@ class Unit:
         self.stray = stray
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         """Whether a provider would refuse it: a result without its call, a call without its result."""
         return self.stray or bool(self.waiting)
 
@@ -59,7 +77,7 @@ class Units:
         """The unit that a message belongs to: its own, or that of the call it answers. A result that
         answers two calls makes them one."""
         at = len(self.of)
-        asked = self._asked(message.answers)
+        asked = self._calls_of(message.answers)
         if asked:
             unit = asked[0]
             for other in asked[1:]:
@@ -75,7 +93,7 @@ class Units:
             self._callers.update(dict.fromkeys(message.calls, unit))
         return unit
 
-    def _asked(self, ids: Iterable[str]) -> list[Unit]:
+    def _calls_of(self, ids: Iterable[str]) -> list[Unit]:
         """The units whose calls these are. A provider may give an id a second time: the newest is meant."""
         callers = (self._callers[id] for id in ids if id in self._callers)
         return list({id(unit): unit for unit in callers}.values())

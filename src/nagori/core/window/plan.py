@@ -6,10 +6,10 @@ its beginning with a little more at the end, told all at once or message by mess
 of the beginning goes on being used between two prunings.
 
     bound   After a pruning the window, with what its gaps are told with, is never over the target, unless
-            what is pinned is larger. Then results and other texts are cut to fit; the last user turn and the
-            system prompt are cut only where they would be over the budget itself.
-    pinned  the system prompt, the last user turn, the last message, calls without a result since then, and
-            what the caller pins
+            what is pinned is larger. Then summaries of gaps go, then results and other texts are cut to fit;
+            the last user turn and the system prompt are cut only where they would be over the budget itself.
+    pinned  the system prompt, the last user turn and the last one that is more than "go on", the last
+            message, calls without a result since then, and what the caller pins
 """
 
 from __future__ import annotations
@@ -17,15 +17,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
+from itertools import chain
 
 from nagori.core.values import Value
 from nagori.core.window import Window
-from nagori.core.window.messages import SYSTEM, USER, Message, Unit, Units
-from nagori.core.window.strategies import Words, Worth, worth_of
+from nagori.core.window.messages import SYSTEM, USER, Message, Unit, Units, is_aside
+from nagori.core.window.scores import PLAIN, TextFeatures
+from nagori.core.window.strategies import Worth, worth_of
 
 OVERSIZED = 4  # a message of more than this part of the target is cut before anything is dropped
 SHORTEST = 40  # tokens that are left of a message that is cut, at least
-SHARE = 4  # a summary may take this part of what its gap took
+# A summary may take this part of what its gap took: what many gaps say must not crowd out what stays.
+SHARE = 60
+SENTENCE = 12  # tokens that it may take in any case
+DEARER = 2.0  # how many times dearer than its worth a message is at most, because a new gap has to be told of
+CLEARED = 0.5  # price up to which results of tools go although there is room
 WORTHLESS = 1e6  # price of what would cost more to tell of than to keep
 
 
@@ -40,9 +46,11 @@ class Band(IntEnum):
 
 
 class Prices(Value):
-    """What a gap costs: `notice` tokens for the words that tell of it, in a message of their own."""
+    """What a gap costs: tokens of the words that tell of it, in a message of their own; of a small one, whose
+    number has one digit, `notice`; of a larger one `many`, and the words of its summary besides."""
 
-    notice: int = 16
+    notice: int = 12
+    many: int = 16
 
 
 USUAL = Prices()
@@ -67,6 +75,7 @@ class Plan(Value):
     tokens: int = 0
     arrived: int = 0  # tokens before anything was left out this time: what is new, and the window before it
     fits: bool = True
+    terse: bool = False  # no room for summaries: every gap is told by a notice
 
 
 NOTHING = Plan()
@@ -84,43 +93,82 @@ def plan_window(
     rules: Window,
     prices: Prices = USUAL,
     before: Plan = NOTHING,
-    words: Words = str.split,
+    features: TextFeatures = PLAIN,
+    fold: Fold | None = None,
 ) -> Plan:
-    """The plan for `messages`, going on from the plan of a beginning of them, if there was one. `words` are
-    those by which topics are told apart."""
-    fold = _Fold(messages, rules, prices, before, words)
+    """The plan for `messages`, going on from the plan of a beginning of them, if there was one. A `fold` that
+    ended with that plan goes on where it stands, which costs only what is new. `features` read the texts."""
+    fold = fold or Fold(features)
+    fold.begin(messages, rules, prices, before)
     arrived = fold.used + sum(message.tokens for message in messages[before.count :])
     for count in range(before.count + 1, len(messages) + 1):
         fold.take(count)
         if fold.used > rules.prune_at * rules.budget:
             fold.prune(count)
-    return Plan(
+    fold.plan = Plan(
         count=len(messages),
-        dropped=frozenset(at for at, gone in enumerate(fold.gone) if gone),
+        dropped=before.dropped if len(fold.left) == len(before.dropped) else frozenset(fold.left),
         cut=fold.cut,
         gaps=tuple(fold.gaps()),
         tokens=fold.used,
         arrived=arrived,
         fits=fold.used <= rules.budget,
+        terse=fold.runs.terse,
     )
+    return fold.plan
 
 
-class _Fold:
+class Fold:
     """A window while messages arrive."""
 
-    def __init__(
-        self, messages: Sequence[Message], rules: Window, prices: Prices, before: Plan, words: Words
-    ) -> None:
-        self.messages, self.rules, self.prices, self.words = messages, rules, prices, words
+    messages: Sequence[Message]
+    sizes: list[int]
+    cut: dict[int, int]
+    gone: list[bool]
+    plan: Plan | None = None  # what it ended with
+    _worth: Worth | None = None
+    _before: Worth | None = None  # of the messages that were there the last time something had to go
+
+    def __init__(self, features: TextFeatures = PLAIN) -> None:
+        self.features = features
+        self._smalltalk: dict[int, bool] = {}  # by message, of those that were asked about
+
+    def goes_on(self, plan: Plan, rules: Window, prices: Prices) -> bool:
+        """Whether it stands where this plan ended."""
+        return self.plan is plan and (self.rules, self.prices) == (rules, prices)
+
+    def places(self) -> list[int]:
+        """The messages that are in the window."""
+        return list(self.kept)
+
+    def begin(self, messages: Sequence[Message], rules: Window, prices: Prices, before: Plan) -> None:
+        """With messages of which `before` has planned the first."""
+        if self.plan is before:
+            self._go_on(messages)
+        else:
+            self._begin_anew(messages, rules, prices, before)
+        self.plan = None
+
+    def _go_on(self, messages: Sequence[Message]) -> None:
+        more = len(messages) - len(self.messages)
+        self.sizes += [message.tokens for message in messages[len(self.messages) :]]
+        self.gone += [False] * more
+        self.cut = dict(self.cut)
+        self.messages = self.runs.messages = messages
+        self._before, self._worth = self._worth or self._before, None
+
+    def _begin_anew(self, messages: Sequence[Message], rules: Window, prices: Prices, before: Plan) -> None:
+        self.messages, self.rules, self.prices = messages, rules, prices
+        self.left: set[int] = set()
         self.limit = int(rules.target * rules.budget)
         self.sizes = [message.tokens for message in messages]
-        self.cut: dict[int, int] = {}
+        self.cut = {}
         self.gone = [False] * len(messages)
         self.kept: list[int] = []
-        self.runs = _Runs(rules, prices, messages)
+        self.runs = _Runs(rules, prices, messages, before.terse)
         self.units = Units()
         self.used = 0
-        self._worth: Worth | None = None
+        self._worth = self._before = None
         for at in range(before.count):
             self.units.arrive(messages[at])
             self.kept.append(at)
@@ -134,7 +182,7 @@ class _Fold:
     def worth(self) -> Worth:
         """Asked for when something has to go: scores cost more than adding up."""
         if self._worth is None:
-            self._worth = worth_of(self.messages, self.rules, self.words)
+            self._worth = worth_of(self.messages, self.rules, self.features, self._before)
         return self._worth
 
     def take(self, count: int) -> None:
@@ -150,26 +198,36 @@ class _Fold:
     def prune(self, count: int) -> None:
         """Down to the target: broken units, then oversized texts, then the least worthy, then the rest. What
         was cut only because the moment wanted it is whole again first."""
-        last_turn = self._last_turn(count)
-        pinned = self._pinned(count, last_turn)
+        turns = self._last_turns(count)
+        pinned = self._pinned_places(count, turns)
+        self._tell_at_length(True)
         for at in [at for at in self.cut if id(self.units.of[at]) in pinned]:
             self._cut(at, self.messages[at].tokens)
             del self.cut[at]
         free = [unit for unit in self._units(self.kept) if id(unit) not in pinned]
-        self._drop(at for unit in free if unit.broken for at in unit.members)
-        free = [unit for unit in free if not unit.broken]
+        self._drop(at for unit in free if unit.is_broken for at in unit.members)
+        free = [unit for unit in free if not unit.is_broken]
         self._shorten([at for unit in free for at in unit.members], self.limit, self.limit // OVERSIZED)
         self._lose(free, count)
         self._sweep()
-        lasting = {last_turn, *(at for at in self._prompt() if at < count)}
+        if self.used > self.limit:
+            self._tell_at_length(False)
+        lasting = {*turns, *(at for at in self._prompt() if at < count)}
         self._shorten([at for at in self.kept if at not in lasting], self.limit)
-        self._shorten([at for at in lasting if at >= 0], self.rules.budget)
+        self._shorten(sorted(lasting), self.rules.budget)
+
+    def _tell_at_length(self, yes: bool) -> None:
+        """Whether gaps may be summarised: summaries are the first thing to go."""
+        if self.runs.terse is yes:
+            self.used -= self.runs.total()
+            self.runs.terse = not yes
+            self.used += self.runs.total()
 
     def _lose(self, free: Sequence[Unit], count: int) -> None:
         """The cheapest units go, until the window is within its limit. A drop makes its neighbours cheaper,
         because the gap is there already; nothing ever makes one dearer."""
         ours = {id(unit) for unit in free}
-        queue = [(self._price(unit, count), unit.members[0]) for unit in free]
+        queue = self._queue(free, count)
         heapify(queue)
         while queue and self.used > self.limit:
             price, first = heappop(queue)
@@ -181,36 +239,78 @@ class _Fold:
                 other = self.units.of[near] if 0 <= near < count else unit
                 if id(other) in ours and not self.gone[other.members[0]]:
                     heappush(queue, (self._price(other, count), other.members[0]))
+        self._clear_results(queue, count)
+
+    def _clear_results(self, queue: list[tuple[float, int]], count: int) -> None:
+        """Go on with the cheapest results of tools until enough has gone: every pruning costs the provider's
+        cache of all that follows, so a few large ones are cheaper than many small ones."""
+        enough = int((self.rules.prune_at - self.rules.clear_results) * self.rules.budget)
+        while queue and self.used > enough and self.rules.strategy == "scored":
+            price, first = heappop(queue)
+            unit = self.units.of[first]
+            if price <= CLEARED and not self.gone[first] and len(unit.members) > 1:
+                self._drop(unit.members)
+
+    def _queue(self, units: Sequence[Unit], count: int) -> list[tuple[float, int]]:
+        """The prices of units, each with its first message."""
+        members = [at for unit in units for at in unit.members]
+        of_many = getattr(self.worth, "of_many", None)
+        worths = of_many(members, count) if of_many else [self.worth(at, count) for at in members]
+        queue, place = [], 0
+        for unit in units:
+            first, size = unit.members[0], len(unit.members)
+            worth = worths[place] if size == 1 else max(worths[place : place + size])
+            queue.append((self._price_of(unit, worth), first))
+            place += size
+        return queue
 
     def _price(self, unit: Unit, count: int) -> float:
+        return self._price_of(unit, max(self.worth(at, count) for at in unit.members))
+
+    def _price_of(self, unit: Unit, worth: float) -> float:
         """What is lost with a unit: the worth of its most worthy message, times what it took for each token
         that is really saved, for a new gap has to be told of."""
-        worth = max(self.worth(at, count) for at in unit.members)
         if self.rules.strategy != "scored":
             return worth
-        tokens = sum(self.sizes[at] for at in unit.members)
-        saved = tokens - self.prices.notice * sum(map(self.runs.more, unit.members))
-        return worth * tokens / saved if saved > 0 else WORTHLESS + worth
+        if len(unit.members) == 1:
+            tokens, gaps = self.sizes[unit.members[0]], self.runs.more(unit.members[0])
+        else:
+            tokens = sum(map(self.sizes.__getitem__, unit.members))
+            gaps = sum(map(self.runs.more, unit.members))
+        saved = tokens - self.prices.notice * gaps
+        return worth * min(DEARER, tokens / saved) if saved > 0 else WORTHLESS + worth
 
     # --- what stays --------------------------------------------------------------------------------
 
-    def _last_turn(self, count: int) -> int:
-        """The last message in which a user says something; -1 when there is none."""
-        turns = (at for at in range(count - 1, -1, -1) if self.messages[at].role == USER)
-        return next(turns, -1)
+    def _last_turns(self, count: int) -> set[int]:
+        """The last message in which a user says something, and the last in which it is more than a word to go
+        on: the task."""
+        said = (at for at in range(count - 1, -1, -1) if self._is_said(at))
+        last = next(said, None)
+        if last is None:
+            return set()
+        tasks = (at for at in chain((last,), said) if not self._is_smalltalk(at))
+        return {last, next(tasks, last)}
+
+    def _is_smalltalk(self, at: int) -> bool:
+        if at not in self._smalltalk:
+            self._smalltalk[at] = self.features.is_smalltalk(self.messages[at].text)
+        return self._smalltalk[at]
+
+    def _is_said(self, at: int) -> bool:
+        return self.messages[at].role == USER and not is_aside(self.messages[at].text)
 
     def _prompt(self) -> list[int]:
         """The system messages before anybody speaks."""
         other = (at for at, message in enumerate(self.messages) if message.role != SYSTEM)
         return list(range(next(other, len(self.messages))))
 
-    def _pinned(self, count: int, last_turn: int) -> set[int]:
+    def _pinned_places(self, count: int, turns: set[int]) -> set[int]:
         of = self.units.of
         pins = {id(of[at]) for at in self._prompt() if at < count}
         pins |= {id(of[at]) for at in self.kept if self.messages[at].pinned}
-        pins |= {id(of[at]) for at in self.kept if at > last_turn and of[at].waiting}
-        if last_turn >= 0:
-            pins.add(id(of[last_turn]))
+        pins |= {id(of[at]) for at in self.kept if at > max(turns, default=-1) and of[at].waiting}
+        pins |= {id(of[at]) for at in turns if not self.gone[at]}
         if not of[count - 1].stray:
             pins.add(id(of[count - 1]))
         return pins
@@ -224,6 +324,7 @@ class _Fold:
         going = [at for at in indexes if not self.gone[at]]
         for at in going:
             self.gone[at] = True
+            self.left.add(at)
             self.cut.pop(at, None)
             self.used += self.runs.add(at) - self.sizes[at]
 
@@ -264,16 +365,17 @@ class _Fold:
             until = max(until, ends.get(at, -1))
 
     def _gap(self, runs: Sequence[tuple[int, int]], at: int) -> Gap:
-        members = tuple(member for start, end in runs for member in range(start, end))
+        members = tuple(chain.from_iterable(range(*run) for run in runs))
         tokens = sum(self.runs.price(*run) for run in runs)
-        return Gap(members, at, tokens, tokens > len(runs) * self.prices.notice)
+        return Gap(members, at, tokens, not self.runs.terse and len(members) >= self.rules.summarise_gap_from)
 
 
 class _Runs:
     """Dropped messages that stand side by side, and what telling of them costs."""
 
-    def __init__(self, rules: Window, prices: Prices, messages: Sequence[Message]) -> None:
-        self._rules, self._prices, self._messages = rules, prices, messages
+    def __init__(self, rules: Window, prices: Prices, messages: Sequence[Message], terse: bool) -> None:
+        self._rules, self._prices, self.messages = rules, prices, messages
+        self.terse = terse
         self._ends: dict[int, int] = {}  # by start; the end is outside
         self._starts: dict[int, int] = {}  # by end
         self._tokens: dict[int, int] = {}  # by start: what they took
@@ -282,7 +384,7 @@ class _Runs:
         """One more is dropped; how much more it costs to tell."""
         cost = self.cost(at)
         start, end = self._starts.pop(at, at), self._ends.pop(at + 1, at + 1)
-        tokens = self._messages[at].tokens + (self._tokens[start] if start < at else 0)
+        tokens = self.messages[at].tokens + (self._tokens[start] if start < at else 0)
         tokens += self._tokens.pop(at + 1, 0)
         self._ends[start], self._starts[end], self._tokens[start] = end, start, tokens
         return cost
@@ -292,7 +394,7 @@ class _Runs:
         start, end = self._starts.get(at, at), self._ends.get(at + 1, at + 1)
         before = self.price(start, at) if start < at else 0
         after = self.price(at + 1, end) if end > at + 1 else 0
-        tokens = self._messages[at].tokens + self._tokens.get(start, 0) + self._tokens.get(at + 1, 0)
+        tokens = self.messages[at].tokens + self._tokens.get(start, 0) + self._tokens.get(at + 1, 0)
         return self._price(end - start, tokens) - before - after
 
     def more(self, at: int) -> int:
@@ -311,9 +413,15 @@ class _Runs:
 
     def _price(self, count: int, tokens: int) -> int:
         """A notice, or a summary if enough is missing."""
-        if count < self._rules.summarise_gap_from:
+        if count < self._rules.summarise_gap_from and count < 10:
             return self._prices.notice
-        return self._prices.notice + min(self._rules.summary_tokens, tokens // SHARE)
+        if self.terse or count < self._rules.summarise_gap_from:
+            return self._prices.many
+        return self._prices.many + min(self._rules.summary_tokens, max(SENTENCE, tokens // SHARE))
+
+    def total(self) -> int:
+        """What telling of all of them costs."""
+        return sum(self.price(*run) for run in self._ends.items())
 
     def all(self) -> list[tuple[int, int]]:
         return sorted(self._ends.items())

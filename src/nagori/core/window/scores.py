@@ -1,25 +1,55 @@
-"""How much a message matters, 0 to 1: 0.3 recency + 0.3 role + 0.4 content [C2].
+"""How much a message matters: 0.3 recency + 0.3 role + 0.4 content [C2], times its information.
 
 Content is what it says, by keywords in both languages, and what its fields say it is: the result of a tool,
-a failure. Markers count only in messages of the roles that may
-carry them: a user who types `[SYSTEM:` gains nothing [ruling 35].
+a failure. Markers count only in messages of the roles that may carry them: a user who types `[SYSTEM:` gains
+nothing [ruling 35].
+
+That alone tells one message from the next by little more than its age. So it is multiplied with the
+information in the message: names, numbers, dates and terms, outside questions. Standing instructions and
+decisions weigh more; where users say little and agents much, what users say does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from nagori.core.window import Window
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message
 
 READ = 2000  # characters of a message that are looked at from either end: logs are long and say little
-_APPROVAL = ("duck_call", "approval", "承認")
-_MARKERS = {"[SYSTEM:": (SYSTEM,), "[User": (SYSTEM,), "[TASK": (SYSTEM,), "[Tool:": (SYSTEM, TOOL)}
+WEIGHED = 600  # characters of a message whose information is weighed
+LEAST = 0.1  # information of a message that has none
+RESULT = 0.3  # information of a tool's result: full of names and numbers, whatever it says
+RARE = 0.6  # least information of a user's words, the fewer of them there are
+ALONE = 0.8  # share of the words of others from which an agent works alone on what users said
+_ENDS = 300  # characters from either end of a result in which its failure is told
+_SHORT = 400  # characters of a result that is an answer, not a document
+_SIGNS = (  # one of them is in every failure: much quicker than a pattern
+    *("error", "exception", "traceback", "fail", "fatal", "panic", "denied", "not found", "no such", "exit"),
+    *("http/", "err!", "エラー", "失敗", "例外", "見つかりません", "拒否"),
+)
+_FAILURE = re.compile(  # as programs say it, in small letters
+    r"(?:error|exception)\b|\b(?:traceback|failed|failure|fatal|panicked|denied|not found|no such)\b"
+    r"|\bexit(?:ed)? (?:with )?(?:code|status):? [1-9]|\bhttp/[0-9.]+ [45][0-9]{2}\b|\berr!"
+    "|エラー|失敗|例外|見つかりません|拒否"
+)
+_REFUSAL = re.compile(  # as short answers say it
+    r"\b(?:declined|rejected|refused|forbidden|unauthori[sz]ed|unavailable|killed|aborted|crash\w*|\w+backoff"
+    r"|timed out|timeout|exceeded|expired|invalid|unable to|cannot|can't|could not|couldn't|did not|must not"
+    r"|not (?:allowed|supported|permitted|available|installed)|requires an?|conflicts?|too many"
+    r"|be more specific"
+    r"|unexpected|undefined|unknown|missing|mismatch|out of memory|no space|broken pipe|segmentation fault)\b"
+    r"|\b[45][0-9]{2} [A-Z]"
+    "|ません|できない|できず|無効|期限切れ|タイムアウト|重複|権限",
+    re.IGNORECASE,
+)
+_CLAUSE = r"(?:^|[.!?:;,。、！？\n—–-]\s*|\b(?:and|but|please|also|you|you should|you must|so|then)\s+)"
 
 
-def standing(message: Message, rules: Window) -> float:
+def fixed_score(message: Message, rules: Window) -> float:
     """The part of a message's score that no time changes: who said it, and what."""
     roles = {
         USER: rules.user_score,
@@ -40,33 +70,132 @@ def content(message: Message, rules: Window) -> float:
     text = message.text if len(message.text) <= 2 * READ else message.text[:READ] + message.text[-READ:]
     low = text.lower()
     score = 0.0
-    if message.failed or _found(rules.keywords, low):
+    if message.failed or _has_any(rules.keywords, low):
         score += rules.keyword_bonus
-    if message.answers or message.role == TOOL or _marked("[Tool:", message.role, text):
+    if (
+        message.answers
+        or message.role == TOOL
+        or _has_marker(rules.tool_markers, (SYSTEM, TOOL), message, text)
+    ):
         score += rules.tool_bonus
-    if any(_marked(marker, message.role, text) for marker in ("[SYSTEM:", "[User", "[TASK")):
+    if _has_marker(rules.markers, (SYSTEM,), message, text):
         score += rules.marker_bonus
-    if any(word in low for word in _APPROVAL):
+    if any(word in low for word in _to_lower(tuple(rules.approvals))):
         score += rules.approval_bonus
     if len(text) < rules.short and _width(text) < rules.short:
         score *= rules.short_penalty
     return min(score, 1.0)
 
 
-def _marked(marker: str, role: str, text: str) -> bool:
-    return role in _MARKERS[marker] and marker in text
+def _has_marker(markers: Sequence[str], roles: Sequence[str], message: Message, text: str) -> bool:
+    return message.role in roles and any(marker in text for marker in markers)
 
 
-def _found(keywords: Sequence[str], low: str) -> bool:
+def _has_any(keywords: Sequence[str], low: str) -> bool:
     """An English word is found where it begins: `errors`, but no plan in an explanation."""
-    words = [word for word in _lowered(tuple(keywords)) if word in low]  # much quicker than a pattern
+    words = [word for word in _to_lower(tuple(keywords)) if word in low]  # much quicker than a pattern
     return any(re.search(rf"(?<![a-z]){re.escape(word)}", low) for word in words)
 
 
 @lru_cache(64)
-def _lowered(keywords: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word.lower() for word in keywords if word)
+def _to_lower(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word.lower() for word in words if word)
 
 
 def _width(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(char > "\u2e80" for char in text)
+
+
+# --- its information ------------------------------------------------------------------------------
+
+
+def _has_question_mark(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？"))
+
+
+def _is_never(text: str) -> bool:
+    return False
+
+
+def _count_words(text: str) -> float:
+    return float(len(text.split()))
+
+
+class TextFeatures(NamedTuple):
+    """Functions that read features from a text. `language` has those of two languages; these know none."""
+
+    topic_words: Callable[[str], Iterable[str]] = str.split  # the words that say what it is about
+    is_question: Callable[[str], bool] = _has_question_mark
+    is_smalltalk: Callable[[str], bool] = _is_never
+    is_decision: Callable[[str], bool] = _is_never
+    information: Callable[[str], float] = _count_words  # the weight of its names, numbers and terms
+
+
+PLAIN = TextFeatures()
+
+
+class Substance(NamedTuple):
+    """The information of a message, 0.1 to 1.1, and whether it is a standing instruction or a decision."""
+
+    information: float
+    is_instruction: bool = False
+    is_decision: bool = False
+
+
+def substance_of(message: Message, rules: Window, features: TextFeatures = PLAIN) -> Substance:
+    """The substance of a message. Results of tools are full of names and numbers, whatever they say."""
+    if message.role == TOOL:
+        return Substance(LEAST + RESULT)
+    text = message.words[:WEIGHED]
+    return Substance(
+        LEAST + min(1.0, features.information(text) / rules.information_scale),
+        message.role in (USER, SYSTEM) and instructs(text, rules),
+        features.is_decision(text),
+    )
+
+
+def emphasis(role: str, substance: Substance, rules: Window, rarity: float) -> float:
+    """What a score is multiplied with. `rarity` is the share of all words that are not the users': where
+    nobody but users speaks, nobody is instructed; where an agent works alone, every request instructs it."""
+    information, instructs, decides = substance
+    if instructs and rarity > 0:
+        return max(information, 1.0) ** 2 * rules.instruction_weight
+    if role == USER:
+        information = max(information, RARE * rarity)
+    weight = information**2 * (rules.decision_weight if decides else 1.0)
+    if role != USER or rarity <= ALONE:
+        return weight
+    alone = (rarity - ALONE) / (1.0 - ALONE)
+    return max(weight, alone * max(information, 1.0) ** 2 * rules.instruction_weight)
+
+
+def instructs(text: str, rules: Window) -> bool:
+    """Whether a text gives a standing instruction: "Never write to production", 「必ずテストして」."""
+    words = tuple(rules.instructions)
+    return _any_of(words).search(text.lower()) is not None and _instruction(words).search(text) is not None
+
+
+@lru_cache(8)
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Any of the words, anywhere in small letters: much quicker than where a clause begins."""
+    return re.compile("|".join(map(re.escape, _to_lower(words))) or r"(?!)")
+
+
+@lru_cache(8)
+def _instruction(words: tuple[str, ...]) -> re.Pattern[str]:
+    """English words are found where a clause begins, others anywhere; nothing when there are no words."""
+    english = "|".join(re.escape(word) for word in words if word.isascii() and word)
+    others = "|".join(re.escape(word) for word in words if not word.isascii())
+    patterns = [rf"{_CLAUSE}(?:{english})\b"] * bool(english) + [others] * bool(others)
+    return re.compile("|".join(patterns) or r"(?!)", re.IGNORECASE)
+
+
+def is_failure(message: Message) -> bool:
+    """Whether a call went wrong, as a field of its result says, or its words where formats have no field."""
+    if message.failed or message.role != TOOL:
+        return message.failed
+    text = message.text
+    if len(text) <= _SHORT and _REFUSAL.search(text):
+        return True
+    ends = f"{text[:_ENDS]}\n{text[-_ENDS:]}".lower()
+    return any(sign in ends for sign in _SIGNS) and _FAILURE.search(ends) is not None

@@ -1,6 +1,7 @@
 """What a strategy would rather lose: the worth of every message at a moment of the conversation [C7].
 
-    scored   the score of `scores`: recency, role, content
+    scored   the score of `scores`: recency, role, content, times information; failures that nobody
+             has put right and questions that nobody has answered weigh more
     sliding  the newest stay
     session  the newest sessions stay; a long pause begins a session
     topic    topics that share words with the present one stay; a user who speaks of something else begins one
@@ -11,44 +12,130 @@ message come to the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from nagori.core.window import Window
-from nagori.core.window.messages import USER, Message
-from nagori.core.window.scores import recency, standing
+from nagori.core.window.messages import TOOL, USER, Message
+from nagori.core.window.scores import (
+    PLAIN,
+    Substance,
+    TextFeatures,
+    emphasis,
+    fixed_score,
+    is_failure,
+    recency,
+    substance_of,
+)
 
 READ = 1000  # characters of a message whose words are compared
 SHARED = 0.15  # share of a user's words that the topic knows already, below which another one begins
+LAST = 200  # characters at the end of a message in which it asks
+NEVER = 1 << 60  # messages: it is open still
 FEW = 3  # so few words say nothing about the topic
 
 Worth = Callable[[int, int], float]  # index of a message, and how many there are by now
-Words = Callable[[str], Iterable[str]]  # the words of a text that say what it is about
 
 
-def worth_of(messages: Sequence[Message], rules: Window, words: Words = str.split) -> Worth:
-    """The worth of messages by the configured strategy; `words` tells topics apart."""
-    if rules.strategy == "topic":
-        return _topic(messages, words)
-    return {"scored": _scored, "sliding": _sliding, "session": _session}[rules.strategy](messages, rules)
+def worth_of(
+    messages: Sequence[Message],
+    rules: Window,
+    features: TextFeatures = PLAIN,
+    before: Worth | None = None,
+) -> Worth:
+    """The worth of messages by the configured strategy; `before` is that of a beginning of them."""
+    if isinstance(before, _ScoreWorth):
+        return before.see(messages)
+    strategies = {"scored": _rank_scored, "sliding": _rank_sliding, "session": _session, "topic": _topic}
+    return strategies[rules.strategy](messages, rules, features)
 
 
-def _scored(messages: Sequence[Message], rules: Window) -> Worth:
-    known: dict[int, float] = {}
-
-    def worth(index: int, count: int) -> float:
-        if index not in known:
-            known[index] = standing(messages[index], rules)
-        return known[index] + recency(index, count, rules)
-
-    return worth
+def _rank_scored(messages: Sequence[Message], rules: Window, features: TextFeatures) -> Worth:
+    return _ScoreWorth(rules, features).see(messages)
 
 
-def _sliding(messages: Sequence[Message], rules: Window) -> Worth:
+class _ScoreWorth:
+    """Worths by score. What was seen once is not looked at again when more has been said."""
+
+    def __init__(self, rules: Window, features: TextFeatures) -> None:
+        self._rules, self._features = rules, features
+        self._messages: Sequence[Message] = ()
+        self._scores: dict[int, tuple[float, float, Substance | None]] = {}
+        self._rarity: list[float] = []  # for every message the share of all tokens up to it that no user said
+        self._users = self._everybody = 0
+        # For failures and questions: how many messages there are when the same call has succeeded, or
+        # somebody else has spoken.
+        self._open_until: dict[int, int] = {}
+        self._failures: dict[str, list[int]] = {}  # by what was called
+        self._about: dict[str, str] = {}  # by call
+        self._question: int | None = None
+
+    def __call__(self, index: int, count: int) -> float:
+        return self.of_many((index,), count)[0]
+
+    def of_many(self, indexes: Sequence[int], count: int) -> list[float]:
+        """The worths of several messages. All that stay are asked for whenever something has to go."""
+        scores, open_until = self._scores, self._open_until
+        rules, rarity = self._rules, self._rarity[count - 1]
+        step = recency(1, count, rules)
+        worths = []
+        for index in indexes:
+            score, weight, substance = scores.get(index) or self._score(index)
+            if substance is not None:  # its weight changes with the share of what users say
+                weight = emphasis(USER, substance, rules, rarity)
+            if index in open_until and open_until[index] > count:
+                is_result = self._messages[index].role == TOOL
+                weight = max(weight, 1.0) * (rules.error_weight if is_result else rules.question_weight)
+            worths.append((score + step * index) * weight)
+        return worths
+
+    def _score(self, index: int) -> tuple[float, float, Substance | None]:
+        """What of a message's worth stays: its score, and its weight if no user said it."""
+        message, rules = self._messages[index], self._rules
+        substance = substance_of(message, rules, self._features)
+        weight = emphasis(message.role, substance, rules, 1.0)
+        self._scores[index] = fixed_score(message, rules), weight, substance if message.role == USER else None
+        return self._scores[index]
+
+    def see(self, messages: Sequence[Message]) -> _ScoreWorth:
+        seen, self._messages = len(self._messages), messages
+        for at in range(seen, len(messages)):
+            message = messages[at]
+            self._everybody += message.tokens
+            self._users += message.tokens if message.role == USER else 0
+            self._rarity.append(1.0 - self._users / max(1, self._everybody))
+            self._about.update(zip(message.calls, message.about, strict=False))
+            if message.role == TOOL:
+                self._hear_result(at, message)
+            elif message.text and not message.calls:
+                self._hear_speech(at, message)
+        return self
+
+    def _hear_result(self, at: int, message: Message) -> None:
+        subject = self._about.get(message.answers[0], "") if message.answers else ""
+        if is_failure(message):
+            self._failures.setdefault(subject, []).append(at)
+            self._open_until[at] = NEVER
+        else:
+            self._open_until.update(dict.fromkeys(self._failures.pop(subject, ()), at + 1))
+
+    def _hear_speech(self, at: int, message: Message) -> None:
+        if self._question is not None and _speaker(self._messages[self._question]) != _speaker(message):
+            self._open_until[self._question] = at + 1
+        self._question = at if self._features.is_question(message.text[-LAST:]) else None
+        if self._question is not None:
+            self._open_until[at] = NEVER
+
+
+def _speaker(message: Message) -> tuple[str, str | None]:
+    return message.role, message.speaker
+
+
+def _rank_sliding(messages: Sequence[Message], rules: Window, features: TextFeatures) -> Worth:
     return lambda index, count: index / count
 
 
-def _session(messages: Sequence[Message], rules: Window) -> Worth:
+def _session(messages: Sequence[Message], rules: Window, features: TextFeatures) -> Worth:
     pause = timedelta(minutes=rules.pause_minutes)
     number, numbers = 0, []
     last = None
@@ -60,9 +147,42 @@ def _session(messages: Sequence[Message], rules: Window) -> Worth:
     return lambda index, count: numbers[index] + index / count
 
 
-def _topic(messages: Sequence[Message], words_of: Words) -> Worth:
-    words = [frozenset(words_of(message.text[:READ])) for message in messages]
-    topics: list[int] = []  # where the topic of each message began
+def _topic(messages: Sequence[Message], rules: Window, features: TextFeatures) -> Worth:
+    """Topics are compared when they are asked for; each keeps its words as far as they have been added."""
+    words = [_words(message, features) for message in messages]
+    topics = _topics(messages, words)
+    ends = {topic: at + 1 for at, topic in enumerate(topics)}
+    added: dict[int, tuple[int, set[str]]] = {}  # by topic: up to which message, and their words
+    likeness: dict[int, tuple[int, float]] = {}  # by topic: for how many messages, and how alike
+
+    def about(topic: int, count: int) -> set[str]:
+        until, known = added.get(topic, (topic, set()))
+        end = min(ends[topic], count)
+        if until > end:  # an earlier moment than the last that was asked for
+            return set().union(*words[topic:end])
+        known.update(*words[until:end])
+        added[topic] = end, known
+        return known
+
+    def worth(index: int, count: int) -> float:
+        topic, present = topics[index], topics[count - 1]
+        if likeness.get(topic, (0, 0.0))[0] != count:
+            mine, theirs = about(topic, count), about(present, count)
+            shared = len(mine & theirs) / max(1, min(len(mine), len(theirs)))
+            likeness[topic] = count, 1.0 if topic == present else shared
+        return likeness[topic][1] + 0.1 * index / count
+
+    return worth
+
+
+def _words(message: Message, features: TextFeatures) -> frozenset[str]:
+    """The words by which topics are told apart: users', for what others say follows them."""
+    return frozenset(features.topic_words(message.text[:READ])) if message.role == USER else frozenset()
+
+
+def _topics(messages: Sequence[Message], words: Sequence[frozenset[str]]) -> list[int]:
+    """Where the topic of each message began."""
+    topics: list[int] = []
     known: set[str] = set()
     for at, message in enumerate(messages):
         said = words[at]
@@ -73,20 +193,4 @@ def _topic(messages: Sequence[Message], words_of: Words) -> Worth:
         else:
             topics.append(topics[-1])
         known |= said
-
-    ends = {topic: at + 1 for at, topic in enumerate(topics)}
-
-    def about(topic: int, count: int) -> frozenset[str]:
-        return frozenset().union(*words[topic : min(ends[topic], count)])
-
-    likeness: dict[tuple[int, int], float] = {}
-
-    def worth(index: int, count: int) -> float:
-        topic, present = topics[index], topics[count - 1]
-        if (topic, count) not in likeness:
-            mine, theirs = about(topic, count), about(present, count)
-            shared = len(mine & theirs) / max(1, min(len(mine), len(theirs)))
-            likeness[topic, count] = 1.0 if topic == present else shared
-        return likeness[topic, count] + 0.1 * index / count
-
-    return worth
+    return topics

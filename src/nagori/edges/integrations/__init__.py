@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from nagori.app import Nagori
-from nagori.services.window.prune import Pruned
+from nagori.services.window.prune import PruneResult
 
 MOST = 256  # conversations with a cached plan; others are planned again, with the same result
 
@@ -22,10 +22,10 @@ class Windows:
 
     def __init__(self, memory: Nagori, **more: Any) -> None:
         self._memory, self._more = memory, more
-        self._last: OrderedDict[str, Pruned] = OrderedDict()
+        self._last: OrderedDict[str, PruneResult] = OrderedDict()
         self._lock = Lock()
 
-    def prune(self, messages: Sequence[Any], session: str | None = None, **more: Any) -> Pruned:
+    def prune(self, messages: Sequence[Any], session: str | None = None, **more: Any) -> PruneResult:
         """The part of `messages` to send."""
         name = session or ""
         with self._lock:

@@ -17,10 +17,10 @@ from threading import Lock
 from typing import Any
 
 from nagori.core.model import ALIVE, Filter, Memory, Recollection
-from nagori.services.window.prune import Pruned
+from nagori.services.window.prune import PruneResult
 
-Prune = Callable[[Sequence[Any], Pruned | None], Pruned]
-Keep = Callable[[Pruned], list[Memory]]
+Prune = Callable[[Sequence[Any], PruneResult | None], PruneResult]
+Keep = Callable[[PruneResult], list[Memory]]
 Recall = Callable[..., list[Recollection]]
 
 
@@ -31,9 +31,9 @@ class Conversation:
         self._prune, self._keep, self._recall = prune, keep, recall
         self._pruning, self._changing = Lock(), Lock()
         self.history: list[Any] = list(history)
-        self.last: Pruned | None = None  # what was done last time
+        self.last: PruneResult | None = None  # what was done last time
 
-    def add(self, *messages: Any) -> Pruned:
+    def add(self, *messages: Any) -> PruneResult:
         """Add what was said, and leave out what no longer fits; the report says what was done."""
         with self._changing:
             self.history.extend(messages)

@@ -14,11 +14,12 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from nagori.core.events import Event
-from nagori.core.model import Memory, Scope
+from nagori.core.model import Memory, Scope, TurnFilter
 from nagori.core.values import fields_of
 from nagori.core.window.messages import Message
 from nagori.errors import StoreError
 from nagori.language.redaction import clean, without_memories
+from nagori.ledger import record_turns
 from nagori.runtime import Runtime, no_model
 from nagori.services.ingest import WINDOW, ingest
 from nagori.services.record import turn_event
@@ -28,13 +29,27 @@ from nagori.services.vectors import catch_up_on_vectors
 QUICK = ("local", "none")  # nobody who waits for a view waits for a network
 AT_ONCE = 24  # memories that are given vectors in one call: a second or so of a small machine
 LONGEST_NAME = 256
-LONGEST = 200_000  # characters of one message: nobody says more, programs do
+LONGEST = 200_000  # characters of one turn; a longer message is several
+
+
+def note_down(runtime: Runtime, scope: Scope, session: str, said: Mapping[int, Message]) -> list[Memory]:
+    """Record messages as they are said, through the same door; memories are formed when they leave the
+    window, or by the worker. None is made here."""
+    events = [event for at in sorted(said) for event in _events(runtime, scope, session, at, said[at])]
+    known = {
+        turn.id for turn in runtime.store.turns(scope.owner, TurnFilter(ids=tuple(map(turn_name, events))))
+    }
+    record_turns(runtime.journal, scope.owner, [event for event in events if turn_name(event) not in known])
+    return []
+
+
+def turn_name(event: Event) -> str:
+    return str(event.data["turn"])
 
 
 def leave(runtime: Runtime, scope: Scope, session: str, leaving: Mapping[int, Message]) -> list[Memory]:
     """Record the messages at these places of a session, and form memories of them."""
-    events = [_event(runtime, scope, session, at, message) for at, message in sorted(leaving.items())]
-    said = [event for event in events if event is not None]
+    said = [event for at in sorted(leaving) for event in _events(runtime, scope, session, at, leaving[at])]
     quick = runtime.config.embedding.provider in QUICK
     try:
         formed = ingest(runtime if quick and len(said) <= AT_ONCE else _by_words(runtime), scope, said)
@@ -52,10 +67,21 @@ def _by_words(runtime: Runtime) -> Runtime:
     return Runtime(**known | {"open_embedder": lambda: None, "open_model": no_model})
 
 
-def _event(runtime: Runtime, scope: Scope, session: str, at: int, message: Message) -> Event | None:
-    text = redact_text(runtime, without_memories(message.text[:LONGEST]))
+def _events(runtime: Runtime, scope: Scope, session: str, at: int, message: Message) -> list[Event]:
+    """The turns of a message: one, or as many as its length asks for."""
+    whole = message.text
+    starts = range(0, max(1, len(whole)), LONGEST)
+    made = [_event(runtime, scope, session, at, message, start) for start in starts]
+    return [event for event in made if event is not None]
+
+
+def _event(
+    runtime: Runtime, scope: Scope, session: str, at: int, message: Message, start: int
+) -> Event | None:
+    text = redact_text(runtime, without_memories(message.text[start : start + LONGEST]))
     role = clean(message.role)
-    name = sha256("\x1f".join((session, str(at), role, text)).encode()).hexdigest()[:20]
+    place = f"{at}+{start}" if start else str(at)
+    name = sha256("\x1f".join((session, place, role, text)).encode()).hexdigest()[:20]
     return turn_event(
         scope,
         runtime.config.privacy,

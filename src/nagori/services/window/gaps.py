@@ -1,7 +1,9 @@
 """Gaps: what is said where messages are missing, and by whom [C4].
 
 A gap of five or more is told in a few of its own sentences, a smaller one by a notice. A user or an assistant
-says it, never the system: it is made of words that anybody may have typed.
+says it, never the system, and each in its own words alone: a summary in the user's voice is made of what the
+user said, one in the assistant's voice of what the assistant said. What tools gave back is never told, for
+anybody may have written it. Brackets in the words become round ones, so that nothing leaves the bracket.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from hashlib import sha256
 from math import ceil
 from typing import Any
 
-from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message
+from nagori.core.values import replace
+from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message, is_aside
 from nagori.core.window.plan import Gap, Plan, Prices
 from nagori.errors import ModelError
 from nagori.language.digest import gist
@@ -20,16 +23,22 @@ from nagori.runtime import Runtime
 from nagori.services.window.formats import Count, Format
 from nagori.services.window.formats.content import OVERHEAD, cut_text
 
-NOTICES = ("[messages left out: {n}]", "[{n}件のメッセージを省略]")
-SUMMARIES = ("[Summary of {n} earlier messages: {words}]", "[過去{n}件の会話の要約: {words}]")
-SPARE = 3  # tokens that two texts may take more together than apart
+NOTICES = ("[messages left out: {n}]", "[{n}件省略]")
+SUMMARIES = ("[messages left out: {n}; earlier words: {words}]", "[{n}件省略。これまでの発言: {words}]")
+SPARE = 1  # tokens that words may take more in their message than alone
 LEAST = 12  # tokens without which a summary is not begun
+BRACKETS = str.maketrans("[]［］【】\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "()（）（）" + " " * 10)
 
 
 def prices(count: Count, larger: float = 1.0) -> Prices:
-    """What a notice costs at most; `larger` is how much more a provider counts than `count`."""
-    longest = max(count(notice.format(n="999,999")) for notice in NOTICES)
-    return Prices(ceil((longest + OVERHEAD + SPARE) * larger))
+    """What a notice costs at most, and what stands around a summary; `larger` is how much more a provider
+    counts than `count`."""
+
+    def price(frames: Sequence[str], number: str) -> int:
+        longest = max(count(frame.format(n=number, words="")) for frame in frames)
+        return ceil((longest + OVERHEAD + SPARE) * larger)
+
+    return Prices(price(NOTICES, "9"), price(SUMMARIES, "999,999"))
 
 
 def gap_summary(runtime: Runtime, texts: Sequence[Message], tokens: int, count: Count, model: bool) -> str:
@@ -55,24 +64,32 @@ class Words:
         known: Mapping[str, str],
         model: bool,
         larger: float,
+        same: Mapping[Any, str],
     ) -> None:
         self._runtime, self._read, self._count, self._known = runtime, read, count, known
-        self._model, self._larger = model, larger
+        self._model, self._larger, self._same = model, larger, same
         self.used: dict[str, str] = {}
+        self.told: dict[Any, str] = {}  # by gap and role: `same` for whoever goes on
 
-    def of(self, gap: Gap) -> str:
-        mark = sha256(f"{gap.members[0]} {gap.tokens}".encode())
+    def of(self, gap: Gap, role: str) -> str:
+        """What `role` says where these are missing. A gap that is as it was is not read again."""
+        place = (gap.members[0], gap.members[-1], len(gap.members), gap.tokens, gap.summarised, role)
+        self.told[place] = self._same.get(place) or self._by_words(gap, role)
+        return self.told[place]
+
+    def _by_words(self, gap: Gap, role: str) -> str:
+        mark = sha256(f"{role} {gap.members} {gap.tokens} {gap.summarised}".encode())
         for at in gap.members:
-            mark.update(self._read[at].text.encode("utf-8", "replace"))
+            mark.update(f"\x1f{self._read[at].role}\x1f{self._read[at].text}".encode("utf-8", "replace"))
         key = mark.hexdigest()
-        self.used[key] = self._known.get(key) or self._told(gap)
+        self.used[key] = self._known.get(key) or self._describe(gap, role)
         return self.used[key]
 
-    def _told(self, gap: Gap) -> str:
-        left_out = [self._read[at] for at in gap.members]
-        japanese = is_japanese("\n".join(message.text[:200] for message in left_out[:20]))
-        number = f"{len(left_out):,}"
-        frame = SUMMARIES[japanese].format(n=number, words="{words}")
+    def _describe(self, gap: Gap, role: str) -> str:
+        left_out = _in_voice([self._read[at] for at in gap.members], role)
+        japanese = is_japanese("\n".join(self._read[at].text[:200] for at in gap.members[:20]))
+        number = f"{len(gap.members):,}"
+        frame = SUMMARIES[japanese].format(n=number, words="")
         room = int(gap.tokens / self._larger) - OVERHEAD - SPARE - self._count(frame)
         if gap.summarised and room >= LEAST:
             words = self._summary(left_out, room)
@@ -87,7 +104,13 @@ class Words:
             self._runtime.observe("window.no_summary", reason=trouble.notice)
             self._model = False  # whoever waits for a conversation waits for a failing model once
             words = gist(left_out, room, self._count)
-        return cut_text(words, room, self._count)
+        return cut_text(" ".join(words.translate(BRACKETS).split()), room, self._count).translate(BRACKETS)
+
+
+def _in_voice(messages: Sequence[Message], role: str) -> list[Message]:
+    """What a role said itself; nothing of tools, of other roles, or of a host that speaks in its place."""
+    own = (message for message in messages if message.role == role and not is_aside(message.text))
+    return [message if message.own is None else replace(message, text=message.own) for message in own]
 
 
 # --- what is sent ---------------------------------------------------------------------------------
@@ -101,44 +124,45 @@ def view(
     words: Words,
     count: Count,
     larger: float,
+    places: Sequence[int],
 ) -> Iterator[Any]:
-    """The messages that stay, in their order, with words where some are missing."""
-    gaps = {gap.at: words.of(gap) for gap in plan.gaps}
+    """The messages that stay, in their order, with words where some are missing. They are among `places`."""
+    gaps = {gap.at: gap for gap in plan.gaps}
     before: str | None = None  # who spoke last
     held: Any = None  # a message that may still be given a note
-    for at, message in enumerate(read):
+    for at in places:
         if at in plan.dropped:
             continue
-        original = originals[at]
+        message, original = read[at], originals[at]
         if at in plan.cut:
             original = form.cut(original, int(plan.cut[at] / larger), count)
         if at in gaps:
-            inserted = _between(form, before, message.role)
+            inserted = _between(form, before, message.role, gaps[at], read)
             if inserted:
                 if held is not None:
                     yield held
-                held = form.say(inserted, gaps[at])
+                held = form.say(inserted, words.of(gaps[at], inserted), originals[at])
             elif _speaks(message.role) == USER:
-                original = form.note(original, gaps[at])
+                original = form.note(original, words.of(gaps[at], USER), after=False)
             else:
-                held = form.note(held, gaps[at])
+                held = form.note(held, words.of(gaps[at], USER), after=True)
         if held is not None:
             yield held
         held, before = original, message.role if message.role != SYSTEM else before
     if held is not None:
         yield held
     if len(read) in gaps:
-        yield form.say(_opposite(before), gaps[len(read)])
+        yield form.say(_opposite(before), words.of(gaps[len(read)], _opposite(before)), originals[-1])
 
 
-def _between(form: Format, before: str | None, after: str) -> str:
-    """Who says it in a message of its own; nobody, where turns alternate and it must go into a user's."""
+def _between(form: Format, before: str | None, after: str, gap: Gap, read: Sequence[Message]) -> str:
+    """Who says it in a message of its own: the user, if he said something in it; nobody, where turns
+    alternate and it must go into a user's message."""
     turn, next_turn = _speaks(before), _speaks(after)
-    if (
-        form.ALTERNATES
-        and turn != next_turn
-        and (next_turn == USER or (turn == USER and next_turn == ASSISTANT))
-    ):
+    if not form.ALTERNATES:
+        told = gap.summarised and any(read[at].role == USER for at in gap.members)
+        return USER if told else _opposite(before)
+    if turn != next_turn and (next_turn == USER or (turn == USER and next_turn == ASSISTANT)):
         return ""
     return _opposite(before)
 

@@ -6,10 +6,14 @@ their words (`gaps`), and the caller's own objects are put together again. Nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
-from math import ceil
+from logging import getLogger
+from math import ceil, isfinite
+from operator import is_
 from typing import Any
+from uuid import uuid4
 from zlib import crc32
 
 from nagori.core.arguments import check_bool
@@ -17,20 +21,22 @@ from nagori.core.model import Memory, Scope
 from nagori.core.values import Value, default_factory, replace
 from nagori.core.window import Window
 from nagori.core.window.messages import SYSTEM, Message
-from nagori.core.window.plan import NOTHING, Band, Plan, band_of, plan_window
-from nagori.errors import InvalidInput, JournalError
-from nagori.language.tokenizer import query_tokens
+from nagori.core.window.plan import NOTHING, Band, Fold, Plan, band_of, plan_window
+from nagori.errors import InvalidInput, JournalError, NagoriError
+from nagori.language.digest import FEATURES
+from nagori.language.tokens import estimate_tokens
 from nagori.runtime import Runtime
-from nagori.services.window.evict import leave
-from nagori.services.window.formats import Count, Format, format_of
+from nagori.services.window.evict import leave, note_down
+from nagori.services.window.formats import Count, Format, detect_format, format_of
 from nagori.services.window.gaps import Words, prices, view
 
+LOG = getLogger("nagori.window")
 MOST_WORDS = 500  # gaps whose words are carried along
 LONGEST_SESSION = 4096  # characters, as in every source of a memory
 AGAIN = 6  # times that a plan is made anew because the provider counts more
 
 
-class Pruning(Value):
+class PruneRequest(Value):
     """How a conversation shall be pruned."""
 
     rules: Window
@@ -40,7 +46,7 @@ class Pruning(Value):
     pins: frozenset[int] = frozenset()  # places of messages that stay whatever they are
     beside: int = 0  # tokens that are sent beside the messages: a system prompt, the tools
     remember: bool = True
-    provider: Callable[[list[Any]], int] | None = None  # counts whole messages as the provider does
+    provider: Callable[[list[Any]], int | None] | None = None  # counts whole messages as the provider does
 
     def __post_init__(self) -> None:
         for name in ("count", "provider"):
@@ -64,7 +70,12 @@ def places(pins: object) -> frozenset[int]:
     raise InvalidInput("pins", "error.not_places", value=pins)
 
 
-def listed(messages: object) -> list[Any]:
+def with_session(asked: PruneRequest) -> PruneRequest:
+    """With a name of its own, for a conversation that has none: two that begin alike are two."""
+    return asked if asked.session else replace(asked, session=f"window-{uuid4().hex[:12]}")
+
+
+def read_messages(messages: object) -> list[Any]:
     """The messages that a caller gives, in a list of our own."""
     if isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping):
         return list(messages)
@@ -84,7 +95,7 @@ def _check_session(session: object) -> None:
         raise InvalidInput("session", "error.unwritable", value=session)
 
 
-class Pruned(Value):
+class PruneResult(Value):
     """What to send, and what was done. Give it back as `before` next time: then only what is new is read,
     and gaps that were told keep their words."""
 
@@ -99,10 +110,15 @@ class Pruned(Value):
     read: list[Message] = default_factory(list)
     earlier: Plan = NOTHING  # the plan that this one went on from
     words: dict[str, str] = default_factory(dict)  # of gaps, by what is in them
-    unkept: frozenset[int] = frozenset()  # left out but not yet written down: the journal could not be
+    unkept: frozenset[int] = frozenset()  # not written down yet: the journal could not be written
+    kept: frozenset[int] = frozenset()  # left out, whole or in part, and written down
+    fold: Fold | None = None  # the window as it stands, to go on from
+    places: Sequence[int] = ()  # of the messages that are in the window
+    gap_words: Mapping[Any, str] = {}  # of the gaps of this plan
+    format: str = ""  # the format that the messages are surely of
 
     @property
-    def pruned(self) -> bool:
+    def was_pruned(self) -> bool:
         """Whether anything left the window this time."""
         return bool(self.newly)
 
@@ -111,7 +127,7 @@ class Pruned(Value):
         """The figures, for logs and people [C6]."""
         gaps = self.plan.gaps
         return {
-            "pruned": self.pruned,
+            "pruned": self.was_pruned,
             "band": self.band.name.lower(),
             "messages": len(self.originals),
             "left_out": len(self.plan.dropped),
@@ -129,18 +145,29 @@ class Pruned(Value):
 
 
 def prune(
-    runtime: Runtime, scope: Scope, messages: Sequence[Any], asked: Pruning, before: Pruned | None = None
-) -> Pruned:
-    """The conversation within its budget. What leaves it is remembered before it is left out."""
-    if not isinstance(before, Pruned | None):
+    runtime: Runtime,
+    scope: Scope,
+    messages: Sequence[Any],
+    asked: PruneRequest,
+    before: PruneResult | None = None,
+    record: bool = False,
+) -> PruneResult:
+    """The conversation within its budget. What leaves it is remembered before it is left out. With `record`
+    what is new is written down first, whether it leaves or not."""
+    if not isinstance(before, PruneResult | None):
         raise InvalidInput("before", "error.type_not_pruned", type=type(before).__name__)
-    work = _Work(runtime, scope, listed(messages), asked, before)
-    done = work.done()
+    asked = replace(
+        asked, count=safe_counter(asked.count, runtime), provider=_safe_provider(asked.provider, runtime)
+    )
+    work = _Work(runtime, scope, read_messages(messages), asked, before)
+    if record and asked.remember:
+        work.note_down()
+    done = work.run()
     _tell(runtime, done, work.rules)
     return done
 
 
-def keep_rest(runtime: Runtime, scope: Scope, done: Pruned) -> list[Memory]:
+def keep_rest(runtime: Runtime, scope: Scope, done: PruneResult) -> list[Memory]:
     """Remember what is still in the window, too: the conversation has ended."""
     rest = {at: read for at, read in enumerate(done.read) if at not in done.plan.dropped}
     return leave(runtime, scope, done.session, {at: read for at, read in rest.items() if read.role != SYSTEM})
@@ -150,51 +177,72 @@ class _Work:
     """One conversation while it is pruned."""
 
     def __init__(
-        self, runtime: Runtime, scope: Scope, originals: list[Any], asked: Pruning, before: Pruned | None
+        self,
+        runtime: Runtime,
+        scope: Scope,
+        originals: list[Any],
+        asked: PruneRequest,
+        before: PruneResult | None,
     ) -> None:
         self.runtime, self.scope, self.originals, self.asked = runtime, scope, originals, asked
         self.rules = _rules(asked)
-        self.form = format_of(originals, asked.format)
         self.told = dict(before.words) if before else {}
-        self.marks = list(map(_mark, originals))
-        if before and before.originals != originals[: before.plan.count]:
+        self.marks, same = _marks(originals, before)
+        if before and same is None:
             before = None  # another conversation, or another past
-        same = _unchanged(before.marks, self.marks) if before else 0
-        self.read = _read(self.form, originals, asked, before.read[:same] if before else [])
+        seen = before.plan.count if before and same == before.plan.count else 0
+        self.format = asked.format or detect_format(
+            originals[seen:], before.format if before and seen else ""
+        )
+        self.form = format_of((), self.format or None)
+        if before and before.format != self.format:
+            before, same = None, None  # its messages are read in another way now
+        self.before, self.same = before, same or 0
+        self.read = _read(self.form, originals, asked, before.read[: self.same] if before else [])
         self.session = asked.session or (before.session if before else _session(self.read))
-        self.old = _latest(before, same, asked.pins) if before else NOTHING
+        self.old = _latest(before, self.same, asked.pins) if before else NOTHING
         self.left = before.plan.dropped if before else frozenset[int]()
-        self.kept_before = _kept(before, self.marks, self.session) if before else frozenset[int]()
+        self.kept_before = (
+            _recorded_messages(before, self.marks, self.session) if before else frozenset[int]()
+        )
         self.kept = 0
         self.unkept = before.unkept if before else frozenset[int]()
 
-    def done(self) -> Pruned:
+    def note_down(self) -> None:
+        """What is new, or says something else than before, goes into the journal before anything else."""
+        self._write({at: self.read[at] for at in range(self.same, len(self.read))}, note_down)
+
+    def run(self) -> PruneResult:
         """A provider that counts for itself has the last word: as long as it finds too many tokens, ours are
         taken to be larger."""
         provider, larger = self.asked.provider, 1.0
-        if provider:
-            larger = _ratio(provider(self.originals), self.read)
+        if provider and (found := provider(self.originals)) is not None:
+            larger = _ratio(found, self.read)
         for _ in range(AGAIN):
             done = self._once(larger)
-            found = provider(done.messages) if provider else 0
-            if found <= self.rules.budget or not done.plan.fits:
+            seen = provider(done.messages) if provider else None
+            if seen is None or seen <= self.rules.budget or not done.plan.fits:
                 break
-            larger *= 1.02 * found / self.rules.budget
+            larger *= 1.02 * seen / self.rules.budget
         return done
 
-    def _once(self, larger: float) -> Pruned:
-        scaled = [_scaled(message, larger) for message in self.read] if larger != 1.0 else self.read
-        plan = plan_window(scaled, self.rules, prices(self.asked.count, larger), self.old, query_tokens)
+    def _once(self, larger: float) -> PruneResult:
+        scaled = [_scale_tokens(message, larger) for message in self.read] if larger != 1.0 else self.read
+        fold = self._fold(larger)
+        plan = plan_window(scaled, self.rules, prices(self.asked.count, larger), self.old, FEATURES, fold)
         self._keep(plan)
         band = band_of(plan.arrived, self.rules)
-        model = band is Band.CROWDED
-        words = Words(self.runtime, self.read, self.asked.count, self.told, model, larger)
-        sent = view(self.form, self.originals, self.read, plan, words, self.asked.count, larger)
-        return Pruned(
+        same = self.before.gap_words if self.before and self.same == self.before.plan.count else {}
+        words = Words(
+            self.runtime, self.read, self.asked.count, self.told, band is Band.CROWDED, larger, same
+        )
+        places = fold.places() if fold.plan is plan else range(len(self.read))
+        sent = view(self.form, self.originals, self.read, plan, words, self.asked.count, larger, places)
+        return PruneResult(
             messages=list(sent),
             band=band,
             plan=plan,
-            newly=len(plan.dropped - self.left),
+            newly=0 if plan.dropped is self.left else len(plan.dropped - self.left),
             remembered=self.kept,
             session=self.session,
             originals=self.originals,
@@ -203,22 +251,112 @@ class _Work:
             earlier=self.old,
             words=dict([*(self.told | words.used).items()][-MOST_WORDS:]),
             unkept=self.unkept,
+            kept=self._recorded_places(plan),
+            fold=fold if fold.plan is plan else None,
+            places=[at for at in places if at not in plan.dropped],
+            gap_words=words.told,
+            format=self.format,
         )
+
+    def _fold(self, larger: float) -> Fold:
+        """The window of the last time, if it can go on; else a new one."""
+        last = self.before.fold if self.before else None
+        if last is not None and last.goes_on(self.old, self.rules, prices(self.asked.count, larger)):
+            return last
+        return Fold(FEATURES)
+
+    def _is_as_before(self, plan: Plan) -> bool:
+        """Whether nothing has left since the last time: then a long past need not be looked at again."""
+        before = self.before
+        return before is not None and plan.dropped is self.left and self.kept_before is before.kept
+
+    def _recorded_places(self, plan: Plan) -> frozenset[int]:
+        if self._is_as_before(plan) and not self.unkept and plan.cut.keys() <= self.kept_before:
+            return self.kept_before
+        return (plan.dropped | plan.cut.keys()) - self.unkept
 
     def _keep(self, plan: Plan) -> None:
         """Before anything else is done with them, the messages that leave, whole or in part, are kept. A
         journal that cannot be written stops no conversation: they are kept the next time."""
-        leaving = ({*plan.dropped, *plan.cut} - self.kept_before) | self.unkept
-        ours = set(self.told.values())  # a host may hand our own words back to us: they tell nothing new
+        past = plan.cut.keys() if self._is_as_before(plan) else {*plan.dropped, *plan.cut}
+        leaving = (past - self.kept_before) | self.unkept
+        ours = set(self.told.values()) if leaving else ()  # our own words, handed back, tell nothing new
         messages = {at: self.read[at] for at in leaving if self.read[at].text not in ours}
-        if not messages or not self.asked.remember:
-            return
+        if messages and self.asked.remember:
+            self._write(messages, leave)
+
+    def _write(self, messages: Mapping[int, Message], write: Callable[..., Sequence[Memory]]) -> None:
         try:
-            self.kept += len(leave(self.runtime, self.scope, self.session, messages))
-            self.unkept = frozenset()
+            self.kept += len(write(self.runtime, self.scope, self.session, messages))
+            self.unkept -= messages.keys()
         except JournalError as trouble:
-            self.unkept = frozenset(messages)
+            self.unkept |= messages.keys()
             self.runtime.observe("window.not_kept", reason=trouble.notice, messages=len(messages))
+            LOG.warning("not kept: %s", trouble)
+
+
+def safe_counter(count: Count, runtime: Runtime) -> Count:
+    """A counter that always gives a whole number: where a caller's own fails or gives none, the estimate."""
+    if count is estimate_tokens:
+        return count
+    failed: list[str] = []
+
+    def count_tokens(text: str) -> int:
+        try:
+            return _whole(count(text))
+        except Exception as fault:  # whatever a caller's function may raise
+            if not failed:
+                failed.append(type(fault).__name__)
+                runtime.observe("window.counter_failed", reason=failed[0])
+                LOG.warning("the counter failed (%s): tokens are estimated", failed[0])
+            return estimate_tokens(text)
+
+    return count_tokens
+
+
+def _safe_provider(
+    provider: Callable[[list[Any]], int | None] | None, runtime: Runtime
+) -> Callable[[list[Any]], int | None] | None:
+    """A provider's counter that gives None where it fails: then ours is believed."""
+    if provider is None:
+        return None
+
+    def count_tokens(messages: list[Any]) -> int | None:
+        try:
+            return _whole(provider(messages))
+        except Exception as fault:  # a network, a quota: whatever a provider may raise
+            runtime.observe("window.counter_failed", reason=type(fault).__name__)
+            LOG.warning("the provider's counter failed (%s)", type(fault).__name__)
+            return None
+
+    return count_tokens
+
+
+def _whole(found: Any) -> int:
+    """A number of tokens; ValueError where it is none."""
+    if isinstance(found, bool) or not isinstance(found, int | float) or not isfinite(found) or found < 0:
+        raise ValueError(f"{found!r} is not a number of tokens")
+    return ceil(found)
+
+
+def _marks(originals: Sequence[Any], before: PruneResult | None) -> tuple[list[int], int | None]:
+    """What every message is like now, and how many from the beginning are as they were; None if it is
+    another conversation. Of the same objects only those in the window are looked at: nobody fills in what is
+    gone, and a conversation of thousands costs no more than one of a hundred."""
+    if before is None or len(before.originals) > len(originals):
+        return list(map(_mark, originals)), None
+    marks = list(before.marks)
+    places: Sequence[int] = range(len(marks))
+    same = len(marks)
+    if all(map(is_, before.originals, originals)):
+        places = before.places
+    elif before.originals != originals[:same]:
+        return list(map(_mark, originals)), None
+    for at in places:
+        marks[at] = _mark(originals[at])
+        if marks[at] != before.marks[at]:
+            same = min(same, at)
+    return [*marks, *map(_mark, originals[len(marks) :])], same
 
 
 def _mark(original: Any) -> int:
@@ -232,25 +370,22 @@ def _mark(original: Any) -> int:
         raise InvalidInput("messages", "error.type_unreadable", type=type(original).__name__) from fault
 
 
-def _unchanged(before: Sequence[int], now: Sequence[int]) -> int:
-    """How many messages from the beginning are as they were."""
-    pairs = zip(before, now, strict=False)
-    return next((at for at, (old, new) in enumerate(pairs) if old != new), len(before))
-
-
-def _latest(before: Pruned, same: int, pins: frozenset[int]) -> Plan:
+def _latest(before: PruneResult, same: int, pins: frozenset[int]) -> Plan:
     """The last plan of messages that are all as they were, and of which none is wanted back."""
     plans = (before.plan, before.earlier)
     return next((plan for plan in plans if plan.count <= same and not pins & plan.dropped), NOTHING)
 
 
-def _kept(before: Pruned, marks: Sequence[int], session: str) -> frozenset[int]:
+def _recorded_messages(before: PruneResult, marks: Sequence[int], session: str) -> frozenset[int]:
     """Messages that were written down when they left, and say the same still."""
-    left = {*before.plan.dropped, *before.plan.cut} if session == before.session else ()
-    return frozenset(at for at in left if before.marks[at] == marks[at])
+    if session != before.session:
+        return frozenset()
+    if before.marks == marks[: len(before.marks)]:
+        return before.kept
+    return frozenset(at for at in before.kept if before.marks[at] == marks[at])
 
 
-def _rules(asked: Pruning) -> Window:
+def _rules(asked: PruneRequest) -> Window:
     rules = asked.rules
     if asked.beside >= rules.budget:
         values = {"n": asked.beside, "budget": rules.budget}
@@ -258,13 +393,27 @@ def _rules(asked: Pruning) -> Window:
     return replace(rules, budget=rules.budget - asked.beside)
 
 
-def _read(form: Format, originals: Sequence[Any], asked: Pruning, known: list[Message]) -> list[Message]:
+@contextmanager
+def _refuse_faults() -> Iterator[None]:
+    """Objects of anybody's are read: what they raise is refused as what it is."""
     try:
-        read = [*known, *form.read(originals, asked.count, len(known))]
-    except (AttributeError, TypeError, ValueError, RecursionError) as fault:  # not theirs, or endless
+        yield
+    except NagoriError:
+        raise
+    except Exception as fault:  # not theirs, or endless
         raise InvalidInput("messages", "error.not_conversation", reason=fault) from fault
+
+
+def _detect(originals: Sequence[Any], last: str) -> str:
+    with _refuse_faults():
+        return detect_format(originals, last)
+
+
+def _read(form: Format, originals: Sequence[Any], asked: PruneRequest, known: list[Message]) -> list[Message]:
+    with _refuse_faults():
+        read = [*known, *form.read(originals, asked.count, len(known))]
     for at in asked.pins:
-        if 0 <= at < len(read):
+        if -len(read) <= at < len(read):
             read[at] = replace(read[at], pinned=True)
     return read
 
@@ -275,7 +424,7 @@ def _ratio(found: int, read: Sequence[Message]) -> float:
     return max(0.1, found / ours) if ours else 1.0
 
 
-def _scaled(message: Message, larger: float) -> Message:
+def _scale_tokens(message: Message, larger: float) -> Message:
     return replace(message, tokens=ceil(message.tokens * larger), fixed=ceil(message.fixed * larger))
 
 
@@ -285,10 +434,12 @@ def _session(read: Sequence[Message]) -> str:
     return f"window-{sha256(first.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
-def _tell(runtime: Runtime, done: Pruned, rules: Window) -> None:
+def _tell(runtime: Runtime, done: PruneResult, rules: Window) -> None:
     """Figures only, never words [C6]."""
     fields = {"tokens": done.plan.arrived, "budget": rules.budget, "band": done.band.name.lower()}
-    if done.pruned:
+    if done.was_pruned:
         runtime.observe("window.pruned", **fields, left=done.plan.tokens, messages=done.newly)
+        LOG.info("pruned %s", {**fields, "left": done.plan.tokens, "messages": done.newly})
     elif done.band is not Band.ROOMY:
         runtime.observe("window.filling", **fields)
+        LOG.info("filling %s", fields)

@@ -2,21 +2,32 @@
 
 A format reads a conversation into `core.window` messages and makes what is sent from the caller's own
 objects: what is kept is the very object that came in, with every field we know nothing about; what is cut
-is a copy of it. Libraries are imported when a message of theirs has to be made, so reading needs none.
+is a copy of it. Messages are dicts or the objects of a vendor's library (`plain`). Libraries are imported
+when a message of theirs has to be made, so reading needs none. What is not known is refused by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import fields, is_dataclass
+from dataclasses import replace as replace_fields
+from datetime import date
+from decimal import Decimal
+from enum import Enum
 from importlib import import_module
-from typing import Any, Protocol
+from pathlib import PurePath
+from types import SimpleNamespace
+from typing import Any, NoReturn, Protocol
+from uuid import UUID
 
 from nagori.core.window.messages import Message
 from nagori.errors import InvalidInput
 
 Count = Callable[[str], int]
 
-FORMATS = ("openai", "anthropic", "responses", "langchain", "pydantic_ai")
+FORMATS = ("openai", "anthropic", "responses", "gemini", "sharegpt", "langchain", "pydantic_ai")
 
 
 class Format(Protocol):
@@ -33,40 +44,160 @@ class Format(Protocol):
         """A copy of at most so many tokens; not below what its Message calls fixed."""
         ...
 
-    def say(self, role: str, text: str) -> Any:
-        """A message of ours, from `user` or `assistant`."""
+    def say(self, role: str, text: str, like: Any = None) -> Any:
+        """A message of ours, from `user` or `assistant`, in the form of the message `like` beside it."""
         ...
 
-    def note(self, original: Any, text: str) -> Any:
-        """A copy of a user's message that tells our words beside its own; for formats that alternate."""
+    def note(self, original: Any, text: str, after: bool) -> Any:
+        """A copy of a user's message that tells our words before its own, or after them; for formats that
+        alternate."""
         ...
+
+
+def refuse(at: int, what: Any, format: str) -> NoReturn:
+    """Say which message is not of a format, and what it is."""
+    name = type(what).__name__
+    if isinstance(what, Mapping):
+        kind = what.get("type") or what.get("role") or what.get("from")
+        name = repr(kind) if kind else f"{{{', '.join(map(str, what))}}}"
+    raise InvalidInput("messages", "error.unknown_in_format", n=at, what=name, format=format)
 
 
 def format_of(messages: Sequence[Any], name: str | None = None) -> Format:
     """The format by its name, or by how the messages look."""
-    name = name or _looks_like(messages)
+    name = name or detect_format(messages) or "openai"
     if name not in FORMATS:
         raise InvalidInput("format", "error.not_choice", value=name, choices=", ".join(FORMATS))
     return import_module(f"nagori.services.window.formats.{name}")
 
 
-def _looks_like(messages: Sequence[Any]) -> str:
-    """The first message that only one format has decides; OpenAI's is that of most others."""
+def detect_format(messages: Sequence[Any], first: str = "") -> str:
+    """The format that messages are surely of, after others that were of `first`: the first message that only
+    one format has decides; LangChain takes dicts among its own. None has signs that many have: OpenAI's."""
+    if first == "langchain":
+        return first
     for message in messages:
-        if not isinstance(message, dict):
-            return "pydantic_ai" if hasattr(message, "parts") else "langchain"
-        if "tool_calls" in message or "tool_call_id" in message or message.get("role") == "developer":
-            return "openai"
-        if "role" not in message or str(message.get("type")) == "message":
-            return "responses"
-        kinds = {part.get("type") for part in _parts(message) if isinstance(part, dict)}
-        if kinds & {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"}:
-            return "anthropic"
-        if kinds & {"input_text", "output_text", "input_image", "input_file"}:
-            return "responses"
-    return "openai"
+        name = _message_format(message)
+        if name == "langchain":
+            return name
+        first = first or name
+    return first
 
 
-def _parts(message: dict[str, Any]) -> Sequence[Any]:
+_LANGCHAIN = ("human", "ai", "system", "tool", "function", "chat", "constructor", "aimessagechunk")
+_BLOCKS = {
+    **dict.fromkeys(("tool_use", "tool_result", "thinking", "redacted_thinking", "image"), "anthropic"),
+    **dict.fromkeys(("document", "server_tool_use", "web_search_tool_result"), "anthropic"),
+    **dict.fromkeys(("input_text", "output_text", "input_image", "input_file", "refusal"), "responses"),
+}
+_FIELDS = {  # the first that a message has
+    **dict.fromkeys(("tool_calls", "tool_call_id", "tool_name", "function_call"), "openai"),
+    **{"lc": "langchain", "parts": "gemini", "from": "sharegpt"},
+}
+
+
+def _message_format(message: Any) -> str:
+    """The format that a message is surely of, if it is of one."""
+    if isinstance(message, tuple):
+        return "langchain"
+    if isinstance(message, Mapping):
+        return _dict_format(message)
+    if hasattr(message, "parts"):
+        return "pydantic_ai" if hasattr(message, "kind") else "gemini"
+    if str(field(message, "type")).lower() in _LANGCHAIN:
+        return "langchain"
+    fields = plain(message)
+    return _dict_format(fields) if isinstance(fields, Mapping) else ""
+
+
+def _dict_format(message: Mapping[str, Any]) -> str:
+    kind = str(plain(message.get("type")) or "").lower()
+    if kind in _LANGCHAIN and not message.get("role"):
+        return "langchain"
+    blocks = (_BLOCKS.get(str(field(part, "type"))) for part in _parts(message))
+    found = next((name for name in blocks if name), "")
+    found = found or next((name for sign, name in _FIELDS.items() if sign in message), "")
+    if found:
+        return found
+    if plain(message.get("role")) == "developer":
+        return "openai"
+    return "responses" if "role" not in message or kind == "message" else ""
+
+
+def _parts(message: Mapping[str, Any]) -> Sequence[Any]:
     content = message.get("content")
-    return content if isinstance(content, list) else ()
+    return content if isinstance(content, list | tuple) else ()
+
+
+# --- objects of vendors' libraries ----------------------------------------------------------------
+# An object is asked for its fields in the way its kind offers them (`model_dump`, `to_dict`, a dataclass).
+# What offers none is refused by the name of its type: half a message is worse.
+
+_AS_IS = frozenset((str, int, float, bool, type(None)))
+
+
+def plain(value: Any) -> Any:
+    """What would be sent of `value`; InvalidInput with the name of a type that cannot be sent."""
+    if type(value) in _AS_IS:
+        return value
+    for kinds, make in _MADE:
+        if isinstance(value, kinds):
+            return make(value)
+    return plain(_fields(value))
+
+
+_MADE: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (Enum, lambda value: plain(value.value)),  # before `str`: a role may be both
+    (str, str.__str__),
+    ((int, float), lambda value: value),
+    (Mapping, lambda value: {str(plain(name)): plain(each) for name, each in value.items()}),
+    ((list, tuple), lambda value: [plain(each) for each in value]),
+    ((bytes, bytearray, memoryview), lambda value: b64encode(value).decode()),
+    (date, lambda value: value.isoformat()),
+    ((UUID, Decimal, PurePath), str),
+)
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    for offers, give in _GIVEN:
+        if offers(value):
+            found: Mapping[str, Any] = give(value)
+            return found
+    raise InvalidInput("messages", "error.type_not_message", type=type(value).__name__)
+
+
+def _dump(value: Any) -> Any:
+    try:
+        return value.model_dump(exclude_none=True, warnings=False)
+    except TypeError:  # not pydantic's own
+        return value.model_dump()
+
+
+_GIVEN: tuple[tuple[Callable[[Any], bool], Callable[[Any], Any]], ...] = (
+    (lambda value: callable(getattr(value, "model_dump", None)), _dump),
+    (lambda value: callable(getattr(value, "to_dict", None)), lambda value: value.to_dict()),
+    (
+        lambda value: is_dataclass(value) and not isinstance(value, type),
+        lambda value: {field.name: getattr(value, field.name) for field in fields(value)},
+    ),
+    (lambda value: isinstance(value, SimpleNamespace), vars),
+)
+
+
+def copy_with(original: Any, **changes: Any) -> Any:
+    """A copy of a caller's object with other fields, of the same kind."""
+    if isinstance(original, Mapping):
+        return {**original, **changes}
+    if callable(getattr(original, "model_copy", None)):
+        return original.model_copy(update=changes)
+    if is_dataclass(original) and not isinstance(original, type):
+        return replace_fields(original, **changes)
+    made = copy(original)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
+def field(value: Any, name: str) -> Any:
+    """A field of a dict or of an object; None where it has none."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

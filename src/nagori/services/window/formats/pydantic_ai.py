@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message
-from nagori.services.window.formats import Count
-from nagori.services.window.formats.content import MEDIUM, OVERHEAD, as_json, cut_text, moment
+from nagori.services.window.formats import Count, refuse
+from nagori.services.window.formats.content import MEDIUM, OVERHEAD, as_json, cut_text, moment, subject
 
 ALTERNATES = False
 _RESULTS = ("tool-return", "retry-prompt")
@@ -20,6 +20,10 @@ _CUT = ("user-prompt", "tool-return", "system-prompt", "text")
 
 
 def read(originals: Sequence[Any], count: Count, start: int = 0) -> list[Message]:
+    for at in range(start, len(originals)):
+        original = originals[at]
+        if getattr(original, "kind", None) not in ("request", "response") or not hasattr(original, "parts"):
+            refuse(at, original, "pydantic_ai")
     return [_message(original, count) for original in originals[start:]]
 
 
@@ -27,16 +31,20 @@ def _message(original: Any, count: Count) -> Message:
     kinds = [part.part_kind for part in original.parts]
     results = [part for part in original.parts if part.part_kind in _RESULTS and part.tool_name]
     texts = [_text(part) for part in original.parts if part.part_kind in _CUT]
-    fixed = OVERHEAD + sum(_fixed(part, count) for part in original.parts)
+    fixed = OVERHEAD + sum(_fixed_tokens(part, count) for part in original.parts)
     return Message(
         role=_role(original, kinds),
         text="\n".join(text for text in texts if text),
         tokens=fixed + sum(count(text) for text in texts),
         fixed=fixed,
         calls=tuple(part.tool_call_id for part in original.parts if part.part_kind == "tool-call"),
+        about=tuple(
+            subject(part.tool_name, part.args) for part in original.parts if part.part_kind == "tool-call"
+        ),
         answers=tuple(part.tool_call_id for part in results),
         failed="retry-prompt" in kinds,
         pinned="system-prompt" in kinds,
+        own=_own(original) if results and "user-prompt" in kinds else None,
         at=moment(getattr(original, "timestamp", None)),
     )
 
@@ -49,6 +57,11 @@ def _role(original: Any, kinds: Sequence[str]) -> str:
     return TOOL if any(kind in _RESULTS for kind in kinds) else SYSTEM
 
 
+def _own(original: Any) -> str:
+    """What the user says beside results of tools."""
+    return "\n".join(_text(part) for part in original.parts if part.part_kind == "user-prompt")
+
+
 def _text(part: Any) -> str:
     """What can be cut of a part: its words. Those beside pictures are in a list."""
     content = part.content
@@ -57,7 +70,7 @@ def _text(part: Any) -> str:
     return "" if isinstance(content, list | tuple) else as_json(content)
 
 
-def _fixed(part: Any, count: Count) -> int:
+def _fixed_tokens(part: Any, count: Count) -> int:
     """What cannot: calls, thoughts, and pictures with the words beside them."""
     if part.part_kind == "tool-call":
         return count(as_json(part.args)) + count(part.tool_name) + OVERHEAD
@@ -81,7 +94,7 @@ def cut(original: Any, tokens: int, count: Count) -> Any:
     return replace(original, parts=parts)
 
 
-def say(role: str, text: str) -> Any:
+def say(role: str, text: str, like: Any = None) -> Any:
     from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
     if role == USER:

@@ -3,7 +3,8 @@
     {"type": "function_call", "call_id": "call_1", "name": …, "arguments": …}
     {"type": "function_call_output", "call_id": "call_1", "output": "12 °C"}
 
-A `reasoning` item must be followed by what came of it, so both are one unit.
+Dicts or the SDK's objects (`messages += response.output`). A `reasoning` item must be followed by what came
+of it, so both are one unit.
 """
 
 from __future__ import annotations
@@ -13,18 +14,27 @@ from typing import Any
 
 from nagori.core.values import replace
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, Message
-from nagori.services.window.formats import Count
-from nagori.services.window.formats.content import OVERHEAD, as_json, moment, shortened, weigh
+from nagori.services.window.formats import Count, copy_with, field, plain, refuse
+from nagori.services.window.formats.content import OVERHEAD, as_json, moment, shorten_content, subject, weigh
 
 ALTERNATES = False
 _CONTENT = ("content", "output")
+_KINDS = frozenset(
+    (
+        *("message", "reasoning", "item_reference", "compaction", "compaction_summary"),
+        *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
+    )
+)
+_ENDS = ("_call", "_output")  # calls and their results have many names
 
 
 def read(originals: Sequence[Any], count: Count, start: int = 0) -> list[Message]:
     """Items from `start` on. Whatever a model gives out after a thought belongs to it."""
-    thought = _thought_before(originals, start)
+    thought = _find_reasoning(originals, start)
     messages = []
-    for original in originals[start:]:
+    for at in range(start, len(originals)):
+        original = plain(originals[at])
+        _check(at, original)
         message = _message(original, count)
         if original.get("type") == "reasoning":
             thought = _name(original)
@@ -37,9 +47,16 @@ def read(originals: Sequence[Any], count: Count, start: int = 0) -> list[Message
     return messages
 
 
-def _thought_before(originals: Sequence[Any], start: int) -> str | None:
+def _check(at: int, said: Any) -> None:
+    kind = str(said.get("type") or "message") if isinstance(said, Mapping) else ""
+    if not (kind in _KINDS or kind.endswith(_ENDS)) or (kind == "message" and not said.get("role")):
+        refuse(at, said, "responses")
+
+
+def _find_reasoning(originals: Sequence[Any], start: int) -> str | None:
     """The thought that item `start` may belong to."""
-    for original in reversed(originals[:start]):
+    for at in range(start - 1, -1, -1):
+        original = plain(originals[at])
         if original.get("type") == "reasoning":
             return _name(original)
         if _role(original) != ASSISTANT:
@@ -74,6 +91,7 @@ def _message(original: Mapping[str, Any], count: Count) -> Message:
         tokens=fixed + weight.text + weight.media,
         fixed=fixed,
         calls=(str(called),) if called and kind.endswith("_call") else (),
+        about=(subject(original.get("name"), original.get("arguments")),),
         answers=(str(called),) if called and kind.endswith("_output") else (),
         failed=original.get("status") == "failed",
         at=moment(original.get("timestamp") or original.get("created_at")),
@@ -88,10 +106,11 @@ def _place(original: Mapping[str, Any]) -> str:
 
 
 def cut(original: Any, tokens: int, count: Count) -> Any:
-    place = _place(original)
-    fixed = _message(original, count).fixed - weigh(original.get(place), count).fixed
-    return {**original, place: shortened(original.get(place), tokens - fixed, count)}
+    said = plain(original)
+    place = _place(said)
+    fixed = _message(said, count).fixed - weigh(said.get(place), count).fixed
+    return copy_with(original, **{place: shorten_content(field(original, place), tokens - fixed, count)})
 
 
-def say(role: str, text: str) -> Any:
+def say(role: str, text: str, like: Any = None) -> Any:
     return {"role": role, "content": text}

@@ -1,0 +1,51 @@
+"""A whole request, as a program would send it: the messages are in it, and beside them what is billed too.
+
+{"model": …, "system": "…", "tools": […], "messages": […]}      Anthropic, OpenAI, Ollama
+{"instructions": "…", "input": […]}                             OpenAI's Responses
+{"systemInstruction": {…}, "contents": […]}                     Gemini
+{"conversations": […]}                                          ShareGPT
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nagori.core.values import Value
+from nagori.services.window.formats import Count
+from nagori.services.window.formats.content import OVERHEAD, as_json
+
+PLACES = ("messages", "contents", "conversations", "conversation", "input")
+BILLED = (
+    *("system", "tools", "functions", "instructions", "response_format", "text", "prompt"),
+    *("systemInstruction", "system_instruction", "toolConfig", "tool_config", "config"),
+)
+
+
+class Body(Value):
+    """A request: its messages stand in the field `place`."""
+
+    whole: Mapping[str, Any]
+    place: str
+
+    @property
+    def messages(self) -> list[Any]:
+        found: list[Any] = self.whole[self.place]
+        return found
+
+    def beside(self, count: Count) -> int:
+        """Tokens that are sent beside the messages."""
+        billed = {name: self.whole[name] for name in BILLED if self.whole.get(name)}
+        return count(as_json(billed)) + OVERHEAD if billed else 0
+
+    def with_messages(self, messages: list[Any]) -> dict[str, Any]:
+        """The same request with other messages."""
+        return {**self.whole, self.place: messages}
+
+
+def body_of(data: Any) -> Body | None:
+    """The request that `data` is; None when it is none."""
+    if not isinstance(data, Mapping) or "role" in data or "from" in data:
+        return None
+    place = next((name for name in PLACES if isinstance(data.get(name), list)), None)
+    return Body(data, place) if place else None
