@@ -68,8 +68,8 @@ def settings() -> str:
         + " select the file, the scope and what is disabled; they are not settings.\n",
         "An unknown or invalid setting is an error that names it; all errors are reported at once. "
         "With [config.schema.json](config.schema.json) an editor can check the file while you type.\n",
-        "**Some settings have no effect yet**: they belong to planned parts, such as the session tier. The "
-        "[README](../../README.md) says what works today.\n",
+        "Every setting has an effect: for each there is a test that fails without it "
+        "(`tests/settings`). A setting that was renamed or removed is an error that says so.\n",
     ]
     whole = config.Config()
     for section, group in groupby(config.describe(), lambda setting: setting.key.partition(".")[0]):
@@ -100,8 +100,8 @@ def settings_ja() -> str:
         + " は設定ではなく、ファイルや利用者などの選択に使います。\n",
         "知らない名前や範囲外の値はエラーになり、問題はまとめて報告されます。"
         "[config.schema.json](config.schema.json) を使うと、書きながらエディタで確かめられます。\n",
-        "**まだ効果のない設定もあります。**セッション層など、これから作る部分の設定です。いま動くものは "
-        "[README](../../README.ja.md) にあります。\n",
+        "どの設定にも効果があります。効果がなくなれば失敗するテストが、設定ごとにあります（`tests/settings`）。"
+        "名前が変わった設定や、なくなった設定を書くと、そのことがエラーに出ます。\n",
     ]
     for section, group in groupby(config.describe(), lambda setting: setting.key.partition(".")[0]):
         out += [f"## {section}\n", f"{words['sections'][section]}\n"]
@@ -137,7 +137,7 @@ def commands() -> str:
     """`--help` of every command, as a terminal of 80 columns shows it."""
     from nagori.edges import cli
 
-    names = [command.name or command.callback.__name__ for command in cli.app.registered_commands]  # type: ignore[union-attr]
+    names = [name for commands in cli.COMMANDS.values() for name in commands]
     codes = (cli.__doc__ or "").partition("Exit codes: ")[2]
     out = [
         NOTE,

@@ -22,6 +22,7 @@ from tests.profiles import examples
 
 from nagori import config, paths
 from nagori.config import Config, load
+from nagori.config.loader import IGNORED_IN_JSON, REMOVED, RENAMED
 from nagori.core.values import Value, find_faults, replace, setting
 from nagori.errors import InvalidConfig, InvalidInput
 
@@ -145,6 +146,8 @@ def test_short_names_work_and_the_long_name_wins(home: dict[str, str]) -> None:
         ("LLM__TEMPERATURE", "1", "llm.temperature", 1.0),
         ("WINDOW__KEYWORDS", "error, 失敗,,done ", "window.keywords", ("error", "失敗", "done")),
         ("LLM__MODEL", "claude-opus", "llm.model", "claude-opus"),
+        ("EMBEDDING__QUERY_PREFIX", "query: ", "embedding.query_prefix", "query: "),
+        ("LLM__MAX_TOKENS", " 7 ", "llm.max_tokens", 7),
     ],
 )
 def test_texts_of_the_environment_are_read_by_the_type_of_the_setting(
@@ -219,7 +222,8 @@ SEED_JSON = """{
 def test_a_config_file_of_the_original_format_is_read_as_it_is_and_its_defaults_are_ours(
     home: dict[str, str], write: Callable[..., Path]
 ) -> None:
-    """Only its models differ: ours work with no key and no network, and its names are retired."""
+    """Only two things differ: our models work with no key and no network, and recall follows two links. A
+    setting that never had an effect is ignored."""
     loaded = load(write(SEED_JSON, "config.json"), home)
     changed = {key for key, value, _ in config.rows(loaded) if value != KEYS[key].default}
     assert changed == {
@@ -228,8 +232,9 @@ def test_a_config_file_of_the_original_format_is_read_as_it_is_and_its_defaults_
         "embedding.dimensions",
         "llm.provider",
         "llm.model",
+        "relations.relation_traversal_depth",
     }
-    assert sum(origin.startswith("file:") for origin in loaded.origins.values()) == 49
+    assert sum(origin.startswith("file:") for origin in loaded.origins.values()) == 48
 
 
 def test_a_preset_sets_what_is_not_set_by_itself(home: dict[str, str]) -> None:
@@ -286,7 +291,9 @@ def test_every_fault_of_every_source_is_told_at_once(
         ("llm.model = 2026-01-01", "llm.model: datetime.date(2026, 1, 1) is not a text"),
         ("window.keywords = ['a', 1]", "window.keywords: ['a', 1] is not a list of texts"),
         ("general.data_dir = 'memories'", "general.data_dir: 'memories' is not an absolute path"),
-        ("sessions.keep_hours = 1", "sessions.keep_hours: 1.0 is below hot_hours (24.0)"),
+        ("hooks.most = 3", "hooks.most: renamed to hooks.max_memories"),
+        ("sessions.keep_hours = 1", "sessions: removed; it had no effect yet"),
+        ("self_recall.outcome = 1", "self_recall.outcome: removed; it had no effect yet"),
         ("window.warn_at = 0.85", "window.warn_at, prune_at, summarise_at: not in rising order"),
         ("window.target = 0.85", "window.target: 0.85 is above prune_at (0.8)"),
         ('"\\u0007" = 1', "'\\x07': no such setting"),
@@ -297,6 +304,40 @@ def test_a_fault_in_a_file_names_the_setting_the_problem_and_the_file(
 ) -> None:
     path = write(text)
     assert faults_of(path, home) == (f"{fault} (file:{path})",)
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_name_is_answered_with_the_new_one_wherever_it_is_set(
+    home: dict[str, str], write: Callable[..., Path], old: str, new: str
+) -> None:
+    assert new in KEYS
+    assert old not in KEYS
+    path = write(f"{old} = 1")
+    assert faults_of(path, home) == (f"{old}: renamed to {new} (file:{path})",)
+    assert faults_of(env=home, overrides={old: 1}) == (f"{old}: renamed to {new} (override)",)
+    was, is_now = (f"NAGORI_{key.upper().replace('.', '__')}" for key in (old, new))
+    assert faults_of(env=home | {was: "1"}) == (f"{was}: renamed to {is_now} (environment)",)
+    with pytest.raises(InvalidConfig, match=f"renamed to {new}"):
+        Config().evolve({old: 1})
+
+
+@pytest.mark.parametrize("key", ["working.turns", "salience.share", "relations.score_proximity_threshold"])
+def test_a_setting_that_was_removed_is_said_to_be(home: dict[str, str], key: str) -> None:
+    assert faults_of(env=home, overrides={key: 1}) == (f"{key}: removed; it had no effect yet (override)",)
+    name = f"NAGORI_{key.upper().replace('.', '__')}"
+    assert faults_of(env=home | {name: "1"}) == (f"{name}: removed; it had no effect yet (environment)",)
+
+
+def test_no_setting_of_today_counts_as_removed() -> None:
+    assert not [key for key in KEYS if key in REMOVED or key.partition(".")[0] in REMOVED]
+
+
+def test_an_ignored_setting_is_ignored_only_in_the_original_format(
+    home: dict[str, str], write: Callable[..., Path]
+) -> None:
+    path = write("relations.score_proximity_threshold = 5")
+    [fault] = faults_of(path, home)
+    assert fault.startswith("relations.score_proximity_threshold: removed")
 
 
 @pytest.mark.parametrize("value", ["0x" + "f" * 5000, "0x" + "f" * 17, '"' + "long " * 99 + '"'])
@@ -509,7 +550,11 @@ def conforms(value: Any, rule: dict[str, Any]) -> bool:
 def test_the_schema_is_json_and_admits_the_original_format() -> None:
     schema = json.loads(json.dumps(config.schema()))
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert conforms(json.loads(SEED_JSON), schema)
+    original = json.loads(SEED_JSON)
+    assert not conforms(original, schema)  # an editor marks what is ignored
+    for section, _, name in (key.partition(".") for key in IGNORED_IN_JSON):
+        del original[section][name]
+    assert conforms(original, schema)
 
 
 @pytest.mark.parametrize(

@@ -343,6 +343,16 @@ def test_session_lets_whole_sessions_go() -> None:
     assert worth(7, 24) < 1 <= worth(8, 24) < worth(9, 24) < 2 <= worth(16, 24)
 
 
+def test_session_loses_what_matters_least_within_a_session() -> None:
+    times = [NOON + timedelta(minutes=40 * (at // 12)) for at in range(24)]
+    messages = [user("an error and so on and on", 40, at=time) for time in times]
+    messages[12] = user("nothing, and so on and on", 40, at=times[12])
+    apart = worth_of(messages, replace(RULES, strategy="session"))
+    assert apart(11, 24) < apart(12, 24) < apart(13, 24)
+    together = worth_of(messages, replace(RULES, strategy="session", pause_minutes=60.0))
+    assert together(12, 24) < together(11, 24) < together(13, 24)
+
+
 def test_topic_keeps_what_belongs_to_the_present_one() -> None:
     trains = "the night train to Sapporo leaves Ueno station at seven"
     bread = "sourdough bread needs flour, water, salt and patience"

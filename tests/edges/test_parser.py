@@ -95,13 +95,16 @@ def test_nothing_typed_is_help_in_any_language(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LANG", "ja_JP.UTF-8")
-    assert "コマンド:" in run([], monkeypatch, capsys)[1]
+    assert "記憶:" in run([], monkeypatch, capsys)[1]
 
 
 # ── help ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("name", ["", *COMMANDS])
+NAMES = [name for commands in COMMANDS.values() for name in commands]
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
 def test_help_is_in_the_language_of_the_locale(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -120,7 +123,7 @@ def test_help_is_in_the_language_of_the_locale(
 
 def test_every_command_option_and_argument_has_a_help_text_of_the_catalogue() -> None:
     group = get_command(app)
-    for command in (group, *group.commands.values()):  # type: ignore[attr-defined]
+    for command in (group, *(group.get_command(None, name) for name in NAMES)):  # type: ignore[attr-defined]
         assert find(command.help or "", "ja"), command.name
         for param in command.params:
             id = OWN.get(param.name) or getattr(param, "help", None)

@@ -17,19 +17,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nagori import paths
-from nagori.config.sections import (
-    Embedding,
-    General,
-    Hooks,
-    Llm,
-    PrivacySettings,
-    Sessions,
-    Threads,
-    WorkingMemory,
-)
+from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
-from nagori.core.scoring import Importance, Resonance, Retrieval, Salience, SelfRecall
+from nagori.core.scoring import Resonance, Retrieval, SelfRecall
 from nagori.core.values import Value, leaves
 from nagori.core.window import PRESETS, Window
 
@@ -92,14 +83,9 @@ class Config(Value):
     archive: Archive = Archive()
     capacity: Capacity = Capacity()
     protection: Protection = Protection()
-    salience: Salience = Salience()
-    importance: Importance = Importance()
     tiers: Tiers = Tiers()
     embedding: Embedding = Embedding()
     llm: Llm = Llm()
-    working: WorkingMemory = WorkingMemory()
-    threads: Threads = Threads()
-    sessions: Sessions = Sessions()
     window: Window = Window()
     privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()

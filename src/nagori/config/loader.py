@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
-from nagori.core.values import Value, fault_beyond, fault_of, fields_of, find_faults, leaves, replace
+from nagori.core.values import Value, fault_of, fields_of, find_faults, leaves, replace
 from nagori.core.window import PRESETS
 from nagori.errors import InvalidConfig, Notice
 
@@ -16,7 +16,47 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nagori.config.sections import Embedding, General, Llm, Sessions
+    from nagori.config.sections import Embedding, General, Llm
+
+# ── names of the past ────────────────────────────────────────────────────────────────────────────
+
+RENAMED = {
+    "hooks.most": "hooks.max_memories",
+    "hooks.brief": "hooks.session_start_memories",
+    "hooks.brief_tokens": "hooks.session_start_tokens",
+    "hooks.floor": "hooks.min_confidence",
+    "retrieval.floor": "retrieval.min_confidence",
+    "llm.tries": "llm.max_attempts",
+    "llm.later": "llm.use_batch_api",
+    "llm.patience": "llm.fallback_after_cycles",
+    "llm.judge": "llm.appraise",
+    "llm.judge_days": "llm.appraise_days",
+    "llm.shorten": "llm.compress",
+    "llm.batch": "llm.memories_per_request",
+    "llm.expand": "llm.expand_queries",
+    "weekly.birth": "weekly.initial_score",
+    "capacity.share": "capacity.max_share_per_cycle",
+    "window.gap": "window.summarise_gap_from",
+}
+# Sections and settings without a function; they return together with it.
+REMOVED = frozenset(
+    {
+        "importance",
+        "relations.score_proximity_threshold",
+        "salience",
+        "self_recall.outcome",
+        "sessions",
+        "threads",
+        "working",
+    }
+)
+# A JSON file in the original format may still contain these.
+IGNORED_IN_JSON = frozenset({"relations.score_proximity_threshold"})
+
+
+def _is_removed(key: str) -> bool:
+    return key in REMOVED or key.partition(".")[0] in REMOVED
+
 
 # ── types ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -67,7 +107,7 @@ TYPES: dict[Any, Type] = {
         "fault.not_bool",
         {"type": "boolean"},
         _exactly(bool),
-        lambda text: _BOOLS[text.lower()],
+        lambda text: _BOOLS[text.strip().lower()],
     ),
     "int": Type(
         "a whole number", "fault.not_whole", {"type": "integer"}, _whole, lambda text: _whole(int(text))
@@ -115,18 +155,29 @@ class Reader:
         except (ValueError, RecursionError) as error:
             self.faults.append(Notice("fault.file", path=path, reason=str(error)))
         else:
+            ignored = IGNORED_IN_JSON if _is_json(path) else frozenset()
             for key, value in self._flat(table):
-                self._take(key, value, f"file:{path}", self._accepted)
+                if key not in ignored:
+                    self._take(key, value, f"file:{path}", self._accepted)
 
     def read_env(self, env: Mapping[str, str]) -> None:
-        names = {ENV + key.upper().replace(".", "__"): key for key in self.types}
+        names = {_variable(key): key for key in self.types}
         for name in (*SHORT_NAMES, *names):  # the long name wins over the short one
             if name in env:
                 self._take({**SHORT_NAMES, **names}[name], env[name], f"env:{name}", self._parsed)
         for name in sorted(env.keys() - names.keys() - SHORT_NAMES.keys() - set(NOT_SETTINGS)):
-            problem = _unknown(name, (*names, *SHORT_NAMES, *NOT_SETTINGS), "__", ENV)
             origin = Notice("fault.from_environment")
+            problem = self._explain_variable(name, names)
             self.faults.append(Notice("fault.setting", key=_name(name), problem=problem, origin=origin))
+
+    def _explain_variable(self, name: str, names: Mapping[str, str]) -> Notice:
+        """Why a variable is no setting: renamed, removed or unknown."""
+        key = name.removeprefix(ENV).lower().replace("__", ".")
+        if key in RENAMED:
+            return Notice("fault.renamed", new=_variable(RENAMED[key]))
+        if _is_removed(key):
+            return Notice("fault.removed")
+        return _unknown(name, (*names, *SHORT_NAMES, *NOT_SETTINGS), "__", ENV)
 
     def read_overrides(self, overrides: Mapping[str, object]) -> None:
         for key, value in overrides.items():
@@ -158,28 +209,45 @@ class Reader:
         if key in self.sections:
             self._fault(key, Notice("fault.not_table", value=_short(value)), origin)
         elif key not in self.types:
-            self._fault(_name(key), _unknown(key, (*self.types, *self.sections), "."), origin)
+            self._fault(_name(key), self._explain_key(key), origin)
         else:
             try:
                 self.values[key], self.origins[key] = read(key, value), origin
             except _WRONG:
                 self._fault(key, Notice(self.types[key].fault, value=_short(value)), origin)
 
+    def _explain_key(self, key: str) -> Notice:
+        """Why a key is no setting: renamed, removed or unknown."""
+        if key in RENAMED:
+            return Notice("fault.renamed", new=RENAMED[key])
+        if _is_removed(key):
+            return Notice("fault.removed")
+        return _unknown(key, (*self.types, *self.sections), ".")
+
     def _accepted(self, key: str, value: Any) -> object:
         return self.types[key].accept(value)
 
     def _parsed(self, key: str, value: Any) -> object:
-        return self.types[key].parse(value.strip())
+        return self.types[key].parse(value)
 
     def _fault(self, key: str, problem: Notice, origin: str) -> None:
         self.spoiled.add(key.partition(".")[0])
         self.faults.append(Notice("fault.setting", key=key, problem=problem, origin=_origin(origin)))
 
 
+def _is_json(path: Path) -> bool:
+    return path.suffix.lower() == ".json"
+
+
+def _variable(key: str) -> str:
+    """The environment variable of a setting."""
+    return ENV + key.upper().replace(".", "__")
+
+
 def _parse_file(path: Path) -> dict[str, Any]:
     """The tables of a TOML or JSON file; ValueError says where it is broken."""
     text = path.read_text(encoding="utf-8-sig")  # Windows editors write a byte order mark
-    if path.suffix.lower() == ".json":
+    if _is_json(path):
         import json
 
         table = json.loads(text)
@@ -236,18 +304,10 @@ def _key_faults(section: Embedding | Llm) -> Iterator[Notice]:
         yield fault_of("key_env", "fault.key_variable")
 
 
-def _cache_faults(sessions: Sessions) -> Iterator[Notice]:
-    """A session must be archived before it leaves the cache."""
-    if sessions.keep_hours < sessions.hot_hours:
-        values = (sessions.keep_hours, "hot_hours", sessions.hot_hours)
-        yield fault_beyond("keep_hours", "fault.below_other", *values)
-
-
 CHECKS: dict[str, Callable[[Any], Iterator[Notice]]] = {
     "general": _folder_faults,
     "embedding": _key_faults,
     "llm": lambda llm: _key_faults(llm) if llm.key_env else iter(()),
-    "sessions": _cache_faults,
 }
 
 

@@ -1,5 +1,4 @@
-"""Settings of parts that have no formula module of their own: language, embedding, models, sessions,
-hooks."""
+"""Settings of parts that have no formula module of their own: language, embedding, models, hooks."""
 
 from __future__ import annotations
 
@@ -99,29 +98,6 @@ class Llm(Value):
     price_out: float = setting(
         -1.0, "US dollars per million output tokens; below 0 uses the price table.", lo=-1.0, hi=10**6
     )
-
-
-class WorkingMemory(Value):
-    """Working memory (planned)."""
-
-    turns: int = setting(12, "Number of turns kept in working memory.", lo=1, hi=10_000)
-
-
-class Threads(Value):
-    """Boundaries of threads (planned)."""
-
-    similarity: float = setting(0.75, "A turn less similar than this starts a new thread.", lo=-1.0, hi=1.0)
-    idle_minutes: float = setting(10.0, "A pause of this many minutes ends a thread.", lo=0.0, hi=10**6)
-
-
-class Sessions(Value):
-    """The session tier (planned)."""
-
-    hot_hours: float = setting(
-        24.0, "Hours after which a session is archived from the cache.", lo=0.0, hi=8760.0
-    )
-    keep_hours: float = setting(48.0, "Hours after which a session leaves the cache.", lo=0.0, hi=8760.0)
-    days: float = setting(30.0, "Days after which a session leaves the session archive.", lo=0.0, hi=36500.0)
 
 
 class PrivacySettings(Value):

@@ -1,7 +1,7 @@
 """Decay and reinforcement: two forgetting laws, as functions from values to values.
 
-    emotional  intensity × coefficient ^ days                        [E1], default
-    weekly     (birth + boost × recalls) × decay ^ weeks, clipped    [L1]
+    emotional  intensity × coefficient ^ days                                [E1], default
+    weekly     (initial_score + boost × recalls) × decay ^ weeks, clipped    [L1]
 
 Both laws use one scale, 0–100. Both measure age as the time elapsed since the memory's anchor, so the number
 of cycles in between makes no difference [ruling 1]. Both are exponential curves, so one inverse serves both.
@@ -84,7 +84,8 @@ class Weekly(Value):
     boost: float = setting(0.1, "Score added by one recall.", lo=0.0, hi=1.0)
     boost_mode: str = setting(
         "additive",
-        "`additive`: birth + boost × recalls; `multiplicative`: birth × (1 + boost × recalls).",
+        "`additive`: initial_score + boost × recalls;"
+        " `multiplicative`: initial_score × (1 + boost × recalls).",
         choices=("additive", "multiplicative"),
     )
 

@@ -54,7 +54,9 @@ class Compression(Value):
     level1_ratio: float = setting(0.15, "Maximum share of memories kept in full.", lo=0.0, hi=1.0)
     level2_ratio: float = setting(0.30, "Maximum share of memories kept as summaries.", lo=0.0, hi=1.0)
     level3_ratio: float = setting(0.35, "Maximum share of memories kept as traces.", lo=0.0, hi=1.0)
-    delete_ratio: float = setting(0.20, "Share of memories in the archive: the rest.", lo=0.0, hi=1.0)
+    delete_ratio: float = setting(
+        0.20, "Share of memories in the archive: what remains of 1.", lo=0.0, hi=1.0
+    )
     schedule_hour: int = setting(3, "Local hour of the daily cycle.", lo=0, hi=23)
     interval_hours: float = setting(
         24.0, "A hook runs the cycle if the last one is older than this.", lo=0.1, hi=8760.0
@@ -119,23 +121,27 @@ class Protection(Value):
 class Relations(Value):
     """Relations between memories, and automatic linking."""
 
-    score_proximity_threshold: float = setting(
-        5.0, "Scores that differ by less than this are ordered by age.", lo=0.0, hi=100.0
-    )
     auto_link_similarity_threshold: float = setting(
         0.85, "Minimum cosine for automatic links.", lo=-1.0, hi=1.0
     )
     max_relations_per_memory: int = setting(10, "Maximum number of links per memory.", lo=0, hi=1000)
-    relation_traversal_depth: int = setting(1, "Number of links that recall follows.", lo=0, hi=10)
+    relation_traversal_depth: int = setting(
+        2, "Number of links that recall follows, one after the other.", lo=0, hi=10
+    )
     enable_auto_linking: bool = setting(True, "Let the cycle link similar memories.")
 
 
 class Tiers(Value):
-    """Tiers by age in days: hot, warm and cold. They are reported; they change no score."""
+    """Tiers by age in days: hot, warm and cold, in reports."""
 
-    hot_days: float = setting(7.0, "Memories younger than this are hot.", lo=0.0, hi=36500.0)
+    hot_days: float = setting(
+        7.0,
+        "Memories younger than this are hot; at this age recency counts half in the `score` ranking.",
+        lo=0.01,
+        hi=36500.0,
+    )
     warm_days: float = setting(
-        30.0, "Memories younger than this are warm; older ones are cold.", lo=0.0, hi=36500.0
+        30.0, "Memories younger than this are warm; older ones are cold.", lo=0.01, hi=36500.0
     )
 
     def faults(self) -> Iterator[Notice]:

@@ -1,4 +1,4 @@
-"""Scores of memories: resonance, the `priority` and `score` rankings, salience and importance.
+"""Scores of memories: resonance, and the rankings `priority` and `score`.
 
 The default ranking is in `relevance`. Retention, resonance and past recalls change it only within bounds, so
 that an old and intense memory never hides the right answer [ruling 16].
@@ -7,18 +7,12 @@ that an old and intense memory never hides the right answer [ruling 16].
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from nagori.core.decay import Reinforcement
 from nagori.core.model import Emotion, Valence
 from nagori.core.values import Value, clamp_unit, setting
 from nagori.errors import InvalidInput
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Item = TypeVar("Item")
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -47,9 +41,9 @@ class Retrieval(Value):
     min_confidence: float = setting(
         0.05, "Minimum confidence that a memory is about the question.", lo=0.0, hi=1.0
     )
-    token_budget: int = setting(1500, "Maximum number of tokens returned.", lo=0, hi=10**6)
+    token_budget: int = setting(1500, "Maximum number of tokens injected for a prompt.", lo=0, hi=10**6)
     char_budget: int = setting(
-        9500, "Maximum number of characters returned; hosts cut at 10,000.", lo=0, hi=9500
+        9500, "Maximum number of characters injected for a prompt; hosts cut at 10,000.", lo=0, hi=9500
     )
 
 
@@ -59,7 +53,6 @@ class SelfRecall(Value):
     importance: float = setting(0.4, "Weight of importance.", lo=0.0, hi=1.0)
     recency: float = setting(0.3, "Weight of recency.", lo=0.0, hi=1.0)
     role_fit: float = setting(0.2, "Weight of a matching role.", lo=0.0, hi=1.0)
-    outcome: float = setting(0.1, "Weight of past success.", lo=0.0, hi=1.0)
 
 
 # ── nearness ─────────────────────────────────────────────────────────────────────────────────────
@@ -118,98 +111,10 @@ def priority(
     return base + feeling.priority_weight_alpha * resonance * retention
 
 
-def recall_score(
-    importance: float, recency: float, role_fit: float, outcome: float, weights: SelfRecall
-) -> float:
+def recall_score(importance: float, recency: float, role_fit: float, weights: SelfRecall) -> float:
     """The `score` ranking, 0–1; each input 0–1 [S5]."""
     return clamp_unit(
         weights.importance * clamp_unit(importance)
         + weights.recency * clamp_unit(recency)
         + weights.role_fit * clamp_unit(role_fit)
-        + weights.outcome * clamp_unit(outcome)
-    )
-
-
-# ── nudging ──────────────────────────────────────────────────────────────────────────────────────
-
-
-# --- salience and importance ----------------------------------------------------------------------
-# Two weighted sums, both 0–1:
-#
-#     salience     whether an item enters long-term memory [T7]
-#     importance   what a memory is worth to the work [S6]
-#
-# Neither depends on time; that is `decay`. Inputs outside their range are clipped, because they come from
-# models and counters, and a slightly wrong number must not cost a memory.
-
-
-class Salience(Value):
-    """The weights of salience, and the share of items that is consolidated."""
-
-    emotion: float = setting(0.4, "Weight of emotional impact.", lo=0.0, hi=1.0)
-    novelty: float = setting(0.3, "Weight of novelty.", lo=0.0, hi=1.0)
-    relatedness: float = setting(0.2, "Weight of relations to other memories.", lo=0.0, hi=1.0)
-    repetition: float = setting(0.1, "Weight of repetition.", lo=0.0, hi=1.0)
-    mentions_full: int = setting(
-        10, "Number of mentions that gives the full weight of repetition.", lo=1, hi=10**6
-    )
-    neighbours: int = setting(5, "Number of similar memories that leaves no novelty.", lo=1, hi=1000)
-    neighbour_similarity: float = setting(0.8, "Minimum cosine of a similar memory.", lo=-1.0, hi=1.0)
-    long_term_share: float = setting(
-        0.7, "Share of the most salient items that is consolidated into long-term memory.", lo=0.0, hi=1.0
-    )
-
-
-class Importance(Value):
-    """The weights of importance: what a memory contributed to the work."""
-
-    outcome: float = setting(0.25, "Weight of success.", lo=0.0, hi=1.0)
-    reuse: float = setting(0.20, "Weight of reuse.", lo=0.0, hi=1.0)
-    cross_impact: float = setting(0.20, "Weight of impact on other tasks and agents.", lo=0.0, hi=1.0)
-    novelty: float = setting(0.15, "Weight of novelty.", lo=0.0, hi=1.0)
-    user_signal: float = setting(0.15, "Weight of user feedback.", lo=0.0, hi=1.0)
-    saving: float = setting(0.05, "Weight of time and cost saved.", lo=0.0, hi=1.0)
-
-
-def salience(emotion: float, novelty: float, relatedness: float, mentions: int, weights: Salience) -> float:
-    """Salience of an item, 0–1. `emotion` is a valence, -1 to 1; its sign does not matter."""
-    return clamp_unit(
-        weights.emotion * clamp_unit(abs(emotion))
-        + weights.novelty * clamp_unit(novelty)
-        + weights.relatedness * clamp_unit(relatedness)
-        + weights.repetition * clamp_unit(mentions / weights.mentions_full)
-    )
-
-
-def novelty(similar: int, weights: Salience) -> float:
-    """Novelty: 1 without similar memories, 0 when all nearest neighbours are similar."""
-    return clamp_unit(1.0 - similar / weights.neighbours)
-
-
-def consolidate(scored: Iterable[tuple[Item, float]], share: float = 0.7) -> list[Item]:
-    """The `share` of items with the highest scores, best first; ties keep their order.
-
-    The number is rounded down, so a single item is never kept. Pass whole threads, not single turns.
-    """
-    ranked = sorted(scored, key=lambda pair: -pair[1])
-    return [item for item, _ in ranked[: int(len(ranked) * share)]]
-
-
-def importance(
-    outcome: float,
-    reuse: float,
-    cross_impact: float,
-    novelty: float,
-    user_signal: float,
-    saving: float,
-    weights: Importance,
-) -> float:
-    """Importance, 0–1; each input 0–1."""
-    return clamp_unit(
-        weights.outcome * clamp_unit(outcome)
-        + weights.reuse * clamp_unit(reuse)
-        + weights.cross_impact * clamp_unit(cross_impact)
-        + weights.novelty * clamp_unit(novelty)
-        + weights.user_signal * clamp_unit(user_signal)
-        + weights.saving * clamp_unit(saving)
     )

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 CANDIDATES = 250  # nearest vectors to consider, besides all memories with a rare word of the question
 FINALISTS = 30  # minimum number of whole memories read; else twice the number wanted
 LONGEST_QUERY = 2000
-STEPS, TIES, FADING = 2, 10, 0.1  # steps along relations, their number, and the factor per step
+TIES, FADING = 10, 0.1  # relations followed per step, and the factor per step
 QUESTION_WORDS = frozenset(
     [
         "what",
@@ -261,11 +261,11 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
 def _follow_relations(
     runtime: Runtime, scope: Scope, best: Sequence[Recollection], filter: Filter
 ) -> Iterator[Recollection]:
-    """Memories related to the answers, up to two steps away. Relations such as `continues` and `references`
-    are followed; `same_topic` is not, because the words found those already."""
+    """Memories related to the answers, up to the configured depth. Relations such as `continues` and
+    `references` are followed; `same_topic` is not, because the words found those already."""
     seen = {r.memory.id: r.score for r in best}
     edge = dict(seen)
-    for _ in range(STEPS):
+    for _ in range(runtime.config.relations.relation_traversal_depth):
         reached: dict[str, float] = {}
         for relation in runtime.store.relations(scope, list(edge)) if edge else ():
             if relation.type is RelationType.SAME_TOPIC:
@@ -432,8 +432,7 @@ def _parts_of(name: str) -> list[str]:
 def rank_by_priority(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
-    """The `rank_by_priority` ranking [E18]. Its threshold needs no code: cutting the sorted list at k gives
-    the same memories."""
+    """The `priority` ranking [E18]: memories whose score reaches the threshold."""
     config = runtime.config
     terms = relevance(evidence)
     for memory in runtime.store.get(scope, list(terms)):
@@ -441,13 +440,14 @@ def rank_by_priority(
         match = evidence.cosines.get(memory.id, 0.0) if evidence.cosines else terms[memory.id]["words"]
         felt = scoring.resonance(asked.mood, memory.emotion, config.resonance) if asked.mood else 0.0
         score = scoring.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
-        yield Recollection(memory, score, strength, {"match": match, "resonance": felt})
+        if score >= config.retrieval.relevance_threshold:
+            yield Recollection(memory, score, strength, {"match": match, "resonance": felt})
 
 
 def rank_by_score(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
-    """The `rank_by_score` ranking over the finalists [S5]. Unknown inputs count as 0.5."""
+    """The `score` ranking over the finalists [S5]. An unknown role counts as 0.5."""
     now = runtime.clock.now()
     for recollection in rank_fused(runtime, scope, asked, evidence, n):
         memory = recollection.memory
@@ -456,7 +456,6 @@ def rank_by_score(
             "importance": recollection.retention / 100,
             "recency": 1 / (1 + days / runtime.config.tiers.hot_days),
             "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
-            "outcome": 0.5,
         }
         total = scoring.recall_score(**terms, weights=runtime.config.self_recall)
         yield replace(recollection, score=total, terms=terms)

@@ -3,7 +3,7 @@
     scored   the score of `scores`: recency, role, content, times information; failures that nobody
              has put right and questions that nobody has answered weigh more
     sliding  the newest stay
-    session  the newest sessions stay; a long pause begins a session
+    session  the newest sessions stay, and of one session what scores best; a long pause begins a session
     topic    topics that share words with the present one stay; a user who speaks of something else begins one
 
 A worth hangs on the messages up to that moment alone, so planning all at once and planning message by
@@ -144,7 +144,13 @@ def _session(messages: Sequence[Message], rules: Window, features: TextFeatures)
             number += 1
         last = message.at or last
         numbers.append(number)
-    return lambda index, count: numbers[index] + index / count
+    scored = _rank_scored(messages, rules, features)
+
+    def worth(index: int, count: int) -> float:
+        score = scored(index, count)
+        return numbers[index] + score / (1 + score)  # the fraction stays below 1
+
+    return worth
 
 
 def _topic(messages: Sequence[Message], rules: Window, features: TextFeatures) -> Worth:

@@ -30,50 +30,50 @@ BUG, INTERRUPTED = 70, 130
 # when the command is used, so that no command pays for another. A new one is a function and a line here.
 COMMANDS: dict[str, dict[str, str]] = {
     "memories": {
-        "remember": "remember.remember",
-        "recall": "recall.recall",
-        "list": "recall.list_",
-        "show": "recall.show",
-        "why": "recall.why",
+        "remember": "remember:remember",
+        "recall": "recall:recall",
+        "list": "recall:list_",
+        "show": "recall:show",
+        "why": "recall:why",
     },
     "changes": {
-        "edit": "edit.edit",
-        "feedback": "edit.feedback",
-        "protect": "edit.protect",
-        "unprotect": "edit.unprotect",
-        "archive": "cycle.archive",
-        "unarchive": "cycle.unarchive",
-        "forget": "edit.forget",
-        "undo": "edit.undo",
+        "edit": "edit:edit",
+        "feedback": "edit:feedback",
+        "protect": "edit:protect",
+        "unprotect": "edit:unprotect",
+        "archive": "cycle:archive",
+        "unarchive": "cycle:unarchive",
+        "forget": "edit:forget",
+        "undo": "edit:undo",
     },
     "life": {
-        "status": "recall.status",
-        "cycle": "cycle.cycle",
-        "chart": "chart.chart",
-        "schedule": "schedule.schedule",
+        "status": "recall:status",
+        "cycle": "cycle:cycle",
+        "chart": "chart:chart",
+        "schedule": "schedule:schedule",
     },
     "agents": {
-        "init": "setup.init",
-        "uninstall": "setup.uninstall",
-        "prune": "prune.prune",
-        "hook": "hook.hook",
-        "process": "hook.process",
+        "init": "setup:init",
+        "uninstall": "setup:uninstall",
+        "prune": "prune:prune",
+        "hook": "hook:hook",
+        "process": "hook:process",
     },
     "models": {
-        "appraise": "llm.appraise",
-        "reembed": "maintenance.reembed",
-        "cost": "cost.cost",
-        "spend": "llm.spend",
+        "appraise": "llm:appraise",
+        "reembed": "maintenance:reembed",
+        "cost": "cost:cost",
+        "spend": "llm:spend",
     },
     "data": {
-        "doctor": "maintenance.doctor",
-        "config": "maintenance.config",
-        "export": "transfer.export",
-        "import": "transfer.import_",
-        "backup": "maintenance.backup",
-        "restore": "maintenance.restore",
-        "verify": "maintenance.verify",
-        "rebuild": "maintenance.rebuild",
+        "doctor": "maintenance:doctor",
+        "config": "maintenance:config",
+        "export": "transfer:export",
+        "import": "transfer:import_",
+        "backup": "maintenance:backup",
+        "restore": "maintenance:restore",
+        "verify": "maintenance:verify",
+        "rebuild": "maintenance:rebuild",
     },
 }
 RENAMED = {"thumb": "feedback", "judge": "appraise", "work": "process"}
@@ -86,7 +86,7 @@ class Commands(TranslatedGroup):
     renamed = RENAMED
 
     def load(self, name: str, place: str) -> Any:
-        module, _, function = place.partition(".")
+        module, _, function = place.partition(":")
         own = typer.Typer(add_completion=False, rich_markup_mode=None)
         found = getattr(import_module(f"nagori.edges.cli.commands.{module}"), function)
         own.command(name, cls=TranslatedCommand, help=f"help.command.{name}")(found)
