@@ -198,7 +198,7 @@ def test_every_kind_of_fault_in_settings_is_said_in_japanese(tmp_path: Path) -> 
 
 def test_settings_that_contradict_each_other_are_said_in_japanese(tmp_path: Path) -> None:
     toml = (
-        "[window]\nwarn_at = 0.95\n[sessions]\nkeep_hours = 1.0\n[levels]\nlevel2_threshold = 60.0\n"
+        "[window]\nwarn_at = 0.95\n[tiers]\nwarm_days = 1.0\n[levels]\nlevel2_threshold = 60.0\n"
         "[compression]\nlevel1_ratio = 0.9\n[capacity]\nlow_water = 0.95\n"
     )
     said = "\n".join(faults(tmp_path, toml))
