@@ -349,9 +349,20 @@ class AsyncNagori(_AsyncMemory):
         """Form memories of all recorded turns that are still unprocessed; returns the number of turns."""
         return await self._workers.run(self._memory.process)
 
-    async def context(self, prompt: str, *, session: str = "", project: str | None = None) -> Context:
-        """The context for an agent's prompt: the text that hooks inject, and the memories in it."""
-        return await self._workers.run(self._memory.context, prompt, session=session, project=project)
+    async def context(
+        self, prompt: str, *, session: str = "", project: str | None = None, mark: bool = True
+    ) -> Context:
+        """What an agent should be given along with a prompt: the text that hooks inject, and the memories in
+        it."""
+        return await self._workers.run(
+            self._memory.context, prompt, session=session, project=project, mark=mark
+        )
+
+    async def session_start(
+        self, session: str = "", *, project: str | None = None, mark: bool = True
+    ) -> Context:
+        """What an agent should be given when a session starts: what is protected, and where things stood."""
+        return await self._workers.run(self._memory.session_start, session, project=project, mark=mark)
 
     async def recall(
         self,

@@ -271,15 +271,27 @@ class Nagori:
 
         return ingest.process(self.runtime, self.scope.owner)
 
-    def context(self, prompt: str, *, session: str = "", project: str | None = None) -> Context:
+    def context(
+        self, prompt: str, *, session: str = "", project: str | None = None, mark: bool = True
+    ) -> Context:
         """The context for an agent's prompt: the text that hooks inject, and the memories in it. What was
-        shown in the session is not shown again."""
+        shown in the session is not shown again; with `mark=False` nothing is recorded."""
         from nagori.services.prompt_context import context_for_prompt
 
         check_text("prompt", prompt)
         check_text("session", session)
+        check_bool("mark", mark)
         scope = replace(self.scope, project=project) if project else self.scope
-        return context_for_prompt(self.runtime, scope, prompt, session)
+        return context_for_prompt(self.runtime, scope, prompt, session, mark=mark)
+
+    def session_start(self, session: str = "", *, project: str | None = None, mark: bool = True) -> Context:
+        """What an agent should be given when a session starts: what is protected, and where things stood."""
+        from nagori.services.prompt_context import context_for_start
+
+        check_text("session", session)
+        check_bool("mark", mark)
+        scope = replace(self.scope, project=project) if project else self.scope
+        return context_for_start(self.runtime, scope, session, mark=mark)
 
     # --- finding --------------------------------------------------------------------------------
 

@@ -22,7 +22,11 @@ from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 OWNER = ("local", "me")
 NIGHTS = 130
 EVERYTHING = Filter(archived=True, forgotten=True)
-PURGING = {"NAGORI_ARCHIVE__GRACE_DAYS": "12"}
+PURGING = {
+    "NAGORI_ARCHIVE__GRACE_DAYS": "12",
+    "NAGORI_RETENTION__DECAY_OF_WHAT_MATTERS__MIN": "0.7",  # nobody waits here for what lasts a year
+    "NAGORI_RETENTION__DECAY_OF_WHAT_MATTERS__MAX": "0.8",
+}
 DELETING = {
     **PURGING,
     "NAGORI_ARCHIVE__AUTO_DELETE_ENABLED": "true",

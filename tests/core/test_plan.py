@@ -115,9 +115,10 @@ def test_what_was_just_revived_is_not_archived_again() -> None:
 
 def test_the_weekly_law_fades_by_weeks() -> None:
     weekly = CycleRules(retention=Retention(law="weekly"))
-    assert one(row(anchor=MOMENT - 7 * DAY), rules=weekly).level is Level.SUMMARY  # 47.5
+    assert planned(row(anchor=MOMENT - 63 * DAY), rules=weekly).steps == []  # 31.5: 000 compresses below 30
+    assert one(row(anchor=MOMENT - 70 * DAY), rules=weekly).level is Level.SUMMARY  # 29.9, in week 10
     assert one(row(anchor=MOMENT - 140 * DAY), rules=weekly).level is Level.TRACE  # 17.9
-    much = row(anchor=MOMENT - 140 * DAY, recalls=3, recalled_at=MOMENT)
+    much = row(anchor=MOMENT - 160 * DAY, recalls=3, recalled_at=MOMENT)  # 27.8
     assert [s.act for s in planned(much, rules=weekly).steps] == ["reinforce", "compress"]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Category, Kind
-from nagori.edges.cli import COMMANDS, app, main
+from nagori.edges.cli import COMMANDS, main
 from nagori.edges.locale import Translator
 from nagori.testing import WordEmbedder
 

@@ -50,6 +50,11 @@ def texts(data: Path) -> list[str]:
         return [each.text.content for each in reversed(memory.list())]
 
 
+def exchanges(data: Path) -> list[tuple[str, str]]:
+    with Nagori.open(data, scope=Scope(project="/srv/tea")) as memory:
+        return [(each.text.trigger, each.text.content) for each in reversed(memory.list())]
+
+
 def working(data: Path) -> int:
     """Work, within bounds: a worker that goes round and round fails instead of hanging."""
     until = time.monotonic() + 30
@@ -194,7 +199,7 @@ def aged(path: Path) -> None:
 def test_the_answer_of_a_killed_session_is_taken_from_the_host_s_file(data: Path, killed: Path) -> None:
     aged(killed)
     assert working(data) == 1
-    assert texts(data) == ["Which tea?", "Green tea from Uji."]
+    assert exchanges(data) == [("Which tea?", "Green tea from Uji.")]
     assert working(data) == 0
 
 
@@ -203,7 +208,7 @@ def test_a_session_whose_file_still_grows_was_not_killed(data: Path, killed: Pat
     call("Stop", last_assistant_message="Green tea from Uji, as always.")
     aged(killed)
     assert working(data) == 1
-    assert texts(data) == ["Which tea?", "Green tea from Uji, as always."]
+    assert exchanges(data) == [("Which tea?", "Green tea from Uji, as always.")]
 
 
 # --- a folder that takes no notes

@@ -586,7 +586,7 @@ def test_costs_are_told_for_what_is_configured(machine: Machine, monkeypatch: py
 def test_a_thumb_is_told_in_words(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     id = json.loads(machine.run("remember", "tea", "--json")[1])["memory"]["id"]
-    assert "from 60 to 70" in machine.run("feedback", "up", id)[1]
+    assert "from 80 to 90" in machine.run("feedback", "up", id)[1]
     assert "rated today already" in machine.run("feedback", "down", id)[1]
     assert "高評価" in machine.run("--lang", "ja", "why", id)[1]
     dear = json.loads(machine.run("remember", "dear", "--intensity", "100", "--json")[1])["memory"]["id"]

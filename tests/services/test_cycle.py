@@ -183,6 +183,9 @@ def test_ratios_hold_from_a_hundred_upward(memory: Nagori, clock: FrozenClock) -
     memory.remember_many([Draft(f"note {n} on tea", emotion=Emotion(60 + n % 40)) for n in range(200)])
     clock.forward(hours=1)
     memory.cycle(memory.plan())
+    assert memory.status().counts.levels == {1: 200}  # nothing younger than a day makes room
+    clock.forward(hours=23)
+    memory.cycle(memory.plan())
     levels = memory.status().counts.levels
     assert levels == {1: 30, 2: 60, 3: 70, 4: 40}
 

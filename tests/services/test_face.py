@@ -208,7 +208,7 @@ def test_what_is_no_message_is_refused_by_name(memory: Nagori, turns: Any, said:
         (lambda m: m.recall("x", 0), "k: 0 is below 1"),
         (lambda m: m.recall("x", True), "k: True is not a whole number"),
         (lambda m: m.recall("x", tokens=-1), "tokens: -1 is below 0"),
-        (lambda m: m.recall("x", min_confidence=2), "floor: 2 is not a number from 0 to 1"),
+        (lambda m: m.recall("x", min_confidence=2), "min_confidence: 2 is not a number from 0 to 1"),
         (lambda m: m.recall("x", min_confidence="high"), "floor: 'high' is not a number"),
         (lambda m: m.recall("x", min_confidence=True), "floor: True is not a number"),
         (lambda m: m.recall("x", mark=None), "mark: None is not true or false"),

@@ -31,7 +31,7 @@ def test_a_time_in_the_question_brings_what_was_said_then(memory: Nagori) -> Non
     said(memory, "We ate noodles.", at=NOW - timedelta(days=1))
     said(memory, "We ate curry.", at=NOW - timedelta(days=30))
     assert contents(memory, "What did we eat yesterday?")[0] == "We ate noodles."
-    assert contents(memory, "先月 we ate なにを?")[0] == "We ate curry."
+    assert contents(memory, "30日前 we ate なにを?")[0] == "We ate curry."  # 先月 would fit yesterday, too
 
 
 def test_a_time_is_enough_to_be_found_by(memory: Nagori) -> None:

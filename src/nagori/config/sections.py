@@ -117,12 +117,15 @@ class Hooks(Value):
     role: str = setting("", "Role of that agent; it sees memories shared within the role.")
     max_memories: int = setting(6, "Maximum number of memories per prompt.", lo=0, hi=100)
     min_confidence: float = setting(
-        0.25, "Minimum confidence of memories that are injected unasked.", lo=0.0, hi=1.0
+        0.5, "Minimum confidence that a prompt needs memories at all.", lo=0.0, hi=1.0
     )
     session_start_memories: int = setting(
-        10, "Maximum number of protected memories at session start.", lo=0, hi=50
+        3, "Maximum number of protected memories at session start.", lo=0, hi=50
     )
-    session_start_tokens: int = setting(600, "Maximum number of tokens at session start.", lo=0, hi=10**5)
+    recap_hours: float = setting(
+        24.0, "Hours after which the previous session is not recapped at session start.", lo=0.0, hi=87600.0
+    )
+    session_start_tokens: int = setting(400, "Maximum number of tokens at session start.", lo=0, hi=10**5)
     before_tool: bool = setting(
         False, "Also call nagori before every tool; takes effect with the next `nagori init`."
     )

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from nagori.core.decay import LAWS, Curve, Reinforcement, Retention, Weekly, rejuvenate, revival_score
-from nagori.core.levels import ACTIVE, LEVELS, Archive, Capacity, Compression, Levels, level_for
+from nagori.core.levels import ACTIVE, LEVELS, Archive, Capacity, Compression, Levels, level_for, levels_under
 from nagori.core.model import EPOCH, Level, Memory, to_micros
 from nagori.core.values import Value, default_factory
 
@@ -57,6 +57,11 @@ class CycleRules(Value):
     compression: Compression = Compression()
     archive: Archive = Archive()
     capacity: Capacity = Capacity()
+
+    @property
+    def thresholds(self) -> Levels:
+        """Where levels begin under the law of forgetting that is in force."""
+        return levels_under(self.retention.law, self.levels)
 
 
 class Census(Value):
@@ -146,7 +151,7 @@ class _CyclePlanner:
         self.rules, self.census, self.now, self.more = rules, census, now, weakest
         self.seen: Counter[int] = Counter()  # rows seen so far, by their present level
         self.moment = to_micros(now) or 0
-        self.curve = curve_by(rules)
+        self.curve, self.levels = curve_by(rules), rules.thresholds
         self.counts = Counter(census.levels)
         self.rows: dict[str, LifeRow] = {}
         self.scores: dict[str, float] = {}
@@ -169,9 +174,9 @@ class _CyclePlanner:
 
     def _place(self, row: LifeRow) -> None:
         score = self._score(row)
-        deserved = level_for(score, self.rules.levels)
-        if deserved is Level.ARCHIVED and self._is_kept(row):
-            deserved = Level.TRACE
+        deserved = level_for(score, self.levels)
+        if self._is_kept(row):  # brought back by hand, or revived: it is left alone for a week
+            deserved = Level(row.level)
         self.rows[row.id], self.scores[row.id] = row, score
         self.seen[row.level] += 1
         if deserved > row.level:
@@ -190,6 +195,10 @@ class _CyclePlanner:
 
     def _is_kept(self, row: LifeRow) -> bool:
         return row.keep_until is not None and row.keep_until > self.moment
+
+    def _is_left_alone(self, row: LifeRow) -> bool:
+        """No ratio touches what is younger than a day, or was brought back within the last week."""
+        return self._is_kept(row) or self.moment - row.created < DAY
 
     def _reinforce(self, row: LifeRow) -> LifeRow:
         law, recall = self.rules.retention, self.rules.recall
@@ -220,9 +229,13 @@ class _CyclePlanner:
         archive = self.rules.archive
         if not archive.auto_delete_enabled or days <= archive.retention_days:
             return False
-        unwanted = not archive.delete_require_zero_recall or row.recalls == 0
-        unmoving = row.intensity < archive.delete_max_intensity
-        return unwanted and unmoving if archive.delete_condition_mode == "AND" else unwanted or unmoving
+        never_wanted: bool = row.recalls == 0
+        unmoving: bool = row.intensity < archive.delete_max_intensity
+        if not archive.delete_require_zero_recall:  # a condition that is switched off deletes nothing
+            return unmoving
+        if archive.delete_condition_mode == "AND":
+            return never_wanted and unmoving
+        return never_wanted or unmoving
 
     # --- all together
 
@@ -236,7 +249,7 @@ class _CyclePlanner:
             excess, below = self.counts[level] - limits[level], Level(level + 1)
             if excess > 0:
                 self._fetch(level, excess)
-                movable = [r for r in self._weakest(level) if below < Level.ARCHIVED or not self._is_kept(r)]
+                movable = [row for row in self._weakest(level) if not self._is_left_alone(row)]
                 for row in movable[:excess]:
                     self._move(row, below, "ratio")
 
@@ -257,8 +270,8 @@ class _CyclePlanner:
         be archived yet, are fetched on top of that."""
         wanted, want = n + self.seen[level], 0
         found: list[LifeRow] = []
-        while len(found) == want < wanted + sum(map(self._is_kept, found)):
-            want = wanted + sum(map(self._is_kept, found))
+        while len(found) == want < wanted + sum(map(self._is_left_alone, found)):
+            want = wanted + sum(map(self._is_left_alone, found))
             found = list(self.more(level, want))
         for row in found:
             if row.id not in self.rows:
@@ -290,7 +303,7 @@ class _CyclePlanner:
             (self.moment - (row.archived_at or self.moment)) / DAY,
             revival_decay_per_day=archive.revival_decay_per_day,
             revival_min_margin=archive.revival_min_margin,
-            level3_threshold=self.rules.levels.level3_threshold,
+            level3_threshold=self.levels.level3_threshold,
         )
         anchor = self.curve(row).anchor(score, self.now)
         return CycleStep(row.id, row.version, "revive", "wished", score, Level.TRACE, anchor)

@@ -58,6 +58,9 @@ class Retention(Value):
         0.999, "Maximum coefficient that reinforcement can reach.", lo=0.01, hi=1.0
     )
     decay_by_category: DecayByCategory = setting(DecayByCategory(), "range of coefficients of each category")
+    decay_of_what_matters: DecayRange = setting(
+        DecayRange(0.99, 0.998), "least coefficients of what is worth keeping, by how much it is"
+    )
 
     def faults(self) -> Iterator[Notice]:
         """Contradictions between the settings of this section."""
@@ -66,9 +69,8 @@ class Retention(Value):
             yield fault_beyond(
                 "base_decay_coefficient", "fault.above_other", base, "max_decay_coefficient", top
             )
-        for category in Category:
-            name = f"decay_by_category.{category}"
-            span: DecayRange = getattr(self.decay_by_category, category)
+        spans = {f"decay_by_category.{name}": getattr(self.decay_by_category, name) for name in Category}
+        for name, span in (*spans.items(), ("decay_of_what_matters", self.decay_of_what_matters)):
             if span.min > span.max:
                 yield fault_beyond(f"{name}.min", "fault.above_other", span.min, "max", span.max)
             if span.max > top:
@@ -184,6 +186,12 @@ def coefficient_for(category: Category | None, intensity: float, kind: Kind, ret
     span: DecayRange = getattr(retention.decay_by_category, category)
     coefficient = span.min + (span.max - span.min) * (_clip(intensity, FULL_SCALE) / FULL_SCALE)
     return max(base, coefficient) if kind is Kind.FACT else coefficient
+
+
+def coefficient_of_worth(worth: float, retention: Retention) -> float:
+    """The least daily coefficient of what is worth keeping; `worth` is from 0 (hardly) to 1."""
+    span = retention.decay_of_what_matters
+    return span.min + (span.max - span.min) * _clip(worth, 1.0)
 
 
 def memory_days(memory: Memory, now: datetime) -> float:

@@ -54,8 +54,9 @@ OPEN_SINCE = "open_since"  # state: time of the oldest of them
 SESSIONS = "sessions"  # state: memories shown in recent sessions
 MOST_SESSIONS, MOST_SHOWN = 40, 400
 CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other state keys that events set
+WAITING_WISHES = "waiting_wishes"  # state: wishes of the user that could not be granted yet
 TO_COMPACT = "to_compact"  # state: free pages of the store may still hold words
-PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why not not not
+PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why not
 OF_OTHER_EVENTS = frozenset({OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, PASSED_OVER})
 
 
@@ -495,10 +496,10 @@ def _apply_recalled(event: Event, known: FoldState) -> Iterator[Change]:
     ids = list(event.data.get("memories", ()))
     for id in ids:
         if memory := known.memory(id):
-            # No revival for a memory that the user archived, or that was injected unasked.
-            wished = (
-                memory.is_archived and memory.archive_reason != "manual" and not event.data.get("unasked")
-            )
+            # No revival for a memory that the user archived. One that is injected unasked asks for revival,
+            # too; events of 0.1 do not say so and ask for none.
+            asked = not event.data.get("unasked") or event.data.get("revival")
+            wished = memory.is_archived and memory.archive_reason != "manual" and asked
             wish = event.at if wished else memory.revival_at
             yield replace(memory, recalled_at=event.at, revival_at=wish)
     if session := event.data.get("session"):

@@ -138,7 +138,7 @@ class _Simulation:
     def _threshold(self, row: LifeRow) -> float:
         name = LEVELS[row.level - 1].threshold
         assert name is not None
-        return float(getattr(self.rules.levels, name))
+        return float(getattr(self.rules.thresholds, name))
 
     def _rank(self, row: LifeRow, moment: int) -> tuple[float, int, int, str]:
         return self.curve(row).at((moment - row.anchor) / DAY), row.created, row.recalls, row.id

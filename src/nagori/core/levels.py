@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from nagori.core.model import Level
-from nagori.core.values import Value, fault_beyond, fault_of, setting
+from nagori.core.values import Value, fault_beyond, fault_of, replace, setting
 from nagori.errors import Notice
 
 ROUNDING = 1e-9
@@ -46,6 +46,16 @@ class Levels(Value):
             if getattr(self, lower) >= getattr(self, upper):
                 values = (getattr(self, lower), upper, getattr(self, upper))
                 yield fault_beyond(lower, "fault.not_below_other", *values)
+
+
+WEEKLY_WHOLE = 30.0  # 000 compresses below 0.3
+
+
+def levels_under(law: str, levels: Levels) -> Levels:
+    """The thresholds of a law of forgetting: under the weekly law a new memory has 50 and stays whole down to 30."""
+    if law != "weekly" or levels.level1_threshold <= WEEKLY_WHOLE:
+        return levels
+    return replace(levels, level1_threshold=WEEKLY_WHOLE)
 
 
 class Compression(Value):

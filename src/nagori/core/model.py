@@ -279,10 +279,16 @@ class Memory(Value):
         raise InvalidInput("memory.texts", "error.memory_without_text", id=self.id)
 
     @property
+    def fullest(self) -> Text:
+        """The most that is still kept of it, whatever is shown at its level."""
+        return self.texts[min(self.texts)]
+
+    @property
     def searchable(self) -> str:
-        """The text that search uses: who said it, and the present text."""
+        """The text that search uses: who said it, and the fullest text that is kept. Forgetting decides how
+        much is shown, not what can be found."""
         speaker = f"{self.source.speaker}: " if self.source.speaker else ""
-        return speaker + self.text.whole
+        return speaker + self.fullest.whole
 
     @property
     def digest(self) -> bytes:

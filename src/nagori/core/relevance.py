@@ -85,6 +85,7 @@ class Candidates(Value):
     usual: tuple[float, float]
     infos: Mapping[str, CandidateInfo]
     unrelated: tuple[float, float] = (0.0, 1.0)
+    own_matter: float = 75.0  # how likely the question is about the user's own matters, 0 to 100
 
 
 def relevance(

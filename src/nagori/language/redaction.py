@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from nagori.core.values import Value
+from nagori.language.credentials import PREFIXED, SPOKEN, WRITTEN
 
 
 class RedactedText(Value):
@@ -188,6 +189,9 @@ def redact_secrets(text: str) -> tuple[str, tuple[str, ...]]:
     for kind, (triggers, pattern) in _KINDS.items():
         if any(trigger in text for trigger in triggers):
             text = _replace(kind, pattern, text, kinds, _random)
+    for kind, (triggers, pattern) in PREFIXED.items():
+        if any(trigger in text for trigger in triggers):
+            text = _replace(kind, pattern, text, kinds, _random)
     if "aws" in kinds:
         text = _replace("aws", _AWS_SECOND_HALF, text, kinds, lambda value: _classes(value) == 3)
     if "://" in low and "@" in low:
@@ -199,14 +203,17 @@ def redact_secrets(text: str) -> tuple[str, tuple[str, ...]]:
     text = _replace("card", _CARD, text, kinds, _card)
     if any(hint in low for hint in _LABEL_HINTS):
         text = _without_assigned(text, kinds)
+    for kind, triggers, pattern, shape in (*WRITTEN, *SPOKEN):
+        if any(trigger in low for trigger in triggers):
+            text = _replace(kind, pattern, text, kinds, _and_not_harmless(shape))
     return text, tuple(dict.fromkeys(kinds))
 
 
 def _replace(kind: str, pattern: str, text: str, kinds: list[str], real: Callable[[str], bool]) -> str:
-    """Replace group 1, or the whole match without one, by `[secret:kind]`."""
+    """Replace the group that matched, or the whole match if none did, by `[secret:kind]`."""
 
     def put(found: re.Match[str]) -> str:
-        group = 1 if found.re.groups and found[1] is not None else 0
+        group = found.lastindex or 0
         if not real(found[group]):
             return found[0]
         kinds.append(kind)
@@ -214,6 +221,10 @@ def _replace(kind: str, pattern: str, text: str, kinds: list[str], real: Callabl
         return f"{found[0][:start]}[secret:{kind}]{found[0][end:]}"
 
     return re.sub(pattern, put, text)
+
+
+def _and_not_harmless(shape: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda value: shape(value) and not _placeholder(value) and not _harmless().fullmatch(value)
 
 
 def _without_assigned(text: str, kinds: list[str]) -> str:

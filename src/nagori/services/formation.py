@@ -11,20 +11,33 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from nagori.core.events import Event
-from nagori.core.model import Filter, Kind, Memory, RelationType, Scope, Source, Trust, Turn
+from nagori.core.model import Filter, Memory, RelationType, Scope, Source, Trust, Turn
 from nagori.core.relevance import Query, bm25, relevance
 from nagori.core.storage import Vector
 from nagori.core.values import Value, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, StoreError
 from nagori.language.appraisal import appraise
+from nagori.language.corrections import replacement_odds
+from nagori.language.importance import importance, weigh
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
+from nagori.language.speech import is_statement
 from nagori.language.tokenizer import tokens
+from nagori.language.wishes import WishKind, classify_wish
 from nagori.runtime import Runtime
 from nagori.services.linking import link_event, supersede_events
-from nagori.services.remember import AT_ONCE, Draft, compose, embed, find_known, redact_text, store_memories
+from nagori.services.remember import (
+    AT_ONCE,
+    Draft,
+    compose,
+    embed,
+    embed_texts,
+    find_known,
+    redact_text,
+    store_memories,
+)
+from nagori.services.wishes import queue_protection
 
-LASTING = 45.0  # minimum intensity of a fact: it is still a summary after half a year
 NEAREST = 2  # number of older memories compared with a new one
 # The corrected memory is found by meaning (spreads above the usual cosine) and some words (their share
 # by rarity), or by many words alone: with few memories the usual cosine is not known yet.
@@ -32,78 +45,139 @@ SAME_MATTER, SOME_WORDS, MANY_WORDS = 2.2, 0.10, 0.40
 ENOUGH_WORDS = 0.30  # for a relation without supersession, where a mistake does no harm
 LOOKED_AT = 50
 NEIGHBOURS = 2  # turns
+LONGEST_STATEMENT = 400  # characters of a statement that may replace another
+# From these odds on a statement replaces an older one; from the lower ones it may: both are told together.
+REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.3, 0.5, -2.75, 8
 
 
 class FormationInput(Value):
-    """A turn, and the event that recorded it."""
+    """A turn, the event that recorded it, and what was answered."""
 
     turn: Turn
     seq: int
+    answer: str = ""
+    answer_seq: int | None = None
+
+
+class _Passage(Value):
+    """What one memory is formed of: a side of an exchange, or both."""
+
+    said: FormationInput
+    text: str
+    answer: str = ""
+
+    @property
+    def matter(self) -> str:
+        """The words by which its importance is judged: what the user stated, or else what was answered."""
+        return self.text if not self.answer or is_statement(self.text) else self.answer
 
 
 class _Formation(Value):
     memory: Memory
-    seq: int  # of the turn it comes from
+    seqs: Sequence[int]  # of the turns it comes from
     speaks_of: RelationType | None  # its relation to an earlier memory
+    states: bool = False  # whether it is a statement of the user's own
 
 
 def form_memories(runtime: Runtime, scope: Scope, said: Iterable[FormationInput]) -> list[Memory]:
     """Form memories of recorded turns. Forming the same turns again adds nothing."""
     kept: list[Memory] = []
-    for bundle in split_batches((each for one in said for each in _form_turn(runtime, scope, one)), AT_ONCE):
-        kept += _keep(runtime, scope, bundle)
+    for bundle in split_batches((passage for one in said for passage in _passages(runtime, one)), AT_ONCE):
+        known = _embed_matters(runtime, scope, bundle)
+        kept += _keep(runtime, scope, [_form(runtime, scope, each, known) for each in bundle], known)
     return kept
 
 
-def _form_turn(runtime: Runtime, scope: Scope, said: FormationInput) -> Iterator[_Formation]:
-    """The memories of one turn. Only a user can ask for protection or correct something."""
-    turn = said.turn
-    source = Source(turn.session, turn.index, turn.speaker, turn.uri)
+def _passages(runtime: Runtime, said: FormationInput) -> Iterator[_Passage]:
+    """What is said in pieces of a size that can be found; a short exchange is one piece."""
     # Redact before splitting: half of a private passage or of a key is not recognised.
-    for piece in pieces(redact_text(runtime, turn.text)):
-        if not piece.strip():
-            continue
-        felt = appraise(piece, speaker_role=turn.role)
-        draft = Draft(
-            piece,
-            kind=felt.kind,
-            category=felt.category,
-            emotion=felt.emotion,
-            created=turn.at,
-            source=source,
-            trust=turn.role,
-            protect=felt.protect,
-        )
-        if felt.kind is Kind.FACT:  # facts last, even if said without emotion [ruling 4]
-            lasting = replace(felt.emotion, intensity=max(felt.emotion.intensity, LASTING))
-            draft = replace(draft, emotion=lasting)
-        tie = RelationType.CONTRADICTS if felt.correction else speaks_of(piece)
-        yield _Formation(compose(runtime, scope, draft), said.seq, tie if turn.role is Trust.USER else None)
+    own = [piece for piece in pieces(redact_text(runtime, said.turn.text)) if piece.strip()]
+    answers = [piece for piece in pieces(redact_text(runtime, said.answer)) if piece.strip()]
+    for piece in own[:-1] if answers else own:
+        yield _Passage(said, piece)
+    if answers and own:
+        yield _Passage(said, own[-1], answers[0])
+    spoken = replace(said, turn=replace(said.turn, text=said.answer, role=Trust.ASSISTANT))
+    for piece in answers[1:] if own else answers:
+        yield _Passage(spoken, piece)
 
 
-def _keep(runtime: Runtime, scope: Scope, bundle: Sequence[_Formation]) -> list[Memory]:
-    bundle = list({each.memory.id: each for each in bundle}.values())  # a turn may repeat itself
+def _embed_matters(runtime: Runtime, scope: Scope, passages: Sequence[_Passage]) -> Mapping[str, Vector]:
+    """Vectors of what is judged, by its words; none without a model."""
+    return embed_texts(runtime, scope, [each.matter for each in passages])
+
+
+def _form(runtime: Runtime, scope: Scope, passage: _Passage, known: Mapping[str, Vector]) -> _Formation:
+    """The memory of a passage. Only a user can ask for protection or correct something."""
+    said, turn, text = passage.said, passage.said.turn, passage.text
+    felt = appraise(text, speaker_role=turn.role)
+    vector = known.get(passage.matter)
+    data, model = (vector.data, vector.model) if vector is not None else (None, None)
+    worth = importance(passage.matter, data, model=model)
+    born = weigh(felt, worth, runtime.config.retention)
+    draft = Draft(
+        passage.answer or text,
+        trigger=text if passage.answer else "",
+        created=turn.at,
+        source=Source(turn.session, turn.index, turn.speaker, turn.uri),
+        trust=turn.role,
+        protect=felt.protect if turn.speaker else _asks_to_keep(turn, text),
+        kind=born.kind,
+        category=born.category,
+        emotion=born.emotion,
+        least_coefficient=born.coefficient,
+    )
+    tie = RelationType.CONTRADICTS if felt.correction else speaks_of(text)
+    seqs = [seq for seq in (said.seq, said.answer_seq if passage.answer else None) if seq is not None]
+    users = turn.role is Trust.USER
+    # Between people everybody speaks of many things; what one says to an assistant is meant to hold.
+    states = users and not turn.speaker and len(text) <= LONGEST_STATEMENT and is_statement(text)
+    return _Formation(compose(runtime, scope, draft), seqs, tie if users else None, states)
+
+
+def _asks_to_keep(turn: Turn, text: str) -> bool:
+    return turn.role is Trust.USER and classify_wish(text).kind is WishKind.KEEP
+
+
+def _keep(
+    runtime: Runtime, scope: Scope, bundle: Sequence[_Formation], known: Mapping[str, Vector]
+) -> list[Memory]:
+    bundle = list({each.memory.id: each for each in bundle}.values())  # a turn may say the same twice
     memories = [each.memory for each in bundle]
-    vectors = embed(runtime, scope, memories)
+    vectors = embed(runtime, scope, memories, known)
     echoes = _find_repetitions(runtime, scope, memories, vectors)
     new = [memory for memory in memories if memory.id not in echoes]
-    origins = {each.memory.id: (each.seq,) for each in bundle}
+    origins = {each.memory.id: each.seqs for each in bundle}
     try:
         kept = store_memories(runtime, scope, new, vectors, origins)
     except LimitReached as full:
-        # Nobody can be asked here which one to release: the memory is kept, and the wish is reported.
+        # Nobody can be asked here which one to release: the memory is kept, and the wish waits.
+        new, waiting = _protect_what_fits(runtime, scope, new, full.limit)
+        kept = store_memories(runtime, scope, new, vectors, origins)
+        queue_protection(runtime, scope.owner, waiting)
         runtime.observe("protection.full", limit=full.limit)
-        kept = store_memories(
-            runtime, scope, [replace(memory, protected=False) for memory in new], vectors, origins
-        )
     _record_repetition(
         runtime, scope, echoes, {memory.id for memory in memories if memory.protected}, origins
     )
     for each in bundle:
-        if each.speaks_of:
+        goes_on = each.speaks_of not in (None, RelationType.CONTRADICTS)
+        is_new = each.states and not goes_on and each.memory.id not in echoes
+        if not (is_new and _supersede(runtime, scope, each.memory, known)) and each.speaks_of:
             _link_or_supersede(runtime, scope, each.memory, each.speaks_of, vectors.get(each.memory.id))
     by_id = {memory.id: now for memory, now in zip(new, kept, strict=True)}
     return [by_id.get(memory.id) or by_id.get(echoes[memory.id].id, echoes[memory.id]) for memory in memories]
+
+
+def _protect_what_fits(
+    runtime: Runtime, scope: Scope, memories: Sequence[Memory], limit: int
+) -> tuple[list[Memory], list[str]]:
+    """The memories, of which as many are protected as there is room for, and the ids of the others that were
+    to be."""
+    whole = Scope(user=scope.user, tenant=scope.tenant)
+    room = max(0, limit - runtime.store.count(whole).protected)
+    wished = [memory.id for memory in memories if memory.protected]
+    waiting = wished[room:]
+    return [replace(m, protected=False) if m.id in waiting else m for m in memories], waiting
 
 
 # --- repetitions ----------------------------------------------------------------------------------
@@ -119,7 +193,7 @@ def _find_repetitions(
     for memory in memories:
         if memory.id in known:
             continue
-        mark = (*_identity_of(memory), shingles(memory.text.content))
+        mark = (*_identity_of(memory), shingles(_statement(memory)))
         older = first.get(mark) or _older(runtime, scope, memory, vectors.get(memory.id))
         if older is not None:
             echoes[memory.id] = older
@@ -138,7 +212,7 @@ def _older(runtime: Runtime, scope: Scope, memory: Memory, vector: Vector | None
         found = runtime.store.get(scope, ids)
     except (StoreError, InvalidInput):  # InvalidInput: a vector of a wrong dimension
         return None
-    said = shingles(memory.text.content)
+    said = shingles(_statement(memory))
     return next((other for other in found if _repeats(memory, other, said)), None)
 
 
@@ -151,7 +225,13 @@ def _by_words(runtime: Runtime, scope: Scope, memory: Memory) -> list[str]:
 
 def _repeats(memory: Memory, other: Memory, said: frozenset[str]) -> bool:
     """Whether the same speaker said the same words, with the same visibility."""
-    return _identity_of(memory) == _identity_of(other) and alike(said, shingles(other.text.content))
+    return _identity_of(memory) == _identity_of(other) and alike(said, shingles(_statement(other)))
+
+
+def _statement(memory: Memory) -> str:
+    """What was stated in it: the user's own words, or the whole of a question with its answer."""
+    text = memory.fullest
+    return text.trigger if text.trigger and is_statement(text.trigger) else text.whole
 
 
 def _identity_of(memory: Memory) -> tuple[object, ...]:
@@ -194,6 +274,54 @@ def link_to_subject(runtime: Runtime, scope: Scope, memory: Memory) -> Memory:
     return find_known(runtime, scope, [memory.id]).get(memory.id, memory)
 
 
+def _supersede(runtime: Runtime, scope: Scope, memory: Memory, known: Mapping[str, Vector]) -> bool:
+    """Mark the statement that a new one of the same person replaces; whether there is one. One that it may
+    replace is only tied to it."""
+    new = _statement(memory)
+    vector = known.get(new)
+    if vector is None:
+        return False
+    try:
+        old, odds = _find_replaced(runtime, scope, memory, new, vector)
+    except (StoreError, InvalidInput):
+        return False  # the words are kept; what they replace can wait
+    if old is None or odds < MAY_REPLACE or (_neighbours(old, memory) and odds < REPLACES_FOR_CERTAIN):
+        return False
+    now = runtime.clock.now()
+    sure = odds >= _least_odds(old, memory) and not old.superseded_by
+    events = (
+        supersede_events(memory, old, now) if sure else [link_event(memory, old, RelationType.CONTINUES, now)]
+    )
+    runtime.ledger.write(scope.owner, lambda: events)
+    return sure
+
+
+def _least_odds(old: Memory, new: Memory) -> float:
+    """What a wish protects, and what was said a moment ago, is not taken back so easily."""
+    same = old.source.session is not None and old.source.session == new.source.session
+    return REPLACES_FOR_CERTAIN if old.protected or same else REPLACES
+
+
+def _find_replaced(
+    runtime: Runtime, scope: Scope, memory: Memory, new: str, vector: Vector
+) -> tuple[Memory | None, float]:
+    """The older statement that a new one most likely replaces, and the odds."""
+    embedder = runtime.embedder_of(vector.model)
+    mean, spread = embedder.unrelated if embedder is not None else (0.0, 1.0)
+    past = Filter(until=memory.created)
+    [hits] = runtime.vectors.nearest(scope, [vector.data], vector.model, COMPARED, past)
+    cosines = {hit.id: hit.score for hit in hits}
+    best: Memory | None = None
+    highest = float("-inf")
+    for old in runtime.store.get(scope, list(cosines)):
+        if old.id == memory.id or _identity_of(old) != _identity_of(memory) or not _is_older(old, memory):
+            continue
+        odds = replacement_odds(_statement(old), new, (cosines[old.id] - mean) / spread)
+        if odds > highest and is_statement(_statement(old)):
+            best, highest = old, odds
+    return best, highest
+
+
 def _link_or_supersede(
     runtime: Runtime, scope: Scope, memory: Memory, tie: RelationType, vector: Vector | None
 ) -> None:
@@ -227,7 +355,7 @@ def _find_subject(
     its rare words. Without vectors it cannot be determined."""
     if vector is None:
         return None
-    words = list(dict.fromkeys(tokens(memory.text.content)))
+    words = list(dict.fromkeys(tokens(_statement(memory))))
     past = Filter(until=memory.created + timedelta(microseconds=1))
     query = Query(words, vector.data, vector.model, LOOKED_AT, past)
     evidence = runtime.store.candidates(scope, query)

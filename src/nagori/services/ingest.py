@@ -7,16 +7,18 @@ pending, and forming a turn again adds nothing. A memory names the turn it was f
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from nagori.core.arguments import check_kind, check_list
 from nagori.core.events import Event, RecordedTurn, fold, turn_id
 from nagori.core.model import Kind, Memory, Scope, Source, Trust, Turn, TurnFilter
 from nagori.core.storage import Owner
-from nagori.core.values import split_batches
+from nagori.core.values import Value, split_batches
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.passages import is_chatter
+from nagori.language.speech import is_statement
+from nagori.language.wishes import NO_WISH, WishKind, classify_wish
 from nagori.ledger import record_turns
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.formation import FormationInput, form_memories
@@ -82,11 +84,9 @@ def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
 def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
     """Form memories of consecutive turns of one project. A turn that cannot be stored does not stop the
     others."""
-    said = [FormationInput(_to_turn(turn), turn.seq) for turn in turns if _is_spoken(turn)]
     others = [turn for turn in turns if turn.role not in SPOKEN and turn.host != WINDOW]
     try:
-        if said:
-            form_memories(runtime, scope, said)
+        form_exchanges(runtime, scope, turns)
         if others:
             origins = {n: (turn.seq,) for n, turn in enumerate(others)}
             remember_many(runtime, scope, [_draft(runtime, scope, turn) for turn in others], origins=origins)
@@ -96,6 +96,87 @@ def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
         runtime.observe("worker.passed_over", reason=fault.notice)
         return 0
     return len(turns)
+
+
+class Exchange(Value):
+    """What was said, and what was answered to it; one of the two may be missing."""
+
+    turn: RecordedTurn
+    answer: RecordedTurn | None = None
+
+    @property
+    def seqs(self) -> list[int]:
+        return [each.seq for each in (self.turn, self.answer) if each is not None]
+
+
+def form_exchanges(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> list[Memory]:
+    """Memories of what was said, in its order; what the user wishes of the memory is obeyed on the way."""
+    formed: list[Memory] = []
+    said: list[FormationInput] = []
+    for exchange in pair_turns([*_open_prompts(runtime, scope.owner, turns), *turns]):
+        wish = classify_wish(exchange.turn.text) if _is_users(exchange.turn) else NO_WISH
+        if wish.kind in (WishKind.NOT_KEEP, WishKind.FORGET):
+            from nagori.services.wishes import obey_forget, withhold_turns
+
+            if wish.kind is WishKind.FORGET:  # it may mean what was said just before
+                formed, said = formed + form_memories(runtime, scope, said), []
+                gone = {memory.id for memory in obey_forget(runtime, scope, wish, exchange.turn)}
+                formed = [memory for memory in formed if memory.id not in gone]
+            withhold_turns(runtime, scope.owner, exchange.seqs)
+        else:
+            said += _what_was_said(exchange)
+    return formed + form_memories(runtime, scope, said)
+
+
+def _open_prompts(runtime: Runtime, owner: Owner, turns: Sequence[RecordedTurn]) -> Iterator[RecordedTurn]:
+    """Questions whose answers come only now: a worker may have been faster than the answer. A statement
+    became a memory by itself."""
+    first = {turn.session: turn for turn in reversed(turns) if _is_plain(turn) and turn.session}
+    for session, answer in first.items():
+        if answer.role == "assistant":
+            before = runtime.store.turns(owner, TurnFilter(session=session))
+            earlier = [turn for turn in before if turn.seq < answer.seq and _is_plain(turn)]
+            if earlier and _is_users(earlier[-1]) and not is_statement(earlier[-1].text):
+                yield earlier[-1]
+
+
+def pair_turns(turns: Sequence[RecordedTurn]) -> Iterator[Exchange]:
+    """A conversation between a user and an assistant in exchanges; between people every utterance stands
+    alone."""
+    waiting: dict[str, RecordedTurn] = {}
+    for turn in turns:
+        if _is_users(turn):
+            if before := waiting.pop(turn.session, None):
+                yield Exchange(before)
+            waiting[turn.session] = turn
+        elif _is_plain(turn) and (prompt := waiting.pop(turn.session, None)):
+            yield Exchange(prompt, turn)
+        else:
+            yield Exchange(turn)
+    yield from map(Exchange, waiting.values())
+
+
+def _is_users(turn: RecordedTurn) -> bool:
+    return turn.role == "user" and _is_plain(turn)
+
+
+def _is_plain(turn: RecordedTurn) -> bool:
+    """Whether it belongs to a talk between a user and an assistant, as it was held."""
+    return turn.role in ("user", "assistant") and turn.speaker is None and turn.host != WINDOW
+
+
+def _what_was_said(exchange: Exchange) -> Iterator[FormationInput]:
+    """What memories are formed of. A question, an order or a thanks alone is none."""
+    turn, answer = exchange.turn, exchange.answer
+    if answer is not None and is_chatter(answer.text):
+        answer = None
+    if not _is_spoken(turn):
+        if answer is not None:
+            yield FormationInput(_to_turn(answer), answer.seq)
+    elif answer is not None:
+        yield FormationInput(_to_turn(turn), turn.seq, answer.text, answer.seq)
+    elif not _is_users(turn) or is_statement(turn.text):
+        yield FormationInput(_to_turn(turn), turn.seq)
 
 
 def _is_spoken(turn: RecordedTurn) -> bool:
@@ -168,9 +249,7 @@ def form_turns(
 def ingest(runtime: Runtime, scope: Scope, events: Sequence[Event]) -> list[Memory]:
     """Record new turns and form their memories at once."""
     recorded = [turn for turn in _record_new(runtime, scope.owner, events) if not turn.processed]
-    formed = form_memories(
-        runtime, scope, [FormationInput(_to_turn(turn), turn.seq) for turn in recorded if _is_spoken(turn)]
-    )
+    formed = form_exchanges(runtime, scope, recorded)
     _finish(runtime, scope.owner, recorded)
     return formed
 

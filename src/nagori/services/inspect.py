@@ -12,7 +12,7 @@ from nagori.core.arguments import check_kind, check_whole
 from nagori.core.cycle import life_row
 from nagori.core.events import Event, fold
 from nagori.core.forecast import Change, Population, PopulationTally, group_of, simulate_cycles
-from nagori.core.levels import Tier, entry_scores, tier_of
+from nagori.core.levels import Tier, entry_scores, levels_under, tier_of
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
 from nagori.core.storage import Counts, Measures
 from nagori.core.values import Value, replace, split_batches
@@ -71,12 +71,13 @@ def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Ex
         answers = recall(runtime, scope, RecallRequest(query, k=50, mark=False))
         recollection = next((r for r in answers if r.memory.id == memory.id), None)
     days = decay.memory_days(memory, now)
+    levels = levels_under(config.retention.law, config.levels)
     return Explanation(
         memory=memory,
         retention=decay.retention(memory, now, config.retention, config.weekly),
         days=days,
         tier=tier_of(days, config.tiers),
-        forecast=decay.forecast(memory, now, entry_scores(config.levels), config.retention, config.weekly),
+        forecast=decay.forecast(memory, now, entry_scores(levels), config.retention, config.weekly),
         history=describe_change(runtime, scope, memory.id),
         relations=runtime.store.relations(scope, [memory.id]),
         recollection=recollection,

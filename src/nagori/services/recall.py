@@ -40,6 +40,7 @@ from nagori.core.relevance import (
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, JournalError, StoreError
 from nagori.language.passages import about_tokens, alike, shingles
+from nagori.language.prompts import own_matter
 from nagori.language.redaction import clean
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 CANDIDATES = 250  # nearest vectors to consider, besides all memories with a rare word of the question
 FINALISTS = 30  # minimum number of whole memories read; else twice the number wanted
 LONGEST_QUERY = 2000
+STRENGTHENS = 0.1  # minimum confidence of an answer that is reinforced by being recalled
 TIES, FADING = 10, 0.1  # relations followed per step, and the factor per step
 QUESTION_WORDS = frozenset(
     [
@@ -110,7 +112,7 @@ class RecallRequest(Value):
         if self.ranking is not None:
             check_text("ranking", self.ranking)
         if self.min_confidence is not None and not 0 <= check_number("floor", self.min_confidence) <= 1:
-            raise InvalidInput("floor", "error.not_share", value=self.min_confidence)
+            raise InvalidInput("min_confidence", "error.not_share", value=self.min_confidence)
 
 
 def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Recollection]:
@@ -127,8 +129,9 @@ def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Reco
     asked = _parse_query(runtime, scope, question, text)
     found = RANKINGS[name](runtime, scope, asked, _search(runtime, scope, asked), max(2 * k, FINALISTS))
     best = _best(runtime, scope, found, question, k)
-    if question.mark and best:
-        mark_recalled(runtime, scope, [recollection.memory.id for recollection in best])
+    strong = [r.memory.id for r in best if r.terms.get("confidence", 1.0) >= STRENGTHENS]
+    if question.mark and strong:
+        mark_recalled(runtime, scope, strong)
     return best
 
 
@@ -182,7 +185,8 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
         evidence = runtime.store.candidates(scope, query)
     if meant.data and not evidence.cosines and runtime.vectors.active(scope.owner) != used:
         return _search(runtime, scope, asked)  # the owner switched to another model just now
-    evidence = replace(evidence, unrelated=meant.unrelated)
+    matter = own_matter(meant.data, meant.model)
+    evidence = replace(evidence, unrelated=meant.unrelated, own_matter=matter)
     wish = asked.wish
     if wish is None or not wish.certain or asked.filter.since or asked.filter.until:
         return evidence
@@ -301,7 +305,7 @@ def mark_recalled(
     """Record that memories were recalled and, with `session`, shown there. If it cannot be written now, the
     answer is still returned."""
     data: dict[str, object] = {"memories": list(ids)}
-    data |= {"unasked": True} if unasked else {}
+    data |= {"unasked": True, "revival": True} if unasked else {}
     data |= {"session": session} if session else {}
     try:
         runtime.ledger.write(scope.owner, lambda: [Event("recalled", runtime.clock.now(), data)])
@@ -361,6 +365,9 @@ def rank_fused(
         if asked.window and terms[id]["time"] == 1.0:  # it was said in the time asked for
             sure = 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)
         told = terms[id] | factors | {"freshness": lifts.get(id, 0.0), "confidence": sure}
+        if near is not None:
+            told["nearness"] = (near - evidence.unrelated[0]) / evidence.unrelated[1]
+            told["own_matter"] = evidence.own_matter
         total = odds[id] + told["freshness"] + sum(log(factor) for factor in factors.values())
         found[id] = Recollection(memory, total, strength, told)
     return _shares(_find_corrections(runtime, scope, found))

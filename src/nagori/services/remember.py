@@ -28,6 +28,7 @@ from nagori.core.model import (
     Trust,
     check_vector,
     parse_choice,
+    text_digest,
     utc,
 )
 from nagori.core.serialize import to_record
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 1_000_000
 AT_ONCE = 500
-REMEMBERED_INTENSITY = 60.0  # intensity of an explicit memory: clear interest, the third band [E2]
+REMEMBERED_INTENSITY = 80.0  # intensity of an explicit memory, above most of what is said in passing
 REMEMBERED_EMOTION = Emotion(REMEMBERED_INTENSITY)
 
 
@@ -66,6 +67,7 @@ class Draft(Value):
     privacy: Privacy = Privacy.PUBLIC
     protect: bool = False
     metadata: Metadata = default_factory(dict)
+    least_coefficient: float = 0.0  # it fades no faster than this, whatever its category
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -151,7 +153,7 @@ def compose(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
         kind=draft.kind,
         category=draft.category,
         emotion=draft.emotion,
-        coefficient=coefficient,
+        coefficient=max(coefficient, draft.least_coefficient),
         keywords=draft.keywords,
         trust=draft.trust,
         privacy=draft.privacy,
@@ -264,10 +266,19 @@ def find_known(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> dict[str, 
         return {}
 
 
-def embed(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> dict[str, Vector]:
-    """Vectors of memories by id: from the store, else computed, outside any lock. Missing ones are added
-    later (`embed_missing`); the memory is stored in any case."""
-    digests = {memory.digest: memory.searchable for memory in memories}
+def embed(
+    runtime: Runtime, scope: Scope, memories: Sequence[Memory], known: Mapping[str, Vector] | None = None
+) -> dict[str, Vector]:
+    """Vectors for memories, by id; `known` are those of texts that were embedded before."""
+    made = dict(known or {})
+    made |= embed_texts(runtime, scope, [m.searchable for m in memories if m.searchable not in made])
+    return {m.id: made[m.searchable] for m in memories if m.searchable in made}
+
+
+def embed_texts(runtime: Runtime, scope: Scope, texts: Sequence[str]) -> dict[str, Vector]:
+    """Vectors of texts: known ones from the store, the others computed. Outside any lock. What an embedder
+    fails to give is given later (`embed_missing`); a memory is kept all the same."""
+    digests = {text_digest(text): text for text in texts}
     known: dict[bytes, bytes] = {}
     try:
         embedder = runtime.embedder_for(scope.owner)
@@ -279,7 +290,11 @@ def embed(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> dict[st
         return {}
     missing = [digest for digest in digests if digest not in known]
     known |= zip_vectors(runtime, embedder, missing, [digests[digest] for digest in missing])
-    return {m.id: Vector(embedder.model, m.digest, known[m.digest]) for m in memories if m.digest in known}
+    return {
+        text: Vector(embedder.model, digest, known[digest])
+        for digest, text in digests.items()
+        if digest in known
+    }
 
 
 def zip_vectors(

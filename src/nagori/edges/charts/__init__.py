@@ -20,7 +20,7 @@ from rich.cells import cell_len, set_cell_size
 from nagori.config import Config
 from nagori.core import decay
 from nagori.core.events import Event, fold
-from nagori.core.levels import LEVELS, Levels, level_for
+from nagori.core.levels import LEVELS, Levels, level_for, levels_under
 from nagori.core.model import Level, Memory, utc
 from nagori.errors import InvalidInput
 from nagori.language.redaction import clean
@@ -117,9 +117,10 @@ def strength(memory: Memory, now: datetime, config: Config) -> float:
     if not memory.protected:
         return decay.retention(memory, now, config.retention, config.weekly)
     newborn = decay.retention(memory, memory.anchor, config.retention, config.weekly)
-    if level_for(newborn, config.levels) is memory.level:
+    levels = levels_under(config.retention.law, config.levels)
+    if level_for(newborn, levels) is memory.level:
         return newborn
-    bands = ChartAxes(levels=config.levels).fitted([]).bands
+    bands = ChartAxes(levels=levels).fitted([]).bands
     return next((band.top + band.bottom) / 2 for band in bands if band.level is memory.level)
 
 

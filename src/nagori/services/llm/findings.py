@@ -12,9 +12,9 @@ from nagori.core.values import replace
 from nagori.language.faithfulness import belongs
 from nagori.language.tokenizer import tokens
 from nagori.runtime import Runtime
-from nagori.services.formation import LASTING
 from nagori.services.linking import link_event, supersede_events
 
+LASTING = 45.0  # least intensity of a fact: a summary of it is left after half a year
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

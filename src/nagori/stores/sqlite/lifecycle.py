@@ -57,7 +57,7 @@ def _span(number: int | None) -> dict[str, Any]:
 def due(db: apsw.Connection, number: int | None, rules: CycleRules, now: datetime) -> list[LifeRow]:
     """All rows that may need a step by themselves."""
     strength, values = _strength(rules, now)
-    levels, archive = rules.levels, rules.archive
+    levels, archive = rules.thresholds, rules.archive
     retained = values["now"] - int(archive.retention_days * DAY)
     values |= {
         **_span(number),

@@ -10,6 +10,7 @@ import typer
 
 from nagori.app import Nagori
 from nagori.core.forecast import FORGOTTEN, GROUPS
+from nagori.core.levels import levels_under
 from nagori.core.model import Level
 from nagori.edges.charts import DAY, ChartAxes, Series, life_series
 from nagori.edges.charts.levels import ChartLabels, levels_svg, levels_text, rows_json
@@ -75,7 +76,7 @@ def _curves(
         series = [_series(memory, each.id, start, whole) for each in chosen]
     axes = ChartAxes(
         days=whole,
-        levels=session.config.levels,
+        levels=levels_under(session.config.retention.law, session.config.levels),
         names={level: session.translator(f"level.name{int(level)}") for level in Level},
         unit=session.translator("chart.unit"),
         recalled=session.translator("chart.recalled"),

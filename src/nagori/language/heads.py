@@ -1,0 +1,27 @@
+"""Small learned heads over the bundled embedder's vectors: a bias and one weight for each component.
+
+Each head is a table `lexicon/NAME.tsv` of one line: the model it was learned for, the bias and the weights,
+all in tenths. The scripts that learn them are in `bench/`. A table is read when first needed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from operator import mul
+from struct import unpack
+
+from nagori.language.lexicon import rows
+
+
+def head_score(name: str, vector: bytes, model: str | None = None) -> float | None:
+    """What the head makes of a vector; None if it was not learned for such vectors."""
+    known, bias, weights = _head(name)
+    if len(vector) != 4 * len(weights) or model not in (None, known):
+        return None
+    return bias + float(sum(map(mul, weights, unpack(f"<{len(weights)}f", vector))))
+
+
+@cache
+def _head(name: str) -> tuple[str, float, tuple[float, ...]]:
+    model, bias, weights = next(rows(name))
+    return model, int(bias) / 10, tuple(int(weight) / 10 for weight in weights.split(" "))

@@ -1,0 +1,46 @@
+"""Whether a statement replaces an older one: the same matter, another value."""
+
+import time
+
+import pytest
+
+from nagori.language.corrections import correction_features, replacement_odds
+
+NEAR, FAR = 3.0, 0.5  # spreads above unrelated texts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other"),
+    [
+        (
+            "the kiln is fired on Tuesdays",
+            "we moved the firing of the kiln to Fridays",
+            "the kiln was built by my uncle",
+        ),
+        (
+            "My violin teacher is Mrs. Okoye",
+            "Mrs. Lund teaches me violin now, Okoye moved away",
+            "My violin was made in 1920",
+        ),
+        ("窯の担当は三宅さん", "三宅さんに代わって窯の担当は小暮さんになった", "窯は裏庭にある"),
+    ],
+)
+def test_another_value_of_the_same_matter_is_likelier_to_replace(old: str, new: str, other: str) -> None:
+    assert replacement_odds(old, new, NEAR) > replacement_odds(other, new, NEAR)
+    assert replacement_odds(old, new, NEAR) > replacement_odds(old, new, FAR)
+
+
+def test_what_is_counted_has_names() -> None:
+    found = correction_features("we close at six", "from now on we close at eight", NEAR)
+    assert found["change"] == found["other_value"] == found["change_and_shared"] == 1.0
+    assert found["old_value"] == found["japanese"] == 0.0
+    kept = correction_features("the price is 40", "the price was 40, it's 45 now", NEAR)
+    assert kept["old_value"] == 1.0
+    assert correction_features("", "", 0.0)["share_of_shorter"] == 0.0
+
+
+def test_hostile_text_costs_little() -> None:
+    begun = time.process_time()
+    for text in ("a " * 50_000, "Mr. " * 20_000, "1:" * 40_000, "から" * 40_000):
+        replacement_odds(text, text, NEAR)
+    assert time.process_time() - begun < 2.0

@@ -1,0 +1,54 @@
+"""What a prompt is after: the user's own matters, the world, or a secret."""
+
+from struct import pack
+
+import pytest
+
+from nagori.language.heads import head_score
+from nagori.language.prompts import UNKNOWN, asks_for_secret, own_matter
+
+DIMENSION = 384
+MODEL = "multilingual-e5-small-q4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what's the password for the printer?",
+        "do you remember the api key of the weather service",
+        "the wifi password again, where was it?",
+        "金庫の暗証番号って何番だっけ",
+        "アクセスキーもう一回出して",
+    ],
+)
+def test_who_asks_for_a_secret_is_recognised(text: str) -> None:
+    assert asks_for_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what is the token limit of our model",
+        "rotate the keys in the vault, please",
+        "which port does the printer use?",
+        "パスワード変更の画面を直して",
+    ],
+)
+def test_who_speaks_about_secrets_asks_for_none(text: str) -> None:
+    assert not asks_for_secret(text)
+
+
+def test_without_a_vector_a_prompt_may_be_about_anything() -> None:
+    assert own_matter(None) == UNKNOWN
+    assert own_matter(b"\0" * 12) == UNKNOWN  # of another size
+    assert own_matter(pack(f"<{DIMENSION}f", *[0.0] * DIMENSION), "another-model") == UNKNOWN
+
+
+def test_a_vector_of_the_model_is_judged_from_0_to_100() -> None:
+    zero = pack(f"<{DIMENSION}f", *[0.0] * DIMENSION)
+    far = pack(f"<{DIMENSION}f", *[1000.0] * DIMENSION)
+    back = pack(f"<{DIMENSION}f", *[-1000.0] * DIMENSION)
+    assert {own_matter(far, MODEL), own_matter(back, MODEL)} == {0.0, 100.0}
+    bias = head_score("prompts", zero, MODEL)
+    assert bias is not None
+    assert own_matter(zero, MODEL) == max(0.0, min(100.0, bias))

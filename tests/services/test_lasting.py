@@ -1,0 +1,262 @@
+"""What matters lasts, and what is told: a new user's trial of the first version, each fault as a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nagori import Category, Emotion, Filter, Kind, Level, Nagori
+from nagori.config import load
+from nagori.core.model import Memory
+from nagori.journals.file import FileJournal
+from nagori.services.remember import Draft
+from nagori.testing import FrozenClock, WordEmbedder
+
+FACTS = (
+    "We use PostgreSQL 16 in production.",
+    "The repo uses pnpm, not npm.",
+    "My daughter's birthday is May 3rd.",
+    "上司は田中さんです。",
+    "mainブランチに直接pushしないで。",
+)
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: FrozenClock) -> Iterator[Nagori]:
+    with Nagori.open(
+        tmp_path, clock=clock, config=load().config, embedder=WordEmbedder(), llm=None
+    ) as memory:
+        yield memory
+
+
+def observe(memory: Nagori, clock: FrozenClock, user: str, assistant: str = "", session: str = "s") -> None:
+    turn = memory.turn(user, session=session)
+    clock.forward(seconds=20)
+    if assistant:
+        turn.answer(assistant)
+    memory.process()
+    clock.forward(minutes=3)
+
+
+def everything(memory: Nagori) -> list[Memory]:
+    return memory.list(Filter(), limit=1000)
+
+
+def archived_on(memory: Nagori, each: Memory) -> datetime:
+    return dict(memory.why(each.id).forecast)[Level.ARCHIVED]
+
+
+# --- what lasts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_plain_lasting_statement_stays_whole_for_a_month(
+    memory: Nagori, clock: FrozenClock, fact: str
+) -> None:
+    observe(memory, clock, fact, "OK.")
+    for _ in range(30):
+        clock.forward(days=1)
+        memory.cycle()
+    (kept,) = everything(memory)
+    assert kept.level is Level.FULL
+    assert archived_on(memory, kept) > clock.now() + timedelta(days=60)
+
+
+@pytest.mark.parametrize(
+    ("matters", "loud"),
+    [
+        ("Our daughter was born on Sunday", "Awesome, it works!!"),
+        ("Production DB host is db1.internal:5432", "lol that was SO funny!!!"),
+        ("流産した", "ありがとう！最高！"),
+        ("データベースはPostgreSQLに決めた", "やったー！！すごい！！"),
+    ],
+)
+def test_what_matters_outlives_what_is_loud(
+    memory: Nagori, clock: FrozenClock, matters: str, loud: str
+) -> None:
+    observe(memory, clock, matters)
+    (kept,) = everything(memory)
+    observe(memory, clock, loud, session="t")
+    others = [each for each in everything(memory) if each.id != kept.id]
+    assert all(archived_on(memory, kept) > archived_on(memory, other) for other in others)
+
+
+def test_the_51st_wish_to_protect_waits_and_is_told(memory: Nagori, clock: FrozenClock) -> None:
+    names = [first + second for first in "bdfghjklm" for second in ("ana", "eru", "imo", "olk", "ust", "yve")]
+    for number, (who, what) in enumerate(zip(names[:51], reversed(names[:51]), strict=True)):
+        observe(memory, clock, f"Remember this: {who} {what[::-1]} {who}{what}.", session=f"s{number}")
+    assert memory.status().counts.protected == 50
+    told = memory.session_start("next").text
+    assert "asked to protect" in told
+    assert "asked to protect" not in memory.session_start("later").text  # once
+
+
+# --- exchanges ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "prompt", "wanted"),
+    [
+        (
+            "ステージングのポート番号は何番にしましたか？",
+            "8443番です。",
+            "ステージングのポート番号を教えて",
+            "8443",
+        ),
+        (
+            "Which region hosts the billing database?",
+            "It is in eu-west-3.",
+            "which region hosts the billing database",
+            "eu-west-3",
+        ),
+    ],
+)
+def test_a_short_answer_is_told_with_its_question(
+    memory: Nagori, clock: FrozenClock, asked: str, answered: str, prompt: str, wanted: str
+) -> None:
+    observe(memory, clock, asked, answered)
+    clock.forward(days=3)
+    (kept,) = everything(memory)
+    assert (kept.text.trigger, kept.text.content) == (asked, answered)
+    assert wanted in memory.context(prompt, session="later").text
+
+
+def test_a_question_alone_is_no_memory_and_a_late_answer_finds_it(memory: Nagori, clock: FrozenClock) -> None:
+    turn = memory.turn("Which port does staging use?", session="s")
+    memory.process()
+    assert everything(memory) == []
+    clock.forward(seconds=30)
+    turn.answer("Staging listens on 8443.")
+    memory.process()
+    (kept,) = everything(memory)
+    assert kept.text.trigger == "Which port does staging use?"
+
+
+@pytest.mark.parametrize(
+    "said", ["run the tests again", "thanks a lot!", "テストをもう一回回して", "what time is it?"]
+)
+def test_orders_thanks_and_questions_become_nothing(memory: Nagori, clock: FrozenClock, said: str) -> None:
+    observe(memory, clock, said)
+    assert everything(memory) == []
+
+
+# --- wishes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Don't remember this: my salary is 5000.",
+        "これは覚えなくていいよ、給料は5000です",
+        "Off the record: I earn 5000.",
+    ],
+)
+def test_what_shall_not_be_kept_leaves_no_word(
+    memory: Nagori, clock: FrozenClock, tmp_path: Path, said: str
+) -> None:
+    observe(memory, clock, said, "Understood, 5000 stays between us.")
+    assert everything(memory) == []
+    events = [str(event.data) for event in FileJournal(tmp_path / "journal").read(("local", "me"))]
+    assert not any("5000" in event for event in events)
+
+
+@pytest.mark.parametrize("wish", ["Forget what I said about the boxes.", "さっきの箱の話は忘れて"])
+def test_what_shall_be_forgotten_is_and_can_be_brought_back(
+    memory: Nagori, clock: FrozenClock, wish: str
+) -> None:
+    told = "The boxes in the attic belong to Ruth." if wish.isascii() else "箱の中身は叔母の荷物です。"
+    observe(memory, clock, told)
+    (kept,) = everything(memory)
+    observe(memory, clock, wish)
+    assert everything(memory) == []
+    memory.undo(kept.id)
+    assert [each.id for each in everything(memory)] == [kept.id]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "シークレットキー：k3Jd8sLq2ZpX7vBn4mTy6WcR1fHg9aQe0uIo5Zx1",
+        "the password for staging is Tr0ub4dor&3x",
+        "pw: hunter2-x9Q",
+        "my pin is 4711",
+    ],
+)
+def test_secrets_in_ordinary_words_are_not_kept(memory: Nagori, clock: FrozenClock, said: str) -> None:
+    observe(memory, clock, said, "OK.")
+    value = said.replace("：", " ").split()[-1]
+    assert all(value not in each.text.whole for each in everything(memory))
+
+
+def test_a_prompt_that_asks_for_a_secret_gets_nothing(memory: Nagori, clock: FrozenClock) -> None:
+    observe(memory, clock, "The staging server answers on port 8443.")
+    assert not memory.context("what's the password for the staging server?", session="t")
+    assert memory.context("which port does the staging server answer on", session="u")
+
+
+# --- life -----------------------------------------------------------------------------------------
+
+
+def test_a_weak_hit_strengthens_nothing(memory: Nagori, clock: FrozenClock) -> None:
+    kept = memory.remember("The greenhouse roof leaks near the tomatoes.")
+    memory.recall("how do I configure a reverse proxy", min_confidence=0.0)
+    assert everything(memory)[0].recalled_at is None
+    memory.recall("greenhouse roof tomatoes leaks")
+    assert memory.why(kept.id).memory.recalled_at is not None
+
+
+def test_what_was_unarchived_is_left_alone_for_a_week(memory: Nagori, clock: FrozenClock) -> None:
+    old = clock.now() - timedelta(days=40)
+    kept = memory.remember_many(
+        [
+            Draft(
+                "a bus passed",
+                kind=Kind.EPISODE,
+                category=Category.CASUAL,
+                emotion=Emotion(30.0),
+                created=old,
+            )
+        ]
+    )[0]
+    memory.cycle()
+    assert memory.why(kept.id).memory.is_archived
+    memory.unarchive(kept.id)
+    for _ in range(6):
+        clock.forward(days=1)
+        memory.cycle()
+        assert memory.why(kept.id).memory.level is Level.FULL
+
+
+def test_an_archived_memory_that_is_shown_asks_for_revival(memory: Nagori, clock: FrozenClock) -> None:
+    old = clock.now() - timedelta(days=60)
+    text = "The ramen place Nishiyama in Sapporo belongs to Mr. Sasaki."
+    kept = memory.remember_many(
+        [Draft(text, kind=Kind.EPISODE, category=Category.CASUAL, emotion=Emotion(40.0), created=old)]
+    )[0]
+    memory.cycle()
+    assert memory.why(kept.id).memory.is_archived
+    assert "[archived]" in memory.context("who owns the ramen place Nishiyama in Sapporo", session="t").text
+    assert memory.why(kept.id).memory.revival_at is not None
+
+
+def test_a_switched_off_condition_deletes_nothing_in_or_mode(tmp_path: Path, clock: FrozenClock) -> None:
+    rules = {
+        "archive.auto_delete_enabled": True,
+        "archive.delete_condition_mode": "OR",
+        "archive.delete_require_zero_recall": False,
+        "archive.retention_days": 30,
+    }
+    with Nagori.open(tmp_path, clock=clock, config=load(overrides=rules).config, embedder=None) as memory:
+        kept = memory.remember("The deed of the house is in the blue folder.", emotion=Emotion(95.0))
+        memory.archive(kept.id)
+        clock.forward(days=31)
+        memory.cycle()
+        assert not memory.why(kept.id).memory.is_forgotten
