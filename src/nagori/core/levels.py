@@ -52,7 +52,7 @@ WEEKLY_WHOLE = 30.0  # 000 compresses below 0.3
 
 
 def levels_under(law: str, levels: Levels) -> Levels:
-    """The thresholds of a law of forgetting: under the weekly law a new memory has 50 and stays whole down to 30."""
+    """The thresholds of a forgetting law. Under the weekly law a new memory has 50 and stays whole to 30."""
     if law != "weekly" or levels.level1_threshold <= WEEKLY_WHOLE:
         return levels
     return replace(levels, level1_threshold=WEEKLY_WHOLE)

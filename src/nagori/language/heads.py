@@ -10,8 +10,6 @@ from functools import cache
 from operator import mul
 from struct import unpack
 
-from nagori.language.lexicon import rows
-
 
 def head_score(name: str, vector: bytes, model: str | None = None) -> float | None:
     """What the head makes of a vector; None if it was not learned for such vectors."""
@@ -23,5 +21,15 @@ def head_score(name: str, vector: bytes, model: str | None = None) -> float | No
 
 @cache
 def _head(name: str) -> tuple[str, float, tuple[float, ...]]:
-    model, bias, weights = next(rows(name))
+    model, bias, weights = _read_table(name).split("\t")
     return model, int(bias) / 10, tuple(int(weight) / 10 for weight in weights.split(" "))
+
+
+def _read_table(name: str) -> str:
+    """The only line of the table, read by this module's loader: `importlib.resources` is slow to import."""
+    spec = __spec__
+    assert spec is not None
+    assert spec.origin is not None
+    folder = spec.origin[: -len("heads.py")]
+    data: bytes = spec.loader.get_data(f"{folder}lexicon/{name}.tsv")  # type: ignore[union-attr]
+    return next(line for line in data.decode().splitlines() if line and not line.startswith("#"))

@@ -113,8 +113,8 @@ class Birth(Value):
 
 
 def weigh(felt: Appraisal, worth: Worth, retention: Retention) -> Birth:
-    """Kind, category and strength from what is said; feeling adds a little. The bands and the formula turn them
-    into days as ever."""
+    """Kind, category and strength from what is said; feeling adds a little. The formula of decay turns them
+    into days."""
     if worth.score < SMALL_TALK:
         low, high = SMALL_INTENSITY
         intensity = low + (high - low) * worth.score / SMALL_TALK + FEELING * felt.emotion.intensity

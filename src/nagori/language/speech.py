@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from nagori.language.lexicon import JAPANESE, strip_outer_quotes
 from nagori.language.passages import is_chatter
+from nagori.language.statements import ORDER_VERBS
 from nagori.language.tokenizer import normal_form
 from nagori.language.wishes import WishKind, classify_wish
 
@@ -153,14 +154,13 @@ def _asks_in_japanese(said: str) -> bool:
 
 # ── orders ───────────────────────────────────────────────────────────────────────────────────────────
 
-_VERBS = "add|adjust|analy[sz]e|apply|arrange|book|build|bump|calculate|change|check|clean|close|combine|commit|compare|compile|compute|continue|convert|copy|correct|count|create|debug|define|delete|deploy|describe|design|disable|display|do|double-check|download|draft|draw|edit|email|enable|estimate|explain|export|extend|extract|fetch|fill|find|finish|fix|format|generate|get|give|go|group|guess|have|help|highlight|implement|import|improve|include|insert|install|investigate|invert|join|keep going|lint|list|load|look|make|merge|modify|move|open|optimi[sz]e|order|paraphrase|paste|pick|plan|plot|polish|post|predict|prepare|print|proceed|proofread|publish|pull|push|put|query|quote|rank|read|rebase|redo|reduce|refactor|reformat|remove|rename|reorder|repeat|rephrase|replace|research|reset|restart|restore|retry|return|revert|review|rewrite|rollback|roll back|rotate|run|save|scan|schedule|search|select|send|set|shorten|show|simplify|solve|sort|split|squash|start|stop|suggest|sum|summari[sz]e|swap|switch|take|tell|test|throw|tidy|transform|translate|trim|try|turn|undo|unify|update|upgrade|upload|use|validate|verify|visuali[sz]e|walk|wait|write"
 _POLITE_EN = r"(?:(?:and|so|but|hey|ok|okay|also|well|now|then|oh|great|perfect|nice|good|cool|right|alright|yes|yep|no|sorry|actually|first|next|finally|btw|for now|again|just|please|pls|plz|kindly|quickly|go ahead and|go and)[,:;]? ){0,5}"
 _REQUEST_EN = re.compile(
-    rf"^{_POLITE_EN}(?:(?:can|could|would|will|can't|won't) you (?:please |pls |just |also |maybe |quickly |kindly |now ){{0,3}}(?!remember\b|recall\b|believe\b|imagine\b|tell me (?:what|who|where|when|which|why|how|if)|say\b)(?:{_VERBS})\b|would you mind \w+ing|i(?:'d like| want| need) you to (?!know|remember)|let's (?!go with|use|stick|drop|adopt|switch|keep (?!going)|call|move to|settle)\w+|would be (?:great|nice) if you)",
+    rf"^{_POLITE_EN}(?:(?:can|could|would|will|can't|won't) you (?:please |pls |just |also |maybe |quickly |kindly |now ){{0,3}}(?!remember\b|recall\b|believe\b|imagine\b|tell me (?:what|who|where|when|which|why|how|if)|say\b)(?:{ORDER_VERBS})\b|would you mind \w+ing|i(?:'d like| want| need) you to (?!know|remember)|let's (?!go with|use|stick|drop|adopt|switch|keep (?!going)|call|move to|settle)\w+|would be (?:great|nice) if you)",
     re.IGNORECASE,
 )
 _ORDER_EN = re.compile(
-    rf"^{_POLITE_EN}(?:don't (?:change|touch|add|remove|worry|run|commit|push|delete|do)\b|(?:{_VERBS})\b(?! (?:is|are|was|were|has|have|fails?|failed|works?|takes?|took|does|did|will|can|should|must|needs?|keeps?|runs?|times?|seems?|looks?|at \d|s\b)\b)(?! (?!(?:the|that|if|whether|all|my|our|your|this|these|those|it|what|why|how|which|who|where|a|an|me|us|them|and|only|every\w*)\b)(?:\w+ ){{1,4}}(?:is|are|was|were|all|must|has|have|end|ends|takes?|goes|go)\b)(?![-:=(_./]|'))|{_REQUEST_EN.pattern}",
+    rf"^{_POLITE_EN}(?:don't (?:change|touch|add|remove|worry|run|commit|push|delete|do)\b|(?:{ORDER_VERBS})\b(?! (?:is|are|was|were|has|have|fails?|failed|works?|takes?|took|does|did|will|can|should|must|needs?|keeps?|runs?|times?|seems?|looks?|at \d|s\b)\b)(?! (?!(?:the|that|if|whether|all|my|our|your|this|these|those|it|what|why|how|which|who|where|a|an|me|us|them|and|only|every\w*)\b)(?:\w+ ){{1,4}}(?:is|are|was|were|all|must|has|have|end|ends|takes?|goes|go)\b)(?![-:=(_./]|'))|{_REQUEST_EN.pattern}",
     re.IGNORECASE,
 )
 _REQUEST_JA = re.compile(

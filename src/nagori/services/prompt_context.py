@@ -31,11 +31,10 @@ from nagori.core.model import (
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
 from nagori.errors import StoreError
-from nagori.language.compression import compress_to_summary
 from nagori.language.passages import about_tokens, is_chatter
 from nagori.language.prompts import UNKNOWN, asks_for_secret
 from nagori.language.redaction import clean
-from nagori.language.speech import is_question, is_statement
+from nagori.language.statements import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese
 from nagori.runtime import Runtime
 from nagori.services.recall import RecallRequest, recall
@@ -161,14 +160,14 @@ def _fit(scope: Scope, found: Recollection, now: datetime) -> float:
     fit = sum(weight * terms.get(name, 0.0) for name, weight in WEIGHTS.items())
     fit += AGE * log1p(min(OLD, days_between(memory.created, now)))
     fit += SAME_PROJECT * (memory.project == scope.project) + REPLACED * bool(memory.superseded_by)
-    return fit + STATED * (not memory.fullest.trigger or is_statement(memory.fullest.trigger))
+    return fit + STATED * (not memory.fullest.trigger or looks_like_statement(memory.fullest.trigger))
 
 
 def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollection]]) -> float:
     """How sure it is that something should be told at all, 0 to 1. A prompt about the world needs no memory;
     inside a project most prompts are about it. A short question asks for one thing: where the best memory is
     hardly about it, it was never told."""
-    if len(text) <= SHORT_QUESTION and is_question(text) and not _is_about_it(text, ranked[0][1], ABOUT_IT):
+    if len(text) <= SHORT_QUESTION and asks(text) and not _is_about_it(text, ranked[0][1], ABOUT_IT):
         return 0.0
     if not any(_is_about_it(text, r, ABOUT_SOMETHING) for _, r in ranked):
         return 0.0
@@ -188,7 +187,7 @@ def _says_enough(memory: Memory) -> bool:
     """Chatter tells nothing, an old question asks again, and "Understood." answers nothing any more."""
     trigger, content = memory.fullest.trigger, memory.fullest.content
     if trigger:  # an exchange: the user stated something, or was answered
-        return is_statement(trigger) or not asks(content)
+        return looks_like_statement(trigger) or not asks(content)
     if is_chatter(content) or content.startswith("/"):
         return False
     if memory.trust is Trust.USER:
@@ -362,7 +361,7 @@ def memory_line(memory: Memory, zone: tzinfo) -> str:
     text = memory.fullest
     said = escape(text.content)
     if text.trigger:  # what the user said in full, and what tells most of the answer
-        most = LONGEST_REPLY if is_statement(text.trigger) else LONGEST_ANSWER
+        most = LONGEST_REPLY if looks_like_statement(text.trigger) else LONGEST_ANSWER
         said = f"{escape(text.trigger)} → {escape(_short(text.content, memory, most))}"
     return _line(memory, zone, said)
 
@@ -370,7 +369,7 @@ def memory_line(memory: Memory, zone: tzinfo) -> str:
 def brief_line(memory: Memory, zone: tzinfo) -> str:
     """A memory in few words: what the user stated without what was answered, or a short answer."""
     text = memory.fullest
-    if text.trigger and not is_statement(text.trigger):
+    if text.trigger and not looks_like_statement(text.trigger):
         asked, answered = (escape(_short(side, memory, BRIEF // 2)) for side in (text.trigger, text.content))
         return _line(memory, zone, f"{asked} → {answered}")
     return _line(memory, zone, escape(_short(text.trigger or text.content, memory, BRIEF)))
@@ -394,6 +393,8 @@ def _short(text: str, memory: Memory, most: int) -> str:
     """The whole of a short text, the sentences of a long one that tell most."""
     if len(text) <= most:
         return text
+    from nagori.language.compression import compress_to_summary  # for a long text alone: it is not cheap
+
     summary = compress_to_summary(Text("", text), memory.emotion).content
     return summary if len(summary) <= most else summary[: most - 1] + ELLIPSIS
 
