@@ -352,8 +352,7 @@ class AsyncNagori(_AsyncMemory):
     async def context(
         self, prompt: str, *, session: str = "", project: str | None = None, mark: bool = True
     ) -> Context:
-        """What an agent should be given along with a prompt: the text that hooks inject, and the memories in
-        it."""
+        """The context for an agent's prompt: the text that hooks inject, and the memories in it."""
         return await self._workers.run(
             self._memory.context, prompt, session=session, project=project, mark=mark
         )

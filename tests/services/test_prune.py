@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from nagori import AsyncNagori, Config, Nagori
+from nagori.core.window import STRATEGIES
 from nagori.core.window.plan import Gap
-from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, StoreError
+from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, Notice, StoreError
 from nagori.language.tokens import estimate_tokens
 from nagori.messages import find
 from nagori.services import ingest, vectors
@@ -679,21 +680,48 @@ def test_thoughts_go_with_what_came_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "more", "said"),
+    ("messages", "more", "message_id", "values"),
     [
-        ([user("hi")], {"format": "morse"}, "is not one of"),
-        ([user("hi")], {"beside": 9000}, "leave no room in a budget of 8000"),
-        ([user("hi")], {"strategy": "hope"}, "strategy"),
-        ([user("hi"), "and a text"], {}, "message 1: str is not known"),
-        ([7], {}, "message 0: int is not known"),
-        ([{"role": "user", "content": ENDLESS}], {}, "not a conversation"),
+        ([user("hi")], {"format": "morse"}, "error.not_choice", {"value": "morse"}),
+        ([user("hi")], {"beside": 9000}, "error.tokens_beside", {"n": 9000, "budget": 8000}),
+        ([user("hi"), "and a text"], {}, "error.unknown_in_format", {"n": 1, "what": "str"}),
+        ([7], {}, "error.unknown_in_format", {"n": 0, "what": "int"}),
     ],
 )
 def test_what_cannot_be_pruned_is_refused_with_its_reason(
-    memory: Nagori, messages: list[Any], more: dict[str, Any], said: str
+    memory: Nagori, messages: list[Any], more: dict[str, Any], message_id: str, values: dict[str, Any]
 ) -> None:
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput) as refused:
         memory.prune(messages, **more)
+    assert refused.value.message_id == message_id
+    assert {name: refused.value.values[name] for name in values} == values
+
+
+def test_a_strategy_that_is_not_known_is_refused_as_a_fault_of_the_setting(memory: Nagori) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        memory.prune([user("hi")], strategy="hope")  # type: ignore[arg-type]
+    assert refused.value.message_id == "error.window"
+    choices = Notice("fault.not_choice", value="'hope'", choices=", ".join(STRATEGIES))
+    fault = Notice("fault.setting_anywhere", key="window.strategy", problem=choices)
+    assert refused.value.values["faults"] == (fault,)
+
+
+def test_a_message_without_an_end_is_refused_as_no_conversation(memory: Nagori) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        memory.prune([{"role": "user", "content": ENDLESS}])
+    assert refused.value.message_id == "error.not_conversation"
+    assert isinstance(refused.value.values["reason"], RecursionError)
+
+
+def test_an_object_that_does_not_give_its_fields_is_refused_as_no_conversation(memory: Nagori) -> None:
+    class Closed:
+        def model_dump(self, **_: Any) -> dict[str, Any]:
+            raise RuntimeError("the client is closed")
+
+    with pytest.raises(InvalidInput) as refused:
+        memory.prune([Closed()])
+    assert refused.value.message_id == "error.not_conversation"
+    assert str(refused.value.values["reason"]) == "the client is closed"
 
 
 # --- voices, tasks, counters

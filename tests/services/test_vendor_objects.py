@@ -207,7 +207,7 @@ def test_a_gap_in_langchains_list_is_told_as_the_message_beside_it(like: Any, sa
 def test_gemini_tells_of_a_gap_in_its_own_objects() -> None:
     form, original = format_of((), "gemini"), Content("user", [{"text": "hi"}])
     assert plain(form.say("assistant", "[…]", original)) == {"role": "model", "parts": [{"text": "[…]"}]}
-    assert [part.text for part in form.note(original, "[…]", after=True).runtime] == ["hi", "[…]"]
+    assert [part.text for part in form.note(original, "[…]", after=True).parts] == ["hi", "[…]"]
     assert form.note({"parts": [{"text": "hi"}]}, "[…]", after=False) == {
         "parts": [{"text": "[…]"}, {"text": "hi"}]
     }
@@ -216,34 +216,54 @@ def test_gemini_tells_of_a_gap_in_its_own_objects() -> None:
 # --- what is not known is refused by name
 
 
+TYPE, PART, FORMAT = "error.type_not_message", "error.unknown_message_part", "error.unknown_in_format"
+
+
+def not_in(format: str, what: str) -> dict[str, Any]:
+    return {"n": 0, "what": what, "format": format}
+
+
 @pytest.mark.parametrize(
-    ("messages", "format", "name"),
+    ("messages", "format", "message_id", "values"),
     [
-        ([object()], None, "object is not a known type"),
-        ([{"role": "user", "content": [{"toolUse": {}}]}], None, "toolUse"),
-        ([{"role": "user", "content": [{}]}], None, "nothing"),
-        ([{"role": "user", "content": 7}], None, "int is not a known type"),
-        ([{"role": 7, "content": "hi"}], None, "message 0: 7 is not known"),
-        ([{"content": "hi"}], "openai", "message 0: {content}"),
+        ([object()], None, TYPE, {"type": "object"}),
+        ([{"role": "user", "content": [{"toolUse": {}}]}], None, PART, {"names": "toolUse"}),
+        ([{"role": "user", "content": [{}]}], None, PART, {"names": "nothing"}),
+        ([{"role": "user", "content": 7}], None, TYPE, {"type": "int"}),
+        ([{"role": 7, "content": "hi"}], None, FORMAT, not_in("openai", "7")),
+        ([{"content": "hi"}], "openai", FORMAT, not_in("openai", "{content}")),
         (
             [{"role": "user", "content": [{"type": "tool_use"}]}],
             "openai",
-            "'tool_use' is not known in openai",
+            FORMAT,
+            not_in("openai", "'tool_use'"),
         ),
-        ([{"role": "tool", "tool_call_id": "c", "content": "x"}], "anthropic", "not known in anthropic"),
-        ([{"type": "novelty"}], "responses", "'novelty' is not known in responses"),
-        ([{"from": "narrator", "value": "x"}], None, "'narrator' is not known in sharegpt"),
-        ([{"role": "narrator", "parts": []}], None, "'narrator' is not known in gemini"),
-        ([SimpleNamespace(type="remove", content="")], "langchain", "SimpleNamespace is not known"),
-        ([("human", "a", "b")], None, "tuple is not known in langchain"),
-        ([{"role": "user"}], "pydantic_ai", "not known in pydantic_ai"),
+        (
+            [{"role": "tool", "tool_call_id": "c", "content": "x"}],
+            "anthropic",
+            FORMAT,
+            not_in("anthropic", "'tool'"),
+        ),
+        ([{"type": "novelty"}], "responses", FORMAT, not_in("responses", "'novelty'")),
+        ([{"from": "narrator", "value": "x"}], None, FORMAT, not_in("sharegpt", "'narrator'")),
+        ([{"role": "narrator", "parts": []}], None, FORMAT, not_in("gemini", "'narrator'")),
+        (
+            [SimpleNamespace(type="remove", content="")],
+            "langchain",
+            FORMAT,
+            not_in("langchain", "SimpleNamespace"),
+        ),
+        ([("human", "a", "b")], None, FORMAT, not_in("langchain", "tuple")),
+        ([{"role": "user"}], "pydantic_ai", FORMAT, not_in("pydantic_ai", "'user'")),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(
-    memory: Nagori, messages: list[Any], format: str | None, name: str
+    memory: Nagori, messages: list[Any], format: str | None, message_id: str, values: dict[str, Any]
 ) -> None:
-    with pytest.raises(InvalidInput, match=name.replace("{", r"\{")):
+    with pytest.raises(InvalidInput) as refused:
         memory.prune(messages, format=format)  # type: ignore[arg-type]
+    assert refused.value.message_id == message_id
+    assert {name: refused.value.values[name] for name in values} == values
 
 
 # --- objects as data

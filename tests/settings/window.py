@@ -40,7 +40,7 @@ def prune(lab: Lab, said: Said, **parts: Any) -> Any:
     return lab.open(embedder=None, **parts).prune(said, remember=False)
 
 
-ROUND = 158  # tokens of a question and an answer
+ROUND = 142  # tokens of a question and an answer
 
 
 def report_at(share: float, *fields: str) -> Callable[[Lab], Any]:
@@ -62,10 +62,10 @@ def notices(lab: Lab) -> list[str]:
 
 
 def requests_to_model(lab: Lab) -> int:
-    """How often a model is asked to summarise the gaps of a conversation at 85 % of its budget."""
+    """How often a model is asked to summarise the gap in a user's notes that take 85 % of the budget."""
     server = lab.serve(answer=lambda body: json.dumps({"summary": "They looked at the old wall."}))
     llm = open_llm(Llm(provider="openai", base_url=server.base, model="m"))
-    prune(lab, talk(USER, ASSISTANT, rounds=round(0.85 * 8000 / ROUND)), llm=llm)
+    prune(lab, talk(USER, rounds=round(2 * 0.85 * 8000 / ROUND)), llm=llm)
     return len(server.requests)
 
 
@@ -120,6 +120,12 @@ def long_talk(*pattern: dict[str, Any]) -> Said:
     return talk(*pattern, length=LONG)
 
 
+def after_request(*pattern: dict[str, Any]) -> Said:
+    """A long talk that a user begins: the system messages after this are no part of the prompt."""
+    prompt, *said = long_talk(*pattern)
+    return [prompt, {"role": "user", "content": "Walk through the garden with me."}, *said]
+
+
 def with_word(word: str, role: str = "assistant") -> dict[str, Any]:
     return {"role": role, "content": word}
 
@@ -138,6 +144,34 @@ def tool_talk() -> Said:
     return [*said, {"role": "user", "content": "And now, what is left to do?"}]
 
 
+def failing_tools() -> Said:
+    """Every tool looks at another bed, and every second one fails; nobody tries again."""
+    said: Said = [{"role": "system", "content": "You are a gardener."}, {"role": "user", "content": "Look."}]
+    for n in range(20):
+        call = {"name": "look", "arguments": json.dumps({"bed": n})}
+        ending = " Error: permission denied" if n % 2 else ""
+        said += [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"call_{n}", "type": "function", "function": call}],
+            },
+            {"role": "tool", "tool_call_id": f"call_{n}", "content": passage(n, length=LONG) + ending},
+        ]
+    return [*said, {"role": "user", "content": "And now, what is left to do?"}]
+
+
+def open_questions() -> Said:
+    """An assistant walks on alone; every second message ends with a question that nobody answers."""
+    said = after_request(ASSISTANT, with_word("and wondered"))
+    return [
+        {**each, "content": f"{each['content']} Shall we cut them?"}
+        if "wondered" in each["content"]
+        else each
+        for each in said
+    ]
+
+
 def late(message: dict[str, Any]) -> bool:
     """Whether it is of the last ten rounds."""
     return any(f"bed {n} " in str(message["content"]) for n in range(10, 20))
@@ -150,7 +184,7 @@ def early_losses(lab: Lab) -> int:
         late = timedelta(minutes=20 if at > len(said) / 2 else 0)
         message["timestamp"] = (datetime(2026, 4, 1, tzinfo=UTC) + late).isoformat()
     memory = lab.open(embedder=None)
-    dropped = memory.prune(said, budget=13000, remember=False).plan.dropped
+    dropped = memory.prune(said, budget=9000, remember=False).plan.dropped
     return sum(at <= len(said) / 2 for at in dropped)
 
 
@@ -161,7 +195,25 @@ APPROVALS = survivors(
     by("assistant", "approval"),
 )
 WALNUTS = survivors(long_talk(ASSISTANT, with_word("beside the walnut")), by("assistant", "walnut"))
-TASKS = survivors(long_talk(USER, with_word("[TASK 7]", "system")), by("system"))
+# The same words by an assistant and by the system: only the role differs, and what it may carry.
+SYSTEM = {"role": "system", "content": ""}
+NOTES = survivors(after_request(ASSISTANT, SYSTEM), by("system"))
+TASKS = survivors(after_request(with_word("[TASK 7]"), with_word("[TASK 7]", "system")), by("system"))
+OUTPUTS = survivors(
+    after_request(with_word("[Tool: look]"), with_word("[Tool: look]", "system")), by("system")
+)
+ORDERS = survivors(after_request(USER, with_word(", and never cut them", "user")), by("user", "never"))
+DECISIONS = survivors(after_request(ASSISTANT, with_word("as we decided")), by("assistant", "decided"))
+FAILURES = survivors(failing_tools(), by("tool", "denied"))
+QUESTIONS = survivors(open_questions(), by("assistant", "wondered"))
+# Names without a keyword, and a keyword without names.
+NAMES = survivors(
+    after_request(
+        with_word("and an error appeared"),
+        with_word("with Anna Bell and Carl Dunn from Osaka on 12 May"),
+    ),
+    by("assistant", "Anna"),
+)
 TOOLS = survivors(tool_talk(), by("tool"))
 # Without recency, what a message is decides alone.
 TIMELESS = {"window.recency_weight": 0.0}
@@ -171,13 +223,30 @@ STAYING = [
     *family(
         "window",
         survivors(BOTH, by("user")),
-        [("role_weight", 0.0, FEWER), ("user_score", 0.0, FEWER), ("assistant_score", 1.0, FEWER)],
+        [("role_weight", 0.0, FEWER), ("user_score", 0.0, FEWER)],
         TIMELESS,
     ),
-    *family("window", TOOLS, [("tool_score", 1.0, MORE), ("tool_bonus", 1.0, MORE)], TIMELESS),
-    *family("window", TASKS, [("system_score", 1.0, MORE), ("marker_bonus", 1.0, MORE)], TIMELESS),
+    *family("window", NOTES, [("system_score", 1.0, MORE), ("assistant_score", 0.0, MORE)], TIMELESS),
+    *family(
+        "window",
+        TOOLS,
+        [("tool_score", 1.0, MORE), ("tool_bonus", 1.0, MORE), ("clear_results", 0.5, FEWER)],
+        TIMELESS,
+    ),
+    *family("window", TASKS, [("marker_bonus", 0.0, FEWER), ("markers", ("[NOTE",), FEWER)], TIMELESS),
+    *family("window", OUTPUTS, [("tool_markers", ("[NOTE",), FEWER)], TIMELESS),
+    *family(
+        "window",
+        ORDERS,
+        [("instructions", ("walnut",), FEWER), ("instruction_weight", 0.0, FEWER)],
+        TIMELESS,
+    ),
+    *family("window", DECISIONS, [("decision_weight", 0.0, FEWER)], TIMELESS),
+    *family("window", FAILURES, [("error_weight", 0.0, FEWER)], TIMELESS),
+    *family("window", QUESTIONS, [("question_weight", 0.0, FEWER)], TIMELESS),
+    *family("window", NAMES, [("information_scale", 10.0**6, FEWER)], TIMELESS),
     *family("window", ERRORS, [("content_weight", 0.0, FEWER), ("keyword_bonus", 0.0, FEWER)], TIMELESS),
-    *family("window", WALNUTS, [("keywords", ("walnut",), MORE)], TIMELESS),
+    *family("window", WALNUTS, [("keywords", ("walnut",), MORE), ("approvals", ("walnut",), MORE)], TIMELESS),
     *family("window", APPROVALS, [("approval_bonus", 0.0, FEWER)], TIMELESS),
     *family("window", ERRORS, [("short", 10_000, FEWER)], TIMELESS | {"window.short_penalty": 0.0}),
     *family("window", ERRORS, [("short_penalty", 0.0, FEWER)], TIMELESS | {"window.short": 10_000}),

@@ -1,6 +1,7 @@
-"""The context window: what of a conversation is sent to a model, when not all of it fits [C1-C9].
+"""The context window chooses the messages that are sent to a model when a conversation is too long [C1-C9].
 
-The settings stand here; `messages` are the nouns, `scores` say what matters, `plan` decides.
+This file has the settings. `messages` has the types, `scores` rates messages, `strategies` ranks them, and
+`plan` chooses.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Window(Value):
         ("[SYSTEM:", "[User", "[TASK"), "Markers that count in system messages."
     )
     tool_markers: tuple[str, ...] = setting(
-        ("[Tool:",), "Markers that count in system messages and in tool results."
+        ("[Tool:",), "Markers by which a system message counts as a tool result."
     )
     instructions: tuple[str, ...] = setting(_ORDERS, "Words with which a user gives a standing instruction.")
     instruction_weight: float = setting(20.0, "Factor of a standing instruction.", lo=0.0, hi=1000.0)
@@ -93,7 +94,7 @@ class Window(Value):
     model: str = setting("", "Model whose tokens are counted; empty for an estimate that is rather too high.")
 
     def faults(self) -> Iterator[Notice]:
-        """The bands rise, and pruning ends below where it begins."""
+        """The limits must rise, and the target must not be above `prune_at`."""
         if not self.warn_at <= self.prune_at <= self.summarise_at:
             yield fault_of("warn_at, prune_at, summarise_at", "fault.not_rising")
         if self.target > self.prune_at:
@@ -111,7 +112,7 @@ _USUAL = Window()
 
 
 def _check_types(changes: Mapping[str, Any]) -> None:
-    """Refuse what a caller wrote as something else than it is: a text for a number."""
+    """Refuse a value of the wrong type, such as a text for a number."""
     for name, value in changes.items():
         usual = getattr(_USUAL, name)
         if isinstance(usual, tuple):
@@ -126,7 +127,7 @@ def _check_types(changes: Mapping[str, Any]) -> None:
 
 
 def apply_changes(rules: Window, changes: Mapping[str, Any]) -> Window:
-    """`rules` with a caller's changes: a preset first, then what is said by itself."""
+    """Apply a caller's changes to `rules`: first the preset, then the single settings."""
     if not changes:
         return rules
     _check_types(changes)

@@ -1,7 +1,7 @@
-"""Messages as the window sees them, whatever format they came in: who speaks, what is said, how many
-tokens it takes, and which calls of tools belong to which results.
+"""Messages in the one form that the window reads, whatever format they came in.
 
-Structure is read from fields, never from words that somebody typed [ruling 35].
+A message has a role, a text, a number of tokens, and the ids of its tool calls and tool results. These come
+from the fields of the original, never from words that somebody typed [ruling 35].
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ SYSTEM, USER, ASSISTANT, TOOL = "system", "user", "assistant", "tool"
 
 
 class Message(Value):
-    """One message. `calls` and `answers` are the ids of tool calls that it makes and that it brings the
-    results of; `fixed` is how many of its tokens cannot be cut: a call's arguments, a signed thought. `own`
-    is what its role itself says, where words of a tool stand beside it; `about` says for each call which
-    tool is called with what."""
+    """One message. `calls` are the ids of the tool calls that it makes, `answers` the ids of the calls whose
+    results it holds. `fixed` counts the tokens that cannot be cut: arguments of a call, signed reasoning.
+    `own` is the text of its own role, if the message also holds text of a tool. `about` names the tool and
+    the arguments of each call."""
 
     role: str
     text: str
@@ -36,7 +36,7 @@ class Message(Value):
 
     @property
     def words(self) -> str:
-        """What is said in the voice of its role."""
+        """The text of its own role, without text of a tool."""
         return self.text if self.own is None else self.own
 
 
@@ -44,13 +44,14 @@ ASIDE = re.compile(r"\s*(<(system-reminder|environment_context|user_instructions
 
 
 def is_aside(text: str) -> bool:
-    """Whether a message of the user's role is wholly a host's: agents remind their models that way."""
+    """Whether the host wrote all of a user message. Agents send reminders to their models in this way."""
     return text.lstrip()[:1] == "<" and ASIDE.fullmatch(text) is not None
 
 
 class Unit:
-    """What stays or goes together: a message, or a call with its results. `waiting` are calls without a
-    result; `stray` is a result whose call is not there. Made for every message, so it is not a Value."""
+    """Messages that are kept or dropped together: one message, or a tool call with its results. `waiting` are
+    calls without a result; `stray` marks a result without a call. Every message makes one, so for speed it
+    is not a Value."""
 
     __slots__ = ("calls", "members", "stray", "waiting")
 
@@ -67,15 +68,15 @@ class Unit:
 
 
 class Units:
-    """Messages as they arrive, put together into units."""
+    """Groups arriving messages into units."""
 
     def __init__(self) -> None:
         self.of: list[Unit] = []  # by message
         self._callers: dict[str, Unit] = {}  # the last unit that made a call of this id
 
     def arrive(self, message: Message) -> Unit:
-        """The unit that a message belongs to: its own, or that of the call it answers. A result that
-        answers two calls makes them one."""
+        """Return the unit of a message: a new one, or the unit of the call that it answers. A result that
+        answers two calls joins their units."""
         at = len(self.of)
         asked = self._calls_of(message.answers)
         if asked:
@@ -94,7 +95,7 @@ class Units:
         return unit
 
     def _calls_of(self, ids: Iterable[str]) -> list[Unit]:
-        """The units whose calls these are. A provider may give an id a second time: the newest is meant."""
+        """The units that made these calls. If a provider used an id twice, the newest call counts."""
         callers = (self._callers[id] for id in ids if id in self._callers)
         return list({id(unit): unit for unit in callers}.values())
 

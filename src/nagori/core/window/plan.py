@@ -1,15 +1,15 @@
-"""Which messages are sent: `plan_window` is pure, and a fold over the conversation.
+"""The plan decides which messages are sent. `plan_window` is a pure fold over the conversation.
 
-It goes through the messages in order. When the window is fuller than `prune_at`, the least worthy units
-leave it until it is down to `target`; what has left stays away. So the plan of a conversation is the plan of
-its beginning with a little more at the end, told all at once or message by message, and a provider's cache
-of the beginning goes on being used between two prunings.
+It reads the messages in order. When the window is fuller than `prune_at`, it drops the least worthy units
+until the window is down to `target`. A dropped message never comes back. So a plan extends the plan of the
+earlier messages, whether they arrive at once or one by one, and between two prunings a provider can reuse
+its cache.
 
-    bound   After a pruning the window, with what its gaps are told with, is never over the target, unless
-            what is pinned is larger. Then summaries of gaps go, then results and other texts are cut to fit;
-            the last user turn and the system prompt are cut only where they would be over the budget itself.
-    pinned  the system prompt, the last user turn and the last one that is more than "go on", the last
-            message, calls without a result since then, and what the caller pins
+    bound   After a pruning, the messages and the words for gaps are within the target, unless the pinned
+            messages are larger. Then summaries of gaps are dropped, and tool results and other texts are
+            cut. The last user turns and the system prompt are cut only to fit the budget.
+    pinned  The system prompt, the last user turn, the last user turn that is more than "go on", the last
+            message, calls since then that have no result, and the caller's pins.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ WORTHLESS = 1e6  # price of what would cost more to tell of than to keep
 
 
 class Band(IntEnum):
-    """How full a window is, and what is done about it [C1]."""
+    """How full a window is, and what follows from it [C1]."""
 
     ROOMY = 0  # nothing
-    FILLING = 1  # it is told
-    FULL = 2  # what matters least is left out
-    CROWDED = 3  # … and a language model may sum it up
-    OVER = 4  # … at once, and no model is waited for
+    FILLING = 1  # it is logged
+    FULL = 2  # messages are pruned
+    CROWDED = 3  # messages are pruned, and a language model may summarise the gaps
+    OVER = 4  # messages are pruned at once, without a language model
 
 
 class Prices(Value):
-    """What a gap costs: tokens of the words that tell of it, in a message of their own; of a small one, whose
-    number has one digit, `notice`; of a larger one `many`, and the words of its summary besides."""
+    """Tokens of the message that stands in a gap: `notice` for fewer than ten dropped messages, `many` for
+    more. A summary adds its own tokens to `many`."""
 
     notice: int = 12
     many: int = 16
@@ -57,7 +57,7 @@ USUAL = Prices()
 
 
 class Gap(Value):
-    """Messages that are left out, and the room for words about them, told before message `at`."""
+    """Dropped messages, and the tokens of the text that stands for them before message `at`."""
 
     members: tuple[int, ...]
     at: int
@@ -66,7 +66,7 @@ class Gap(Value):
 
 
 class Plan(Value):
-    """What is sent of `count` messages: all but `dropped`, some of them cut to so many tokens, with gaps."""
+    """What is sent of `count` messages: all except `dropped`; those in `cut` are cut to so many tokens."""
 
     count: int = 0
     dropped: frozenset[int] = frozenset()
@@ -96,8 +96,8 @@ def plan_window(
     features: TextFeatures = PLAIN,
     fold: Fold | None = None,
 ) -> Plan:
-    """The plan for `messages`, going on from the plan of a beginning of them, if there was one. A `fold` that
-    ended with that plan goes on where it stands, which costs only what is new. `features` read the texts."""
+    """Plan `messages`. `before` is the plan of the first of them, if there is one. A `fold` that ended with
+    `before` reads only the new messages. `features` read the texts."""
     fold = fold or Fold(features)
     fold.begin(messages, rules, prices, before)
     arrived = fold.used + sum(message.tokens for message in messages[before.count :])
@@ -119,7 +119,7 @@ def plan_window(
 
 
 class Fold:
-    """A window while messages arrive."""
+    """The state of a window while messages arrive."""
 
     messages: Sequence[Message]
     sizes: list[int]
@@ -134,7 +134,7 @@ class Fold:
         self._smalltalk: dict[int, bool] = {}  # by message, of those that were asked about
 
     def goes_on(self, plan: Plan, rules: Window, prices: Prices) -> bool:
-        """Whether it stands where this plan ended."""
+        """Whether it ended with this plan, under the same rules."""
         return self.plan is plan and (self.rules, self.prices) == (rules, prices)
 
     def places(self) -> list[int]:
@@ -142,7 +142,7 @@ class Fold:
         return list(self.kept)
 
     def begin(self, messages: Sequence[Message], rules: Window, prices: Prices, before: Plan) -> None:
-        """With messages of which `before` has planned the first."""
+        """Start with `messages`; `before` is the plan of the first of them."""
         if self.plan is before:
             self._go_on(messages)
         else:
@@ -180,13 +180,13 @@ class Fold:
 
     @property
     def worth(self) -> Worth:
-        """Asked for when something has to go: scores cost more than adding up."""
+        """The worth of messages. It is computed only when the window is pruned, because scores are slow."""
         if self._worth is None:
             self._worth = worth_of(self.messages, self.rules, self.features, self._before)
         return self._worth
 
     def take(self, count: int) -> None:
-        """The next message arrives. What belongs to a unit that is gone goes after it."""
+        """Add the next message. If its unit was dropped, drop the message, too."""
         at = count - 1
         unit = self.units.arrive(self.messages[at])
         self.kept.append(at)
@@ -196,8 +196,8 @@ class Fold:
             self._sweep()
 
     def prune(self, count: int) -> None:
-        """Down to the target: broken units, then oversized texts, then the least worthy, then the rest. What
-        was cut only because the moment wanted it is whole again first."""
+        """Prune to the target: drop broken units, cut oversized texts, drop the least worthy units, then cut
+        what remains. Pinned messages that an earlier pruning cut are first made whole again."""
         turns = self._last_turns(count)
         pinned = self._pinned_places(count, turns)
         self._tell_at_length(True)
@@ -217,15 +217,15 @@ class Fold:
         self._shorten(sorted(lasting), self.rules.budget)
 
     def _tell_at_length(self, yes: bool) -> None:
-        """Whether gaps may be summarised: summaries are the first thing to go."""
+        """Allow or forbid summaries of gaps. They are dropped before any text is cut."""
         if self.runs.terse is yes:
             self.used -= self.runs.total()
             self.runs.terse = not yes
             self.used += self.runs.total()
 
     def _lose(self, free: Sequence[Unit], count: int) -> None:
-        """The cheapest units go, until the window is within its limit. A drop makes its neighbours cheaper,
-        because the gap is there already; nothing ever makes one dearer."""
+        """Drop the cheapest units until the window is within its limit. A drop makes its neighbours cheaper,
+        because they join an existing gap. It never makes a unit dearer."""
         ours = {id(unit) for unit in free}
         queue = self._queue(free, count)
         heapify(queue)
@@ -242,8 +242,8 @@ class Fold:
         self._clear_results(queue, count)
 
     def _clear_results(self, queue: list[tuple[float, int]], count: int) -> None:
-        """Go on with the cheapest results of tools until enough has gone: every pruning costs the provider's
-        cache of all that follows, so a few large ones are cheaper than many small ones."""
+        """Drop more of the cheapest tool results, to free `clear_results` of the budget. Every pruning makes
+        the provider's cache useless from there on, so a few large prunings cost less than many small ones."""
         enough = int((self.rules.prune_at - self.rules.clear_results) * self.rules.budget)
         while queue and self.used > enough and self.rules.strategy == "scored":
             price, first = heappop(queue)
@@ -268,8 +268,8 @@ class Fold:
         return self._price_of(unit, max(self.worth(at, count) for at in unit.members))
 
     def _price_of(self, unit: Unit, worth: float) -> float:
-        """What is lost with a unit: the worth of its most worthy message, times what it took for each token
-        that is really saved, for a new gap has to be told of."""
+        """The price of dropping a unit: the worth of its best message, times its tokens per saved token. A
+        new gap needs a notice, so fewer tokens are saved than dropped."""
         if self.rules.strategy != "scored":
             return worth
         if len(unit.members) == 1:
@@ -283,8 +283,7 @@ class Fold:
     # --- what stays --------------------------------------------------------------------------------
 
     def _last_turns(self, count: int) -> set[int]:
-        """The last message in which a user says something, and the last in which it is more than a word to go
-        on: the task."""
+        """The last user message, and the last user message that is more than "go on": the task."""
         said = (at for at in range(count - 1, -1, -1) if self._is_said(at))
         last = next(said, None)
         if last is None:
@@ -301,7 +300,7 @@ class Fold:
         return self.messages[at].role == USER and not is_aside(self.messages[at].text)
 
     def _prompt(self) -> list[int]:
-        """The system messages before anybody speaks."""
+        """The system messages before any other message."""
         other = (at for at, message in enumerate(self.messages) if message.role != SYSTEM)
         return list(range(next(other, len(self.messages))))
 
@@ -348,8 +347,8 @@ class Fold:
     # --- gaps --------------------------------------------------------------------------------------
 
     def gaps(self) -> Iterator[Gap]:
-        """Every run of messages that are gone. Inside a unit that stays nothing is told: a result follows
-        its call at once; such a run is told after it."""
+        """The gaps of the plan. A gap inside a kept unit is told after the unit, because a tool result must
+        follow its call."""
         ends = {at: self.units.of[at].members[-1] for at in self.kept}
         waiting: list[tuple[int, int]] = []
         until = -1
@@ -371,7 +370,7 @@ class Fold:
 
 
 class _Runs:
-    """Dropped messages that stand side by side, and what telling of them costs."""
+    """Runs of dropped messages that stand side by side, and the tokens of the text that stands for them."""
 
     def __init__(self, rules: Window, prices: Prices, messages: Sequence[Message], terse: bool) -> None:
         self._rules, self._prices, self.messages = rules, prices, messages
@@ -381,7 +380,7 @@ class _Runs:
         self._tokens: dict[int, int] = {}  # by start: what they took
 
     def add(self, at: int) -> int:
-        """One more is dropped; how much more it costs to tell."""
+        """Add a dropped message. Return how many more tokens the texts for gaps need."""
         cost = self.cost(at)
         start, end = self._starts.pop(at, at), self._ends.pop(at + 1, at + 1)
         tokens = self.messages[at].tokens + (self._tokens[start] if start < at else 0)
@@ -390,7 +389,7 @@ class _Runs:
         return cost
 
     def cost(self, at: int) -> int:
-        """How much more it would cost to tell if this one were dropped, too."""
+        """How many more tokens the texts for gaps would need if this message were dropped."""
         start, end = self._starts.get(at, at), self._ends.get(at + 1, at + 1)
         before = self.price(start, at) if start < at else 0
         after = self.price(at + 1, end) if end > at + 1 else 0
@@ -398,11 +397,11 @@ class _Runs:
         return self._price(end - start, tokens) - before - after
 
     def more(self, at: int) -> int:
-        """How many runs more there would be if this one were dropped, too: 1, 0 or -1."""
+        """How many more runs there would be if this message were dropped: 1, 0 or -1."""
         return 1 - (at in self._starts) - (at + 1 in self._ends)
 
     def beside(self, at: int) -> tuple[int, int]:
-        """The places just outside the run that holds a dropped message, if it is at one of its ends."""
+        """The places before and after the run that begins or ends with this dropped message."""
         if at in self._ends:
             return at - 1, self._ends[at]
         start = self._starts.get(at + 1, at)
@@ -412,7 +411,7 @@ class _Runs:
         return self._price(end - start, self._tokens[start])
 
     def _price(self, count: int, tokens: int) -> int:
-        """A notice, or a summary if enough is missing."""
+        """The tokens of a notice, or of a summary if enough messages are dropped."""
         if count < self._rules.summarise_gap_from and count < 10:
             return self._prices.notice
         if self.terse or count < self._rules.summarise_gap_from:
@@ -420,7 +419,7 @@ class _Runs:
         return self._prices.many + min(self._rules.summary_tokens, max(SENTENCE, tokens // SHARE))
 
     def total(self) -> int:
-        """What telling of all of them costs."""
+        """The tokens of the texts for all runs."""
         return sum(self.price(*run) for run in self._ends.items())
 
     def all(self) -> list[tuple[int, int]]:

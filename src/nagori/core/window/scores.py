@@ -1,12 +1,11 @@
-"""How much a message matters: 0.3 recency + 0.3 role + 0.4 content [C2], times its information.
+"""The score of a message: 0.3 recency + 0.3 role + 0.4 content [C2], times its information.
 
-Content is what it says, by keywords in both languages, and what its fields say it is: the result of a tool,
-a failure. Markers count only in messages of the roles that may carry them: a user who types `[SYSTEM:` gains
-nothing [ruling 35].
+The content score comes from keywords in both languages and from fields: a tool result, a failure. Markers
+count only in system messages, so a user who types `[SYSTEM:` gains nothing [ruling 35].
 
-That alone tells one message from the next by little more than its age. So it is multiplied with the
-information in the message: names, numbers, dates and terms, outside questions. Standing instructions and
-decisions weigh more; where users say little and agents much, what users say does.
+These three parts hardly differ between messages of the same age. So the sum is multiplied by the information
+in the message: its names, numbers, dates and terms, outside questions. Standing instructions and decisions
+weigh more. User messages weigh more where agents write most of the conversation.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _CLAUSE = r"(?:^|[.!?:;,。、！？\n—–-]\s*|\b(?:and|but|please|also|you|y
 
 
 def fixed_score(message: Message, rules: Window) -> float:
-    """The part of a message's score that no time changes: who said it, and what."""
+    """The part of a score that does not change with time: role and content."""
     roles = {
         USER: rules.user_score,
         ASSISTANT: rules.assistant_score,
@@ -61,24 +60,20 @@ def fixed_score(message: Message, rules: Window) -> float:
 
 
 def recency(index: int, count: int, rules: Window) -> float:
-    """The part that does: 0 for the oldest message, all of its weight for the newest."""
+    """The part of a score that changes with time: 0 for the oldest message, its weight for the newest."""
     return rules.recency_weight * index / max(count - 1, 1)
 
 
 def content(message: Message, rules: Window) -> float:
-    """What it says, 0 to 1."""
+    """The content score, 0 to 1."""
     text = message.text if len(message.text) <= 2 * READ else message.text[:READ] + message.text[-READ:]
     low = text.lower()
     score = 0.0
     if message.failed or _has_any(rules.keywords, low):
         score += rules.keyword_bonus
-    if (
-        message.answers
-        or message.role == TOOL
-        or _has_marker(rules.tool_markers, (SYSTEM, TOOL), message, text)
-    ):
+    if message.answers or message.role == TOOL or _has_marker(rules.tool_markers, message, text):
         score += rules.tool_bonus
-    if _has_marker(rules.markers, (SYSTEM,), message, text):
+    if _has_marker(rules.markers, message, text):
         score += rules.marker_bonus
     if any(word in low for word in _to_lower(tuple(rules.approvals))):
         score += rules.approval_bonus
@@ -87,12 +82,12 @@ def content(message: Message, rules: Window) -> float:
     return min(score, 1.0)
 
 
-def _has_marker(markers: Sequence[str], roles: Sequence[str], message: Message, text: str) -> bool:
-    return message.role in roles and any(marker in text for marker in markers)
+def _has_marker(markers: Sequence[str], message: Message, text: str) -> bool:
+    return message.role == SYSTEM and any(marker in text for marker in markers)
 
 
 def _has_any(keywords: Sequence[str], low: str) -> bool:
-    """An English word is found where it begins: `errors`, but no plan in an explanation."""
+    """Whether a keyword occurs. English ones match where a word starts: `errors`, but not `explanation`."""
     words = [word for word in _to_lower(tuple(keywords)) if word in low]  # much quicker than a pattern
     return any(re.search(rf"(?<![a-z]){re.escape(word)}", low) for word in words)
 
@@ -122,7 +117,7 @@ def _count_words(text: str) -> float:
 
 
 class TextFeatures(NamedTuple):
-    """Functions that read features from a text. `language` has those of two languages; these know none."""
+    """Functions that read features from a text. The defaults know no language; `language` has better ones."""
 
     topic_words: Callable[[str], Iterable[str]] = str.split  # the words that say what it is about
     is_question: Callable[[str], bool] = _has_question_mark
@@ -155,8 +150,9 @@ def substance_of(message: Message, rules: Window, features: TextFeatures = PLAIN
 
 
 def emphasis(role: str, substance: Substance, rules: Window, rarity: float) -> float:
-    """What a score is multiplied with. `rarity` is the share of all words that are not the users': where
-    nobody but users speaks, nobody is instructed; where an agent works alone, every request instructs it."""
+    """The factor of a score. `rarity` is the share of all tokens that users did not write. If it is 0, only
+    users speak, and there is nobody to instruct. If it is near 1, an agent works alone, and every user
+    message counts as an instruction."""
     information, instructs, decides = substance
     if instructs and rarity > 0:
         return max(information, 1.0) ** 2 * rules.instruction_weight
@@ -177,13 +173,13 @@ def instructs(text: str, rules: Window) -> bool:
 
 @lru_cache(8)
 def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Any of the words, anywhere in small letters: much quicker than where a clause begins."""
+    """Matches any of the words anywhere in a lower-case text. It is much faster than `_instruction`."""
     return re.compile("|".join(map(re.escape, _to_lower(words))) or r"(?!)")
 
 
 @lru_cache(8)
 def _instruction(words: tuple[str, ...]) -> re.Pattern[str]:
-    """English words are found where a clause begins, others anywhere; nothing when there are no words."""
+    """Matches English words at the start of a clause and other words anywhere; nothing without words."""
     english = "|".join(re.escape(word) for word in words if word.isascii() and word)
     others = "|".join(re.escape(word) for word in words if not word.isascii())
     patterns = [rf"{_CLAUSE}(?:{english})\b"] * bool(english) + [others] * bool(others)
@@ -191,7 +187,7 @@ def _instruction(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def is_failure(message: Message) -> bool:
-    """Whether a call went wrong, as a field of its result says, or its words where formats have no field."""
+    """Whether a tool call failed: by a field of its result, or by its text if there is no such field."""
     if message.failed or message.role != TOOL:
         return message.failed
     text = message.text

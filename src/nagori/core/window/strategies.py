@@ -1,13 +1,13 @@
-"""What a strategy would rather lose: the worth of every message at a moment of the conversation [C7].
+"""Strategies rank messages: the least worthy is pruned first [C7].
 
-    scored   the score of `scores`: recency, role, content, times information; failures that nobody
-             has put right and questions that nobody has answered weigh more
-    sliding  the newest stay
-    session  the newest sessions stay, and of one session what scores best; a long pause begins a session
-    topic    topics that share words with the present one stay; a user who speaks of something else begins one
+    scored   by the score of `scores`; unsolved failures and unanswered questions weigh more
+    sliding  by age: the newest messages stay
+    session  by session, then by score: the newest sessions stay; a long pause starts a session
+    topic    by topic: topics that share words with the current one stay; a user who changes the subject
+             starts a topic
 
-A worth hangs on the messages up to that moment alone, so planning all at once and planning message by
-message come to the same.
+The worth of a message depends only on the messages so far. So one plan for the whole conversation equals a
+plan that grows message by message.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def worth_of(
     features: TextFeatures = PLAIN,
     before: Worth | None = None,
 ) -> Worth:
-    """The worth of messages by the configured strategy; `before` is that of a beginning of them."""
+    """The worth of messages by the configured strategy. `before` is the worth of the first of them."""
     if isinstance(before, _ScoreWorth):
         return before.see(messages)
     strategies = {"scored": _rank_scored, "sliding": _rank_sliding, "session": _session, "topic": _topic}
@@ -55,7 +55,7 @@ def _rank_scored(messages: Sequence[Message], rules: Window, features: TextFeatu
 
 
 class _ScoreWorth:
-    """Worths by score. What was seen once is not looked at again when more has been said."""
+    """Worth by score. Each message is read once, even when more messages arrive."""
 
     def __init__(self, rules: Window, features: TextFeatures) -> None:
         self._rules, self._features = rules, features
@@ -74,7 +74,7 @@ class _ScoreWorth:
         return self.of_many((index,), count)[0]
 
     def of_many(self, indexes: Sequence[int], count: int) -> list[float]:
-        """The worths of several messages. All that stay are asked for whenever something has to go."""
+        """The worth of several messages. Every pruning asks for all messages that may go."""
         scores, open_until = self._scores, self._open_until
         rules, rarity = self._rules, self._rarity[count - 1]
         step = recency(1, count, rules)
@@ -90,7 +90,7 @@ class _ScoreWorth:
         return worths
 
     def _score(self, index: int) -> tuple[float, float, Substance | None]:
-        """What of a message's worth stays: its score, and its weight if no user said it."""
+        """The lasting part of a worth: the score, and the weight. The weight of a user message may change."""
         message, rules = self._messages[index], self._rules
         substance = substance_of(message, rules, self._features)
         weight = emphasis(message.role, substance, rules, 1.0)
@@ -154,7 +154,7 @@ def _session(messages: Sequence[Message], rules: Window, features: TextFeatures)
 
 
 def _topic(messages: Sequence[Message], rules: Window, features: TextFeatures) -> Worth:
-    """Topics are compared when they are asked for; each keeps its words as far as they have been added."""
+    """Worth by topic. Topics are compared on demand, and the words of each topic are collected once."""
     words = [_words(message, features) for message in messages]
     topics = _topics(messages, words)
     ends = {topic: at + 1 for at, topic in enumerate(topics)}
@@ -182,12 +182,12 @@ def _topic(messages: Sequence[Message], rules: Window, features: TextFeatures) -
 
 
 def _words(message: Message, features: TextFeatures) -> frozenset[str]:
-    """The words by which topics are told apart: users', for what others say follows them."""
+    """The words that identify a topic. Only users choose topics, so only their words count."""
     return frozenset(features.topic_words(message.text[:READ])) if message.role == USER else frozenset()
 
 
 def _topics(messages: Sequence[Message], words: Sequence[frozenset[str]]) -> list[int]:
-    """Where the topic of each message began."""
+    """For each message, the index of the message that started its topic."""
     topics: list[int] = []
     known: set[str] = set()
     for at, message in enumerate(messages):

@@ -1,1 +1,1 @@
-"""The context window: conversations pruned to a budget, and what becomes of the messages that leave."""
+"""The context window prunes conversations to a budget and remembers the messages that leave."""

@@ -1,13 +1,13 @@
-"""A conversation that keeps itself within its budget: add what is said, send what `messages` gives [C6].
+"""A conversation that stays within its budget: add each message, send what `messages` returns [C6].
 
     talk = memory.conversation(session="planning", budget=8000)
     talk.add({"role": "user", "content": "…"})
     client.messages.create(messages=talk.messages, …)
     talk.end()
 
-The whole history stays in `history`; `messages` is a view of it. What arrives while it is being pruned (a
-language model may be asked for a summary, which takes its time) stands at the end of the view. A message may
-be filled in after it was added, as a streamed answer is: the next `add` notices, and so does `end`.
+`history` keeps all messages; `messages` is the pruned view. Pruning may wait for a language model; messages
+that arrive meanwhile stand at the end of the view. A message may change after it was added, such as a
+streamed answer: the next `add` or `end` reads it again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Conversation:
         self.last: PruneResult | None = None  # what was done last time
 
     def add(self, *messages: Any) -> PruneResult:
-        """Add what was said, and leave out what no longer fits; the report says what was done."""
+        """Add messages, and prune the view if it is too long. The result reports what was done."""
         with self._changing:
             self.history.extend(messages)
         with self._pruning:  # one at a time; whoever waited prunes what came meanwhile
@@ -46,12 +46,12 @@ class Conversation:
         return done
 
     def end(self) -> list[Memory]:
-        """It is over: what is still in the window is remembered, too."""
+        """End the conversation, and remember the messages that are still in the window."""
         return self._keep(self.add())
 
     @property
     def messages(self) -> list[Any]:
-        """What to send: the view as it was pruned last, and whatever was added since."""
+        """The messages to send: the last pruned view, and the messages that were added since."""
         with self._changing:
             if self.last is None:
                 return list(self.history)
@@ -59,7 +59,7 @@ class Conversation:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The figures of the last time; empty before the first."""
+        """The figures of the last `add`; empty before the first."""
         return self.last.report if self.last else {}
 
     def recall(
@@ -72,5 +72,5 @@ class Conversation:
         min_confidence: float | None = None,
         mark: bool = True,
     ) -> list[Recollection]:
-        """What left the window, and everything else that is remembered, by what it is about."""
+        """Recall memories that match a query, including those of messages that left the window."""
         return self._recall(query, k, filter=filter, tokens=tokens, min_confidence=min_confidence, mark=mark)

@@ -1,11 +1,11 @@
-"""What leaves a window is not lost: its words are written down as they were, then become memories [C8].
+"""Messages that leave a window are recorded as turns and become memories [C8].
 
-First the journal (a recorded turn, the raw words), then the memories, which a recall in the same
-conversation finds at once. A crash in between is healed by the worker, which forms whatever is pending. The
-same message is recorded once, however often it is told: its id is made from where it stands and what it says.
+The journal comes first (a turn with the raw text), then the memories, which the next recall finds. After a
+crash in between, the worker forms the pending memories. The same message is recorded once, because its id is
+made from its place and its text.
 
-Somebody waits for the view, so vectors are made for a few memories at a time; when a long past leaves at
-once, its memories are found by their words first, and the following calls (or the cycle) give them vectors.
+A caller waits for the view, so one call makes vectors for only a few memories. When many messages leave at
+once, their memories are first found by words; later calls (or the cycle) add the vectors.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ LONGEST = 200_000  # characters of one turn; a longer message is several
 
 
 def note_down(runtime: Runtime, scope: Scope, session: str, said: Mapping[int, Message]) -> list[Memory]:
-    """Record messages as they are said, through the same door; memories are formed when they leave the
-    window, or by the worker. None is made here."""
+    """Record messages as turns as soon as they arrive. Memories are formed later: when the messages leave
+    the window, or by the worker. So the list is empty."""
     events = [event for at in sorted(said) for event in _events(runtime, scope, session, at, said[at])]
     known = {
         turn.id for turn in runtime.store.turns(scope.owner, TurnFilter(ids=tuple(map(turn_name, events))))
@@ -62,13 +62,13 @@ def leave(runtime: Runtime, scope: Scope, session: str, leaving: Mapping[int, Me
 
 
 def _by_words(runtime: Runtime) -> Runtime:
-    """The same parts without a model that makes vectors."""
+    """The same runtime without an embedding model."""
     known = dict(zip(fields_of(runtime), runtime, strict=True))
     return Runtime(**known | {"open_embedder": lambda: None, "open_model": no_model})
 
 
 def _events(runtime: Runtime, scope: Scope, session: str, at: int, message: Message) -> list[Event]:
-    """The turns of a message: one, or as many as its length asks for."""
+    """The turns of a message: one, or several for a very long text."""
     whole = message.text
     starts = range(0, max(1, len(whole)), LONGEST)
     made = [_event(runtime, scope, session, at, message, start) for start in starts]

@@ -1,9 +1,10 @@
-"""Gaps: what is said where messages are missing, and by whom [C4].
+"""Gaps: the text that stands for dropped messages, and its role [C4].
 
-A gap of five or more is told in a few of its own sentences, a smaller one by a notice. A user or an assistant
-says it, never the system, and each in its own words alone: a summary in the user's voice is made of what the
-user said, one in the assistant's voice of what the assistant said. What tools gave back is never told, for
-anybody may have written it. Brackets in the words become round ones, so that nothing leaves the bracket.
+A gap of five or more messages gets a summary of its own sentences, a smaller one gets a notice. The text has
+the role of a user or an assistant, never of the system. A summary in the user's role is made only of user
+messages, one in the assistant's role only of assistant messages. Tool results are never summarised, because
+anybody may have written them. Square brackets in a summary become round ones, so that it cannot close its own
+bracket.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ BRACKETS = str.maketrans("[]［］【】\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "
 
 
 def prices(count: Count, larger: float = 1.0) -> Prices:
-    """What a notice costs at most, and what stands around a summary; `larger` is how much more a provider
-    counts than `count`."""
+    """The most tokens of a notice, and of the frame of a summary. `larger` is the ratio of the provider's
+    count to `count`."""
 
     def price(frames: Sequence[str], number: str) -> int:
         longest = max(count(frame.format(n=number, words="")) for frame in frames)
@@ -42,8 +43,8 @@ def prices(count: Count, larger: float = 1.0) -> Prices:
 
 
 def gap_summary(runtime: Runtime, texts: Sequence[Message], tokens: int, count: Count, model: bool) -> str:
-    """What messages that are left out were about, in at most so many tokens. `model`: a language model may
-    be asked; whoever asks one raises ModelError when it fails, and then rules do it."""
+    """A summary of dropped messages in at most `tokens` tokens. With `model`, a language model writes it, and
+    ModelError is raised if that fails; otherwise rules choose the sentences."""
     if model and runtime.llm is not None:
         from nagori.services.llm.summarize import resummarise
 
@@ -54,7 +55,7 @@ def gap_summary(runtime: Runtime, texts: Sequence[Message], tokens: int, count: 
 
 
 class Words:
-    """Words for gaps; a gap that was told keeps its words."""
+    """Texts for gaps. An unchanged gap keeps its text."""
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class Words:
         self.told: dict[Any, str] = {}  # by gap and role: `same` for whoever goes on
 
     def of(self, gap: Gap, role: str) -> str:
-        """What `role` says where these are missing. A gap that is as it was is not read again."""
+        """The text for a gap, in the voice of `role`. An unchanged gap is not read again."""
         place = (gap.members[0], gap.members[-1], len(gap.members), gap.tokens, gap.summarised, role)
         self.told[place] = self._same.get(place) or self._by_words(gap, role)
         return self.told[place]
@@ -108,7 +109,7 @@ class Words:
 
 
 def _in_voice(messages: Sequence[Message], role: str) -> list[Message]:
-    """What a role said itself; nothing of tools, of other roles, or of a host that speaks in its place."""
+    """The messages that a role wrote itself, without those of tools, of other roles, or of the host."""
     own = (message for message in messages if message.role == role and not is_aside(message.text))
     return [message if message.own is None else replace(message, text=message.own) for message in own]
 
@@ -126,7 +127,7 @@ def view(
     larger: float,
     places: Sequence[int],
 ) -> Iterator[Any]:
-    """The messages that stay, in their order, with words where some are missing. They are among `places`."""
+    """The kept messages in their order, with texts for gaps. `places` are the messages to look at."""
     gaps = {gap.at: gap for gap in plan.gaps}
     before: str | None = None  # who spoke last
     held: Any = None  # a message that may still be given a note
@@ -156,8 +157,8 @@ def view(
 
 
 def _between(form: Format, before: str | None, after: str, gap: Gap, read: Sequence[Message]) -> str:
-    """Who says it in a message of its own: the user, if he said something in it; nobody, where turns
-    alternate and it must go into a user's message."""
+    """The role of the message for a gap: the user, if the gap holds user messages. It is empty where turns
+    must alternate; then the text is added to a user message."""
     turn, next_turn = _speaks(before), _speaks(after)
     if not form.ALTERNATES:
         told = gap.summarised and any(read[at].role == USER for at in gap.members)

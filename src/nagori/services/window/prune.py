@@ -1,7 +1,7 @@
-"""Prune: a conversation as it is sent, when not all of it fits [C1-C9].
+"""Prune a conversation to its budget [C1-C9].
 
-The plan is `core.window`'s. Here messages are read, what leaves the window is kept (`evict`), gaps get
-their words (`gaps`), and the caller's own objects are put together again. Nothing of the caller's is changed.
+`core.window` makes the plan. This module reads the messages, records those that leave (`evict`), fills the
+gaps with texts (`gaps`), and returns the caller's own objects. It changes none of them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AGAIN = 6  # times that a plan is made anew because the provider counts more
 
 
 class PruneRequest(Value):
-    """How a conversation shall be pruned."""
+    """The options of one pruning."""
 
     rules: Window
     count: Count
@@ -71,7 +71,7 @@ def places(pins: object) -> frozenset[int]:
 
 
 def with_session(asked: PruneRequest) -> PruneRequest:
-    """With a name of its own, for a conversation that has none: two that begin alike are two."""
+    """Give a session without a name a new one, so that two with the same beginning stay apart."""
     return asked if asked.session else replace(asked, session=f"window-{uuid4().hex[:12]}")
 
 
@@ -96,8 +96,8 @@ def _check_session(session: object) -> None:
 
 
 class PruneResult(Value):
-    """What to send, and what was done. Give it back as `before` next time: then only what is new is read,
-    and gaps that were told keep their words."""
+    """The messages to send, and what was done. Pass it as `before` the next time: then only new messages are
+    read, and unchanged gaps keep their texts."""
 
     messages: list[Any]
     band: Band
@@ -152,8 +152,8 @@ def prune(
     before: PruneResult | None = None,
     record: bool = False,
 ) -> PruneResult:
-    """The conversation within its budget. What leaves it is remembered before it is left out. With `record`
-    what is new is written down first, whether it leaves or not."""
+    """Prune a conversation to its budget. Messages that leave are remembered first. With `record`, all new
+    messages are recorded before that."""
     if not isinstance(before, PruneResult | None):
         raise InvalidInput("before", "error.type_not_pruned", type=type(before).__name__)
     asked = replace(
@@ -168,7 +168,7 @@ def prune(
 
 
 def keep_rest(runtime: Runtime, scope: Scope, done: PruneResult) -> list[Memory]:
-    """Remember what is still in the window, too: the conversation has ended."""
+    """Remember the messages that are still in the window, because the conversation has ended."""
     rest = {at: read for at, read in enumerate(done.read) if at not in done.plan.dropped}
     return leave(runtime, scope, done.session, {at: read for at, read in rest.items() if read.role != SYSTEM})
 
@@ -191,9 +191,7 @@ class _Work:
         if before and same is None:
             before = None  # another conversation, or another past
         seen = before.plan.count if before and same == before.plan.count else 0
-        self.format = asked.format or detect_format(
-            originals[seen:], before.format if before and seen else ""
-        )
+        self.format = asked.format or _detect(originals[seen:], before.format if before and seen else "")
         self.form = format_of((), self.format or None)
         if before and before.format != self.format:
             before, same = None, None  # its messages are read in another way now
@@ -209,12 +207,12 @@ class _Work:
         self.unkept = before.unkept if before else frozenset[int]()
 
     def note_down(self) -> None:
-        """What is new, or says something else than before, goes into the journal before anything else."""
+        """Record new and changed messages in the journal before anything else."""
         self._write({at: self.read[at] for at in range(self.same, len(self.read))}, note_down)
 
     def run(self) -> PruneResult:
-        """A provider that counts for itself has the last word: as long as it finds too many tokens, ours are
-        taken to be larger."""
+        """Prune until the provider's own count, if there is one, is within the budget. As long as it is not,
+        our counts are scaled up."""
         provider, larger = self.asked.provider, 1.0
         if provider and (found := provider(self.originals)) is not None:
             larger = _ratio(found, self.read)
@@ -259,14 +257,14 @@ class _Work:
         )
 
     def _fold(self, larger: float) -> Fold:
-        """The window of the last time, if it can go on; else a new one."""
+        """The fold of the last pruning, if it can continue; otherwise a new one."""
         last = self.before.fold if self.before else None
         if last is not None and last.goes_on(self.old, self.rules, prices(self.asked.count, larger)):
             return last
         return Fold(FEATURES)
 
     def _is_as_before(self, plan: Plan) -> bool:
-        """Whether nothing has left since the last time: then a long past need not be looked at again."""
+        """Whether no message has left since the last pruning. Then older messages need not be read again."""
         before = self.before
         return before is not None and plan.dropped is self.left and self.kept_before is before.kept
 
@@ -276,8 +274,8 @@ class _Work:
         return (plan.dropped | plan.cut.keys()) - self.unkept
 
     def _keep(self, plan: Plan) -> None:
-        """Before anything else is done with them, the messages that leave, whole or in part, are kept. A
-        journal that cannot be written stops no conversation: they are kept the next time."""
+        """Record the messages that leave, whole or in part, before they are dropped. If the journal cannot be
+        written, the conversation goes on, and they are recorded the next time."""
         past = plan.cut.keys() if self._is_as_before(plan) else {*plan.dropped, *plan.cut}
         leaving = (past - self.kept_before) | self.unkept
         ours = set(self.told.values()) if leaving else ()  # our own words, handed back, tell nothing new
@@ -296,7 +294,7 @@ class _Work:
 
 
 def safe_counter(count: Count, runtime: Runtime) -> Count:
-    """A counter that always gives a whole number: where a caller's own fails or gives none, the estimate."""
+    """A counter that always returns a whole number. If the caller's counter fails, it estimates."""
     if count is estimate_tokens:
         return count
     failed: list[str] = []
@@ -317,7 +315,7 @@ def safe_counter(count: Count, runtime: Runtime) -> Count:
 def _safe_provider(
     provider: Callable[[list[Any]], int | None] | None, runtime: Runtime
 ) -> Callable[[list[Any]], int | None] | None:
-    """A provider's counter that gives None where it fails: then ours is believed."""
+    """A provider's counter that returns None if it fails. Then our own count is used."""
     if provider is None:
         return None
 
@@ -333,16 +331,16 @@ def _safe_provider(
 
 
 def _whole(found: Any) -> int:
-    """A number of tokens; ValueError where it is none."""
+    """A number of tokens as a whole number; ValueError for anything else."""
     if isinstance(found, bool) or not isinstance(found, int | float) or not isfinite(found) or found < 0:
         raise ValueError(f"{found!r} is not a number of tokens")
     return ceil(found)
 
 
 def _marks(originals: Sequence[Any], before: PruneResult | None) -> tuple[list[int], int | None]:
-    """What every message is like now, and how many from the beginning are as they were; None if it is
-    another conversation. Of the same objects only those in the window are looked at: nobody fills in what is
-    gone, and a conversation of thousands costs no more than one of a hundred."""
+    """The checksums of all messages, and how many of the first are unchanged; None for another conversation.
+    If the objects are the same, only those in the window are checked: dropped messages do not change, and so
+    a conversation of thousands costs no more than one of a hundred."""
     if before is None or len(before.originals) > len(originals):
         return list(map(_mark, originals)), None
     marks = list(before.marks)
@@ -360,8 +358,8 @@ def _marks(originals: Sequence[Any], before: PruneResult | None) -> tuple[list[i
 
 
 def _mark(original: Any) -> int:
-    """What a message is like now. Who streams an answer fills in a message that was read already, and an
-    object that is compared with itself has never changed."""
+    """The checksum of a message. A streamed answer changes an object that was read already; comparing the
+    object with itself would not show that."""
     try:
         return crc32(repr(original).encode("utf-8", "replace"))
     except RecursionError as fault:
@@ -371,13 +369,13 @@ def _mark(original: Any) -> int:
 
 
 def _latest(before: PruneResult, same: int, pins: frozenset[int]) -> Plan:
-    """The last plan of messages that are all as they were, and of which none is wanted back."""
+    """The last plan whose messages are unchanged and that dropped none of the pinned ones."""
     plans = (before.plan, before.earlier)
     return next((plan for plan in plans if plan.count <= same and not pins & plan.dropped), NOTHING)
 
 
 def _recorded_messages(before: PruneResult, marks: Sequence[int], session: str) -> frozenset[int]:
-    """Messages that were written down when they left, and say the same still."""
+    """The messages that were recorded when they left, and have not changed since."""
     if session != before.session:
         return frozenset()
     if before.marks == marks[: len(before.marks)]:
@@ -395,7 +393,7 @@ def _rules(asked: PruneRequest) -> Window:
 
 @contextmanager
 def _refuse_faults() -> Iterator[None]:
-    """Objects of anybody's are read: what they raise is refused as what it is."""
+    """Turn any error of a caller's object into InvalidInput."""
     try:
         yield
     except NagoriError:
@@ -419,7 +417,7 @@ def _read(form: Format, originals: Sequence[Any], asked: PruneRequest, known: li
 
 
 def _ratio(found: int, read: Sequence[Message]) -> float:
-    """How much more a provider counts than we do."""
+    """The ratio of a provider's count to ours."""
     ours = sum(message.tokens for message in read)
     return max(0.1, found / ours) if ours else 1.0
 
@@ -429,13 +427,13 @@ def _scale_tokens(message: Message, larger: float) -> Message:
 
 
 def _session(read: Sequence[Message]) -> str:
-    """A name for a conversation that has none: its beginning tells it from others."""
+    """A name for a conversation without one, made from its first messages."""
     first = "\x1f".join(message.text[:2000] for message in read[:3])
     return f"window-{sha256(first.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 def _tell(runtime: Runtime, done: PruneResult, rules: Window) -> None:
-    """Figures only, never words [C6]."""
+    """Report figures, never text of messages [C6]."""
     fields = {"tokens": done.plan.arrived, "budget": rules.budget, "band": done.band.name.lower()}
     if done.was_pruned:
         runtime.observe("window.pruned", **fields, left=done.plan.tokens, messages=done.newly)

@@ -1,9 +1,9 @@
-"""The formats in which conversations come: one file each, one protocol, one table.
+"""The formats of conversations: one module for each, with one protocol.
 
-A format reads a conversation into `core.window` messages and makes what is sent from the caller's own
-objects: what is kept is the very object that came in, with every field we know nothing about; what is cut
-is a copy of it. Messages are dicts or the objects of a vendor's library (`plain`). Libraries are imported
-when a message of theirs has to be made, so reading needs none. What is not known is refused by name.
+A format reads messages of a vendor into messages of `core.window`, and writes what is sent. A kept message is
+the caller's own object with all its fields; a cut message is a copy. Messages are dicts or objects of a
+vendor's library (`plain`). A library is imported only to make a new message, so reading needs none. An
+unknown message is refused by name.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ FORMATS = ("openai", "anthropic", "responses", "gemini", "sharegpt", "langchain"
 
 
 class Format(Protocol):
-    """How one kind of conversation is read and written."""
+    """Reads and writes the messages of one vendor."""
 
     ALTERNATES: bool  # whether user and assistant must take turns, beginning with the user
 
     def read(self, originals: Sequence[Any], count: Count, start: int = 0) -> list[Message]:
-        """The messages from `start` on, as the window sees them. The text of one is never more than what it
-        says; its tokens are never fewer than those of all that is sent."""
+        """Read the messages from `start` on. A text holds only words of the message. The tokens cover all
+        that is sent of it."""
         ...
 
     def cut(self, original: Any, tokens: int, count: Count) -> Any:
-        """A copy of at most so many tokens; not below what its Message calls fixed."""
+        """A copy of at most `tokens` tokens. The fixed tokens of the message always remain."""
         ...
 
     def say(self, role: str, text: str, like: Any = None) -> Any:
-        """A message of ours, from `user` or `assistant`, in the form of the message `like` beside it."""
+        """A new message of the role `user` or `assistant`, of the same type as the message `like`."""
         ...
 
     def note(self, original: Any, text: str, after: bool) -> Any:
-        """A copy of a user's message that tells our words before its own, or after them; for formats that
+        """A copy of a user message with our text before or after its own, for formats whose turns
         alternate."""
         ...
 
 
 def refuse(at: int, what: Any, format: str) -> NoReturn:
-    """Say which message is not of a format, and what it is."""
+    """Raise InvalidInput with the place and the type of a message that a format does not know."""
     name = type(what).__name__
     if isinstance(what, Mapping):
         kind = what.get("type") or what.get("role") or what.get("from")
@@ -64,7 +64,7 @@ def refuse(at: int, what: Any, format: str) -> NoReturn:
 
 
 def format_of(messages: Sequence[Any], name: str | None = None) -> Format:
-    """The format by its name, or by how the messages look."""
+    """The format with this name, or the one that the messages have."""
     name = name or detect_format(messages) or "openai"
     if name not in FORMATS:
         raise InvalidInput("format", "error.not_choice", value=name, choices=", ".join(FORMATS))
@@ -72,8 +72,9 @@ def format_of(messages: Sequence[Any], name: str | None = None) -> Format:
 
 
 def detect_format(messages: Sequence[Any], first: str = "") -> str:
-    """The format that messages are surely of, after others that were of `first`: the first message that only
-    one format has decides; LangChain takes dicts among its own. None has signs that many have: OpenAI's."""
+    """The name of the format of messages, or an empty text if no message shows it. The first message that
+    only one format has decides. `first` is the format of earlier messages. One LangChain message is enough,
+    because LangChain also takes dicts of other formats."""
     if first == "langchain":
         return first
     for message in messages:
@@ -97,7 +98,7 @@ _FIELDS = {  # the first that a message has
 
 
 def _message_format(message: Any) -> str:
-    """The format that a message is surely of, if it is of one."""
+    """The name of the only format that has such a message; empty if several have."""
     if isinstance(message, tuple):
         return "langchain"
     if isinstance(message, Mapping):
@@ -137,7 +138,7 @@ _AS_IS = frozenset((str, int, float, bool, type(None)))
 
 
 def plain(value: Any) -> Any:
-    """What would be sent of `value`; InvalidInput with the name of a type that cannot be sent."""
+    """Convert a value to plain JSON data. InvalidInput names a type that cannot be converted."""
     if type(value) in _AS_IS:
         return value
     for kinds, make in _MADE:
@@ -185,7 +186,7 @@ _GIVEN: tuple[tuple[Callable[[Any], bool], Callable[[Any], Any]], ...] = (
 
 
 def copy_with(original: Any, **changes: Any) -> Any:
-    """A copy of a caller's object with other fields, of the same kind."""
+    """A copy of a caller's object, of the same type, with changed fields."""
     if isinstance(original, Mapping):
         return {**original, **changes}
     if callable(getattr(original, "model_copy", None)):

@@ -64,7 +64,7 @@ def say(role: str, text: str, like: Any = None) -> Any:
 
 
 def note(original: Any, text: str, after: bool) -> Any:
-    """Our words before the user's own or after them, but behind the results of tools, which must be first."""
+    """Add our text before or after the user's own, but after tool results, which must come first."""
     content = field(original, "content")
     blocks = list(content) if isinstance(content, list | tuple) else [{"type": "text", "text": str(content)}]
     at = len(blocks) if after else sum(field(block, "type") == "tool_result" for block in blocks)

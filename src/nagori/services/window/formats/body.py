@@ -1,4 +1,4 @@
-"""A whole request, as a program would send it: the messages are in it, and beside them what is billed too.
+"""A whole request to a provider: the messages, and the other fields that are billed.
 
 {"model": …, "system": "…", "tools": […], "messages": […]}      Anthropic, OpenAI, Ollama
 {"instructions": "…", "input": […]}                             OpenAI's Responses
@@ -23,7 +23,7 @@ BILLED = (
 
 
 class Body(Value):
-    """A request: its messages stand in the field `place`."""
+    """A request. The field `place` holds its messages."""
 
     whole: Mapping[str, Any]
     place: str
@@ -44,7 +44,7 @@ class Body(Value):
 
 
 def body_of(data: Any) -> Body | None:
-    """The request that `data` is; None when it is none."""
+    """Read `data` as a request; None if it is not one."""
     if not isinstance(data, Mapping) or "role" in data or "from" in data:
         return None
     place = next((name for name in PLACES if isinstance(data.get(name), list)), None)

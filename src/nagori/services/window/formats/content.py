@@ -1,9 +1,9 @@
-"""What formats have in common: content that is a text or a list of parts, weighed and cut.
+"""Functions that all formats share: they count and cut content, which is a text or a list of parts.
 
-Three kinds of things are in a message: texts, which can be cut; pictures and files, which can be left out;
-and what is fixed, because half of it would be wrong (arguments of a call, signed thoughts, the unknown).
-Whatever a provider bills is counted: also fields beside a text (citations), by their JSON. Parts are dicts or
-the objects of a library; a part that is neither known nor says what it is, is refused by name.
+A message holds three kinds of parts. Texts can be cut. Pictures and files can be left out. Everything else is
+fixed, because half of it would be wrong: arguments of a call, signed reasoning, unknown parts. All that a
+provider bills is counted; fields beside a text (citations) are counted as JSON. Parts are dicts or objects of
+a library. A part without a known field is refused by name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MANY = 8  # texts side by side of which whole ones are kept
 
 
 class Weight(Value):
-    """What content weighs, in tokens of the three kinds, and the texts in it."""
+    """The tokens of content by kind of part, and its texts."""
 
     texts: list[str]
     text: int
@@ -60,7 +60,7 @@ class Weight(Value):
 
 
 def weigh(content: Any, count: Count) -> Weight:
-    """The weight of a text, a part, or a list of parts."""
+    """Count the tokens of a text, a part, or a list of parts."""
     texts: list[str] = []
     media = fixed = 0
     for part in leaves(plain(content)):
@@ -74,7 +74,7 @@ def weigh(content: Any, count: Count) -> Weight:
 
 
 def leaves(content: Any) -> Iterator[Any]:
-    """Texts as they are, everything else as its part; results of tools are looked into."""
+    """All texts and other parts of content, including those inside tool results."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):
@@ -103,7 +103,7 @@ def _within(part: dict[str, Any]) -> Iterator[Any]:
 
 
 def _place(part: Any) -> str:
-    """The field in which a part has words that can be cut; none in thoughts, calls and files."""
+    """The field of a part whose text can be cut; empty for reasoning, calls and files."""
     if isinstance(field(part, "text"), str) and not field(part, "thought"):
         return "text"
     if field(part, "type") == "tool_result":
@@ -112,7 +112,7 @@ def _place(part: Any) -> str:
 
 
 def _inside(result: Any) -> Iterator[Any]:
-    """What is in the result of a tool: parts, or Gemini's object with its answer."""
+    """The texts and parts inside a tool result. Gemini's results have them in `response`."""
     if isinstance(result, dict) and "response" in result:
         yield {name: value for name, value in result.items() if name != "response"} | {"type": "result"}
         for name, value in (result["response"] or {}).items():
@@ -129,8 +129,8 @@ def is_medium(part: Any) -> bool:
 
 
 def _medium(part: dict[str, Any], count: Count) -> int:
-    """A picture has its highest price, a document that of its words, a PDF that of its pages; another file
-    grows with its size."""
+    """The tokens of a picture or a file: a picture counts its maximum, a text document its text, a PDF its
+    pages, and another file its size."""
     if "image" in str(part.get("type")):
         return MEDIUM
     source = part.get("source")
@@ -159,7 +159,7 @@ def _file(data: str) -> int:
 
 
 def _pages(whole: bytes) -> int:
-    """Pages of a PDF as it lists them; where the list is packed, a page for every 3 kB; 0 of what is none."""
+    """The pages that a PDF lists, or one for every 3 kB if the list is compressed; 0 for other files."""
     if not whole.startswith(b"%PDF"):
         return 0
     listed = len(re.findall(rb"/Type\s*/Page(?![a-zA-Z])", whole))
@@ -168,12 +168,12 @@ def _pages(whole: bytes) -> int:
 
 
 def as_json(value: Any) -> str:
-    """What would be sent, or near it: what JSON cannot say is said as Python would."""
+    """A value as JSON. A value that JSON does not know becomes its Python text."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def subject(name: Any, arguments: Any) -> str:
-    """What a call is about, so that another of the same is known."""
+    """The tool and the arguments of a call. Two calls with the same subject are the same call."""
     return f"{name} {arguments if isinstance(arguments, str) else as_json(arguments)}"[:LONGEST_SUBJECT]
 
 
@@ -181,8 +181,8 @@ def subject(name: Any, arguments: Any) -> str:
 
 
 def shorten_content(content: Any, tokens: int, count: Count) -> Any:
-    """`content` of at most so many tokens beside what is fixed in it: pictures stay if they leave half of it
-    to the words, and the longest texts are cut first."""
+    """Cut `content` to at most `tokens` tokens, as far as its fixed parts allow. Pictures stay if they take
+    at most half of the room. The longest texts are cut first."""
     weight = weigh(content, count)
     room = tokens - weight.fixed
     if weight.media and weight.media > room // 2:
@@ -201,7 +201,7 @@ def _without_media(content: Any) -> Any:
 
 
 def _placeholder(part: Any) -> Any:
-    """A text in the place of a picture, in the words of its format."""
+    """A text part that replaces a picture, in the same format."""
     kind = str(field(part, "type") or "file")
     text = f"[{kind} left out]"
     if not field(part, "type"):
@@ -246,7 +246,7 @@ class _Cut:
         return self._both_ends(parts, sizes, sum(rooms))
 
     def _both_ends(self, parts: Sequence[Any], sizes: Sequence[int], room: int) -> list[Any]:
-        """Whole texts from the beginning and from the end; a word where the middle was."""
+        """Keep whole texts at the beginning and at the end, with a notice in between."""
         words = PARTS_CUT[is_japanese(str(parts[0])[:500])].format(n=len(parts))
         room -= self._count(words)
         head, tail = 0, len(parts)
@@ -263,7 +263,7 @@ class _Cut:
         return [*parts[:head], middle, *parts[tail:]]
 
     def _first(self, parts: Sequence[Any], room: int) -> list[Any]:
-        """Not even one is whole: something of the first."""
+        """Keep a cut copy of the first part, because no part fits whole."""
         cut = _Cut([max(0, room)], self._count)
         return [cut.of(parts[0])]
 
@@ -278,8 +278,8 @@ def _is_text(part: Any) -> bool:
 
 
 def cut_text(text: str, tokens: int, count: Count) -> str:
-    """Beginning and end of a text, with a word about what is missing; as it is if it fits. A text that may
-    have next to nothing is one sign, because some providers refuse an empty one."""
+    """Cut a text to its beginning and its end, with a notice in between. A text that fits is unchanged. With
+    hardly any tokens it becomes `…`, because some providers refuse an empty text."""
     size = count(text)
     if size <= tokens:
         return text
@@ -299,7 +299,7 @@ def cut_text(text: str, tokens: int, count: Count) -> str:
 
 
 def moment(value: Any) -> datetime | None:
-    """A time as messages carry it: a datetime, seconds since 1970, or ISO 8601; None if it is none."""
+    """Read a time: a datetime, seconds since 1970, or ISO 8601; None for anything else."""
     try:
         if isinstance(value, datetime):
             found = value
@@ -327,13 +327,13 @@ class Pairs:
         self._open: list[tuple[str, str]] = []  # ids and names of calls whose result is still to come
 
     def calls(self, at: int, found: Sequence[Named]) -> tuple[str, ...]:
-        """Ids of the calls that message `at` makes; whatever was open before it stays without a result."""
+        """Ids of the calls that message `at` makes. Earlier calls without a result stay without one."""
         made = [(id or f"{at}.{number}", name) for number, (id, name) in enumerate(found)]
         self._open = made
         return tuple(id for id, _ in made)
 
     def answers(self, at: int, found: Sequence[Named]) -> tuple[str, ...]:
-        """Ids of the calls whose results message `at` brings."""
+        """Ids of the calls whose results message `at` holds."""
         return tuple(self._close(id, name) or f"{at}?{number}" for number, (id, name) in enumerate(found))
 
     def _close(self, id: str | None, name: str) -> str | None:
@@ -345,7 +345,7 @@ class Pairs:
 
 
 def first_of_turn(originals: Sequence[Any], start: int, is_result: Callable[[Any], bool]) -> int:
-    """Where to begin reading so that the calls are known whose results message `start` may bring."""
+    """The message to start reading from, so that the calls of the results in message `start` are known."""
     while start > 0 and start < len(originals) and is_result(originals[start]):
         start -= 1
     return start

@@ -86,7 +86,7 @@ def say(role: str, text: str, like: Any = None) -> Any:
 
 
 def note(original: Any, text: str, after: bool) -> Any:
-    """Our words before the user's own or after them; results of tools stay first."""
+    """Add our text before or after the user's own, but after tool results, which must come first."""
     parts = list(field(original, "parts"))
     at = len(parts) if after else sum(_is_result({"parts": [part]}) for part in parts)
     ours: Any = {"text": text}

@@ -57,7 +57,7 @@ def _message(original: Any, count: Count, at: int) -> Message:
 
 
 def _fields(original: Any) -> dict[str, Any]:
-    """The fields of a message, however it is told."""
+    """The fields of a message in any of LangChain's forms."""
     if isinstance(original, str):
         return {"type": USER, "content": original}
     if isinstance(original, tuple | list):
@@ -71,12 +71,12 @@ def _fields(original: Any) -> dict[str, Any]:
 
 
 def _inner(original: Mapping[str, Any]) -> str:
-    """Where a serialised message has its fields."""
+    """The key under which a serialised message has its fields."""
     return next((name for name in ("kwargs", "data") if isinstance(original.get(name), Mapping)), "")
 
 
 def _kind(original: Mapping[str, Any]) -> dict[str, Any]:
-    """What a serialised message is: `messages_to_dict` says it outside, `dumpd` by the name of the class."""
+    """The type of a serialised message: `messages_to_dict` has a field, `dumpd` the name of the class."""
     if original.get("lc"):
         return {"type": str(list(original.get("id") or [""])[-1]).removesuffix("Message").lower()}
     return {"type": str(plain(original["type"]))} if original.get("type") else {}
@@ -101,7 +101,7 @@ def _extras(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _beside(said: Mapping[str, Any], count: Count) -> int:
-    """What is billed beside the content."""
+    """Tokens of the fields beside the content."""
     calls, extras = (
         _calls(said),
         {name: v for name, v in _extras(said).items() if name not in _NOT_SENT and v},
@@ -128,7 +128,7 @@ def _with_content(original: Any, content: Any) -> Any:
 
 
 def say(role: str, text: str, like: Any = None) -> Any:
-    """A message of ours, told as the one beside it is."""
+    """A new message in the same form as `like`."""
     kind = "human" if role == USER else "ai"
     if isinstance(like, str | tuple | list):
         return (kind, text)

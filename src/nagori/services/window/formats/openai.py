@@ -68,7 +68,7 @@ def _message(said: Any, count: Count, pairs: Pairs, at: int) -> Message:
 
 
 def _check(at: int, said: Mapping[str, Any]) -> None:
-    """Refuse calls that another provider's blocks make: they would come apart from their results."""
+    """Refuse tool calls of other formats: this format cannot keep them with their results."""
     content = said.get("content")
     for part in content if isinstance(content, list) else ():
         if isinstance(part, Mapping) and part.get("type") in _FOREIGN:
@@ -76,7 +76,7 @@ def _check(at: int, said: Mapping[str, Any]) -> None:
 
 
 def _beside(said: Mapping[str, Any], count: Count) -> int:
-    """What is billed beside the content: a name, calls, pictures, and every field that nobody knows."""
+    """Tokens of the fields beside the content: a name, calls, pictures, and unknown fields."""
     others = {name: value for name, value in said.items() if name not in _KNOWN and value}
     pictures = MEDIUM * len(said.get("images") or ())
     return count(str(said.get("name") or "")) + pictures + (count(as_json(others)) if others else 0)

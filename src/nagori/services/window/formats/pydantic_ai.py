@@ -58,12 +58,12 @@ def _role(original: Any, kinds: Sequence[str]) -> str:
 
 
 def _own(original: Any) -> str:
-    """What the user says beside results of tools."""
+    """The user's own text in a message with tool results."""
     return "\n".join(_text(part) for part in original.parts if part.part_kind == "user-prompt")
 
 
 def _text(part: Any) -> str:
-    """What can be cut of a part: its words. Those beside pictures are in a list."""
+    """The text of a part that can be cut; empty for a list of texts and pictures."""
     content = part.content
     if isinstance(content, str):
         return content
@@ -71,7 +71,7 @@ def _text(part: Any) -> str:
 
 
 def _fixed_tokens(part: Any, count: Count) -> int:
-    """What cannot: calls, thoughts, and pictures with the words beside them."""
+    """The tokens that cannot be cut: calls, reasoning, and lists of texts and pictures."""
     if part.part_kind == "tool-call":
         return count(as_json(part.args)) + count(part.tool_name) + OVERHEAD
     if part.part_kind not in _CUT:
@@ -82,7 +82,7 @@ def _fixed_tokens(part: Any, count: Count) -> int:
 
 
 def cut(original: Any, tokens: int, count: Count) -> Any:
-    """Every text is cut by the same share: there are seldom two."""
+    """Cut every text by the same share."""
     message = _message(original, count)
     share = max(0, tokens - message.fixed) / max(1, message.tokens - message.fixed)
     parts = [

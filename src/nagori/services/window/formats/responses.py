@@ -29,7 +29,7 @@ _ENDS = ("_call", "_output")  # calls and their results have many names
 
 
 def read(originals: Sequence[Any], count: Count, start: int = 0) -> list[Message]:
-    """Items from `start` on. Whatever a model gives out after a thought belongs to it."""
+    """Read the items from `start` on. Items that a model writes after its reasoning belong to it."""
     thought = _find_reasoning(originals, start)
     messages = []
     for at in range(start, len(originals)):
@@ -54,7 +54,7 @@ def _check(at: int, said: Any) -> None:
 
 
 def _find_reasoning(originals: Sequence[Any], start: int) -> str | None:
-    """The thought that item `start` may belong to."""
+    """The id of the reasoning that item `start` belongs to, if there is any."""
     for at in range(start - 1, -1, -1):
         original = plain(originals[at])
         if original.get("type") == "reasoning":
@@ -99,7 +99,7 @@ def _message(original: Mapping[str, Any], count: Count) -> Message:
 
 
 def _place(original: Mapping[str, Any]) -> str:
-    """Where the words are; nowhere in a thought, which is not ours to cut."""
+    """The field with the text that can be cut; empty for reasoning, which must stay whole."""
     if original.get("type") == "reasoning":
         return ""
     return next((name for name in _CONTENT if name in original), "content")
