@@ -86,7 +86,7 @@ class Memory:
 
     # --- the life
 
-    def observe(self, at: datetime, session: str, project: str | None, user: str, assistant: str) -> None:
+    def tell(self, at: datetime, session: str, project: str | None, user: str, assistant: str) -> None:
         here = self._at(at, project)
         if session not in self.begun:
             self.begun.add(session)
@@ -115,7 +115,7 @@ class Memory:
 
     def lifetime(self, text: str, at: datetime) -> float:
         """Days until the longest-lived part of it is archived, if nobody recalls it."""
-        self.observe(at, "single", None, text, "OK.")
+        self.tell(at, "single", None, text, "OK.")
         kept = [each for each in self._all() if each.trust == "user"]
         return max((self._days(each, at) for each in kept), default=0.0)
 
@@ -127,7 +127,7 @@ class Memory:
         """What the memory does about it: something is gone, something is protected, the turn is not kept."""
         before = {each.id for each in self._all()}
         self.told.clear()
-        self.observe(at, "w1", None, text, "OK.")
+        self.tell(at, "w1", None, text, "OK.")
         after = {each.id: each for each in self._all()}
         if before - after.keys():
             return "forget"
