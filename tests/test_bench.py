@@ -74,6 +74,7 @@ def test_locomo_counts_questions_with_known_evidence_and_keeps_adversarial_ones_
         "multi-hop": 2,
         "temporal": 1,
         "adversarial": 1,
+        "durable facts": 1,
     }
     # By words, the turn of the image does not answer the third question, and nothing answers the last.
     words = figures["others"]["bm25"]

@@ -34,9 +34,9 @@ def talk(tmp_path: Path) -> Path:
 
 def test_one_life_gives_the_figures_that_separate_lives_give(tmp_path: Path, talk: Path) -> None:
     out = tmp_path / "ages.json"
-    age.main(["--format", "locomo", str(talk), "--no-embedder", "--ages", "40,0", "--json", str(out)])
+    age.main(["--format", "locomo", str(talk), "--no-embedder", "--ages", "400,0", "--json", str(out)])
     ages = json.loads(out.read_text(encoding="utf-8"))["ages"]
-    assert list(ages) == ["0", "40"]
+    assert list(ages) == ["0", "400"]
     for days, told in ages.items():
         alone = tmp_path / f"{days}.json"
         common = ["--format", "locomo", str(talk), "--no-embedder", "--age", days, "--json", str(alone)]
@@ -46,7 +46,7 @@ def test_one_life_gives_the_figures_that_separate_lives_give(tmp_path: Path, tal
         assert {name: told["overall"][name] for name in same} == {name: overall[name] for name in same}
         assert sum(told["levels"].values()) == 2
         assert 0 < told["bytes"]["words"] <= told["bytes"]["kept"] < told["bytes"]["store"]
-    assert ages["40"]["bytes"]["words"] < ages["0"]["bytes"]["words"]
+    assert ages["400"]["bytes"]["words"] < ages["0"]["bytes"]["words"]
 
 
 def test_the_figures_are_drawn(tmp_path: Path, talk: Path) -> None:

@@ -9,12 +9,14 @@ import random
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from bench.kills import run as run_kills
 
 from nagori import Nagori
+from nagori.errors import InvalidInput
 from nagori.testing import WordEmbedder
 
 WRITER = """
@@ -134,7 +136,8 @@ def test_any_journal_prefix_rebuilds_to_a_sound_store(tmp_path: Path, seed: int)
             elif act == "recall":
                 memory.recall("thing")
             else:
-                getattr(memory, act)(id)
+                with suppress(InvalidInput):  # everything may be undone already
+                    getattr(memory, act)(id)
         [segment] = memory.runtime.journal.folder(("local", "me")).glob("*.jsonl")
         whole = segment.read_bytes()
         note = (segment.parent / "space.json").read_bytes()
