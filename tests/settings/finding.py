@@ -61,7 +61,7 @@ PRIORITY = {"retrieval.ranking": "priority"}
 RETURNED = [
     Experiment("retrieval.top_k", 2, answers, shorter),
     Experiment("retrieval.ranking", "priority", first_by_ranking, from_to("meant", "vivid")),
-    Experiment("retrieval.relevance_threshold", 30.0, answers, shorter, PRIORITY),
+    Experiment("retrieval.relevance_threshold", 40.0, answers, shorter, PRIORITY),
     Experiment("retrieval.min_confidence", 0.5, answers_of_any_confidence, from_to(2, 1)),
     Experiment("retrieval.token_budget", 100, in_context, FEWER),
     Experiment("retrieval.char_budget", 400, in_context, FEWER),
@@ -126,7 +126,7 @@ FORMULAS = [
     ),
     Experiment("recall.recall_count_weight", 1.0, priority_of_glad_memory, MORE, PRIORITY),
     Experiment("self_recall.importance", 0.8, lead_of_vivid, MORE, SCORE),
-    Experiment("self_recall.recency", 0.9, lead_of_recent, MORE, SCORE),
+    Experiment("self_recall.recency", 0.5, lead_of_recent, MORE, SCORE),
     Experiment("self_recall.role_fit", 0.9, lead_of_same_role, MORE, SCORE),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.settings.finding import KETTLES
@@ -11,9 +12,10 @@ from tests.settings.lab import FEWER, Experiment, Lab, from_to, lines_of
 from nagori import Draft, Kind, Nagori, Privacy, Scope
 from nagori.edges.worker import spawn
 from nagori.journals.file import FileJournal
+from nagori.testing import FrozenClock
 
 APP = "/srv/app"
-QUESTION = "Which kettle was a present of our friends?"
+QUESTION = "Which kettle was a present?"
 
 
 def remember(lab: Lab, *drafts: str | Draft, agent: str | None = None, role: str | None = None) -> None:
@@ -50,6 +52,15 @@ def shown_private(privacy: Privacy) -> Callable[[Lab], int]:
 def shown_at_start(lab: Lab) -> int:
     remember(lab, *(Draft(text, protect=True) for text in KETTLES))
     return lines_of(lab.hook("SessionStart", source="startup"))
+
+
+def recaps_last_session(lab: Lab) -> bool:
+    """Whether the start of a session tells of the one that ended thirty hours ago."""
+    lab.export()
+    ended = FrozenClock(datetime.now(UTC) - timedelta(hours=30))
+    memory = lab.open(clock=ended, embedder=None, scope=Scope(user="me", project=APP))
+    memory.form([{"role": "user", "content": KETTLES[0]}], session="before")
+    return "kettle in the kitchen" in lab.hook("SessionStart", source="startup")
 
 
 def shown_before_tool(lab: Lab) -> int:
@@ -90,8 +101,9 @@ HOOKS = [
         {"hooks.agent": "writer"},
     ),
     Experiment("hooks.max_memories", 2, shown_for_prompt, from_to(6, 2)),
-    Experiment("hooks.min_confidence", 0.95, shown_unasked, FEWER),
-    Experiment("hooks.session_start_memories", 2, shown_at_start, from_to(7, 2)),
+    Experiment("hooks.min_confidence", 0.99, shown_unasked, from_to(2, 0)),
+    Experiment("hooks.session_start_memories", 2, shown_at_start, from_to(3, 2)),
+    Experiment("hooks.recap_hours", 48.0, recaps_last_session, from_to(False, True)),
     Experiment("hooks.session_start_tokens", 200, shown_at_start, FEWER),
     Experiment("hooks.before_tool", True, shown_before_tool, from_to(0, 1)),
 ]

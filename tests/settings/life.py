@@ -48,6 +48,14 @@ def retention_after(
     return observe
 
 
+def retention_of_what_matters(lab: Lab) -> float:
+    """The retention of an event of a life after a month; it was said in passing."""
+    memory = lab.open()
+    [kept] = memory.form([{"role": "user", "content": "I moved to Kyoto."}], session="talk")
+    lab.clock.forward(days=30)
+    return memory.why(kept.id).retention
+
+
 WEEKLY = {"retention.law": "weekly"}
 OTHER_RATES = {
     "casual": (0.6, 0.9),
@@ -61,6 +69,11 @@ FORGETTING = [
     Experiment("retention.max_decay_coefficient", 1.0, retention_after(90, recall=True), MORE),
     Experiment("recall.decay_coefficient_boost", 0.0, retention_after(10, Category.WORK, recall=True), LESS),
     Experiment("recall.memory_days_reduction", 1.0, retention_after(10, recall=True), LESS),
+    *family(
+        "retention.decay_of_what_matters",
+        retention_of_what_matters,
+        [("min", 0.95, LESS), ("max", 0.999, MORE)],
+    ),
     *family(
         "weekly",
         retention_after(4, recall=True),
@@ -97,16 +110,18 @@ def level_of(intensity: float) -> Callable[[Lab], Level]:
     return observe
 
 
-def fill(lab: Lab, count: int) -> Nagori:
+def fill(lab: Lab, count: int, days: float = 0) -> Nagori:
+    """A memory that holds `count` vivid memories of some days: no share concerns those of the first day."""
     memory = lab.open(embedder=None)
     memory.remember_many([Draft(f"Fact number {n} of {count}.", emotion=Emotion(90)) for n in range(count)])
+    lab.clock.forward(days=days)
     return memory
 
 
 def counts_by_level(lab: Lab) -> Counter[int] | None:
     """How many of twenty memories are at each level after a cycle; None where the settings are refused."""
     try:
-        memory = fill(lab, 20)
+        memory = fill(lab, 20, days=2)
     except InvalidConfig:
         return None
     memory.cycle()
@@ -143,7 +158,7 @@ LEVELS = [
     Experiment(
         "compression.min_population",
         10,
-        lambda lab: fill(lab, 20).plan().moves,
+        lambda lab: fill(lab, 20, days=2).plan().moves,
         lambda usual, other: usual == 0 < other,
     ),
 ]

@@ -38,6 +38,15 @@ class DecayRange(Value):
     max: float = setting(1.0, "Daily coefficient at intensity 100.", lo=0.01, hi=1.0)
 
 
+class DecayOfWhatMatters(Value):
+    """Minimum daily coefficients of memories that matter, by importance."""
+
+    min: float = setting(
+        0.99, "Minimum daily coefficient of the least important memory that matters.", lo=0.01, hi=1.0
+    )
+    max: float = setting(0.998, "Minimum daily coefficient of the most important memory.", lo=0.01, hi=1.0)
+
+
 class DecayByCategory(Value):
     """Daily coefficients by category: half-lives from a few days to many years [E4]."""
 
@@ -58,8 +67,8 @@ class Retention(Value):
         0.999, "Maximum coefficient that reinforcement can reach.", lo=0.01, hi=1.0
     )
     decay_by_category: DecayByCategory = setting(DecayByCategory(), "range of coefficients of each category")
-    decay_of_what_matters: DecayRange = setting(
-        DecayRange(0.99, 0.998), "least coefficients of what is worth keeping, by how much it is"
+    decay_of_what_matters: DecayOfWhatMatters = setting(
+        DecayOfWhatMatters(), "minimum coefficients of memories that matter, by importance"
     )
 
     def faults(self) -> Iterator[Notice]:
@@ -189,7 +198,7 @@ def coefficient_for(category: Category | None, intensity: float, kind: Kind, ret
 
 
 def coefficient_of_worth(worth: float, retention: Retention) -> float:
-    """The least daily coefficient of what is worth keeping; `worth` is from 0 (hardly) to 1."""
+    """The minimum daily coefficient of a memory that matters; `worth` is its importance, 0 to 1."""
     span = retention.decay_of_what_matters
     return span.min + (span.max - span.min) * _clip(worth, 1.0)
 
