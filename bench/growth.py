@@ -31,7 +31,7 @@ from nagori.core.model import Emotion, Scope, Text, Valence
 from nagori.core.window import Window, scores
 from nagori.core.window.messages import Message
 from nagori.edges.hooks import handlers, payloads
-from nagori.edges.hooks.calls import At, Moment
+from nagori.edges.hooks.call_types import At, Moment
 from nagori.edges.importers import claude_code
 from nagori.language import (
     appraisal,

@@ -52,14 +52,14 @@ if TYPE_CHECKING:
     from nagori.services.doctor import Finding
     from nagori.services.inspect import Explanation, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
-    from nagori.services.maintenance import Proof
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
     from nagori.services.vectors import ReembedPlan, ReembedReport
-    from nagori.services.window.conversation import Conversation
+    from nagori.services.verify import Proof
+    from nagori.services.window.bounded_conversation import Conversation
     from nagori.services.window.prune import PruneResult
 
 WORKERS = 4

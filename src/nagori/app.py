@@ -55,14 +55,14 @@ if TYPE_CHECKING:
     from nagori.services.doctor import Finding
     from nagori.services.inspect import Explanation, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
-    from nagori.services.maintenance import Proof
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
     from nagori.services.vectors import ReembedPlan, ReembedReport
-    from nagori.services.window.conversation import Conversation
+    from nagori.services.verify import Proof
+    from nagori.services.window.bounded_conversation import Conversation
     from nagori.services.window.prune import PruneResult
 
     # To Python a string is a sequence of strings; with these types a checker refuses a string for a list.
@@ -378,9 +378,9 @@ class Nagori:
 
     def usage(self) -> Usage | None:
         """Memories per day and their sizes over the last month; None without data."""
-        from nagori.services import costs
+        from nagori.services import usage
 
-        return costs.usage(self.runtime, self.scope)
+        return usage.usage(self.runtime, self.scope)
 
     # --- the context window ---------------------------------------------------------------------
 
@@ -440,7 +440,7 @@ class Nagori:
     ) -> Conversation:
         """A conversation that prunes itself as messages are added; the options are those of `prune`."""
         from nagori.services.window import prune
-        from nagori.services.window.conversation import Conversation
+        from nagori.services.window.bounded_conversation import Conversation
 
         changes = _drop_missing(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
         rules, counter = _window_rules(self.runtime, window, changes, count)
@@ -610,15 +610,15 @@ class Nagori:
 
     def verify(self, progress: Progress = no_progress) -> Proof:
         """Check journal and store, and whether they agree."""
-        from nagori.services import maintenance
+        from nagori.services import verify
 
-        return maintenance.verify(self.runtime, progress)
+        return verify.verify(self.runtime, progress)
 
     def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
         """Rebuild the store from the journal."""
-        from nagori.services import maintenance
+        from nagori.services import verify
 
-        return maintenance.rebuild(self.runtime, progress, accept_damage=accept_damage)
+        return verify.rebuild(self.runtime, progress, accept_damage=accept_damage)
 
     def embed_missing(self, progress: Progress = no_progress) -> int:
         """Make vectors for memories that have none."""

@@ -533,7 +533,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
 def test_nobody_who_waits_for_a_prompt_waits_for_a_network(
     provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nagori.edges.hooks.calls import At, Moment
+    from nagori.edges.hooks.call_types import At, Moment
     from nagori.edges.hooks.handlers import act
 
     config = Config(embedding=Embedding(provider=provider))

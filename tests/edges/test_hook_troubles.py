@@ -17,7 +17,7 @@ from nagori import Nagori
 from nagori.core.events import Event
 from nagori.core.model import Scope
 from nagori.edges import hooks
-from nagori.edges.hooks.calls import At
+from nagori.edges.hooks.call_types import At
 from nagori.edges.hooks.selftest import read_record, recent_calls
 from nagori.edges.worker import run as worker
 from nagori.errors import Notice

@@ -4,7 +4,7 @@ from struct import pack
 
 import pytest
 
-from nagori.language.heads import head_score
+from nagori.language.learned_heads import head_score
 from nagori.language.prompts import UNKNOWN, asks_for_secret, own_matter
 
 DIMENSION = 384

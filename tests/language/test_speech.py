@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nagori.language.speech import SpeechAct, is_order, is_question, is_thanks, speech_act
+from nagori.language.speech_acts import SpeechAct, is_order, is_question, is_thanks, speech_act
 
 SAID = {
     SpeechAct.QUESTION: """

@@ -22,7 +22,7 @@ from nagori.core import model
 from nagori.core.window import PRESETS, STRATEGIES
 from nagori.services.recall import RANKINGS
 from nagori.services.turns import OpenTurn
-from nagori.services.window.conversation import Conversation
+from nagori.services.window.bounded_conversation import Conversation
 from nagori.services.window.formats import FORMATS
 
 HERE = Path(__file__).resolve().parent

@@ -17,7 +17,6 @@ from datetime import datetime
 from zlib import crc32
 
 from nagori.core.arguments import read_metadata
-from nagori.core.digest import sha256
 from nagori.core.model import (
     Category,
     Emotion,
@@ -35,6 +34,7 @@ from nagori.core.model import (
     utc,
 )
 from nagori.core.serialize import from_record, relation_of
+from nagori.core.sha256 import sha256
 from nagori.core.values import Value, default_factory, replace
 from nagori.errors import InvalidInput, JournalTooNew, Notice
 

@@ -19,7 +19,7 @@ from enum import IntEnum, StrEnum
 from math import isfinite
 
 from nagori.core.arguments import check_list, check_text, check_whole, read_texts
-from nagori.core.digest import sha256
+from nagori.core.sha256 import sha256
 from nagori.core.values import Value, default_factory, replace
 from nagori.errors import InvalidInput
 

@@ -17,7 +17,7 @@ from nagori.core.decay import Retention, coefficient_of_worth
 from nagori.core.model import Category, Emotion, Kind
 from nagori.core.values import Value, replace
 from nagori.language.appraisal import Appraisal
-from nagori.language.heads import head_score
+from nagori.language.learned_heads import head_score
 from nagori.language.lexicon import JAPANESE, Bilingual, rows, strip_outer_quotes
 from nagori.language.tokenizer import normal_form
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from nagori.language.heads import head_score
+from nagori.language.learned_heads import head_score
 
 UNKNOWN = 75.0  # without a vector a prompt counts as one about the user's own matters
 

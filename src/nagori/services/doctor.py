@@ -10,7 +10,7 @@ from nagori.core.events import PASSED_OVER
 from nagori.core.values import Value
 from nagori.errors import JournalError, NagoriError, Notice
 from nagori.runtime import Runtime
-from nagori.services.maintenance import all_owners, lost_folders
+from nagori.services.verify import all_owners, lost_folders
 
 
 class Finding(Value):

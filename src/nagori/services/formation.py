@@ -21,7 +21,7 @@ from nagori.language.corrections import replacement_odds
 from nagori.language.importance import importance, weigh
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
-from nagori.language.speech import is_statement
+from nagori.language.speech_acts import is_statement
 from nagori.language.tokenizer import tokens
 from nagori.language.wishes import WishKind, classify_wish
 from nagori.runtime import Runtime

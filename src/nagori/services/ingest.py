@@ -17,7 +17,7 @@ from nagori.core.storage import Owner
 from nagori.core.values import Value, split_batches
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.passages import is_chatter
-from nagori.language.speech import is_statement
+from nagori.language.speech_acts import is_statement
 from nagori.language.wishes import NO_WISH, WishKind, classify_wish
 from nagori.ledger import record_turns
 from nagori.runtime import Progress, Runtime, no_progress

@@ -34,7 +34,7 @@ from nagori.errors import StoreError
 from nagori.language.passages import about_tokens, is_chatter
 from nagori.language.prompts import UNKNOWN, asks_for_secret
 from nagori.language.redaction import clean
-from nagori.language.statements import looks_like_statement
+from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese
 from nagori.runtime import Runtime
 from nagori.services.recall import RecallRequest, recall

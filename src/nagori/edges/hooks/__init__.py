@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from nagori.edges.hooks.calls import Answer, At, Moment
+from nagori.edges.hooks.call_types import Answer, At, Moment
 from nagori.edges.hooks.payloads import HOSTS, guess, moment, reply
 
 LONGEST_INPUT = 64 * 1024 * 1024

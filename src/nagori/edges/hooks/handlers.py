@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nagori.adapters.clock import SystemClock
 from nagori.core.model import LONGEST_NAME, Scope
-from nagori.edges.hooks.calls import SILENCE, Answer, At, Moment
+from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
 from nagori.language.redaction import without_memories
 from nagori.services.record import HOOK_PATIENCE, record_or_spool, turn_event
 

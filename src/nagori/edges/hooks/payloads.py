@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from nagori.core.values import Value
-from nagori.edges.hooks.calls import Answer, At, Moment
+from nagori.edges.hooks.call_types import Answer, At, Moment
 from nagori.language.redaction import clean
 
 TYPE_CHECKING = False

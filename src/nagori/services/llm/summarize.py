@@ -18,7 +18,7 @@ from nagori.language.faithfulness import belongs, strays
 from nagori.language.passages import about_tokens
 from nagori.language.tokenizer import is_japanese, tokens
 from nagori.runtime import Runtime
-from nagori.services.llm.batches import BatchJobs
+from nagori.services.llm.batch_api import BatchJobs
 from nagori.services.llm.client import ask, question_of
 from nagori.services.llm.health import ModelHealth
 

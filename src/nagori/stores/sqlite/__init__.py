@@ -4,8 +4,8 @@ WAL with `BEGIN IMMEDIATE` for every write: readers never wait, writers take tur
 because the journal, not this file, acknowledges writes: a power cut may lose the last commits, and the next
 open applies them again. Deleted text is overwritten (`secure_delete`).
 
-Searching is in `search.py`, writing in `writes.py`, cycle queries in `lifecycle.py`, rows and conditions in
-`stores/sql.py`.
+Searching is in `search.py`, writing in `writes.py`, cycle queries in `cycle_queries.py`, rows and conditions
+in `stores/sql.py`.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class SqliteStore:
 
     def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
         from nagori.core.cycle import CycleRows
-        from nagori.stores.sqlite import lifecycle as cycle  # imported late: recall does not need it
+        from nagori.stores.sqlite import cycle_queries as cycle  # imported late: recall does not need it
 
         def weakest(level: Level, n: int) -> list[LifeRow]:
             with self.reading() as db:
@@ -241,14 +241,14 @@ class SqliteStore:
             return CycleRows(cycle.census(db, number), cycle.due(db, number, rules, now), weakest)
 
     def count(self, scope: Scope, model: str | None = None) -> Counts:
-        from nagori.stores.sqlite import lifecycle as cycle
+        from nagori.stores.sqlite import cycle_queries as cycle
 
         with self.reading() as db:
             missing = sql.without_vector(find_model(db, model)) if model else "0"
             return cycle.count(db, Selection(find_owner(db, scope.owner), scope), missing)
 
     def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
-        from nagori.stores.sqlite import lifecycle as cycle
+        from nagori.stores.sqlite import cycle_queries as cycle
 
         with self.reading() as db:
             return cycle.measure(db, Selection(find_owner(db, scope.owner), scope), now, tiers)

@@ -1,4 +1,4 @@
-"""Commands that change a memory: `edit`, `thumb`, `protect`, `unprotect`, `forget`, `undo`."""
+"""Commands that change a memory: `edit`, `feedback`, `protect`, `unprotect`, `forget`, `undo`."""
 
 from __future__ import annotations
 

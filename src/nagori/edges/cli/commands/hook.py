@@ -1,4 +1,4 @@
-"""Commands for hosts: `hook`, and `work`, which runs the worker."""
+"""Commands for hosts: `hook`, and `process`, which runs the worker."""
 
 from __future__ import annotations
 

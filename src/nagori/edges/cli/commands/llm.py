@@ -1,4 +1,4 @@
-"""Commands for the language model: `judge`, `spend`."""
+"""Commands for the language model: `appraise`, `spend`."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from nagori.edges.cli.commands.schedule import nights
 from nagori.edges.cli.context import CommandSession, Json, print_json, progress
 from nagori.edges.hosts import launcher
 from nagori.errors import InvalidInput, Notice
-from nagori.services.maintenance import Proof
 from nagori.services.vectors import ReembedPlan
+from nagori.services.verify import Proof
 
 
 def verify(context: typer.Context, as_json: Json = False) -> None:

@@ -30,6 +30,6 @@ def _read_table(name: str) -> str:
     spec = __spec__
     assert spec is not None
     assert spec.origin is not None
-    folder = spec.origin[: -len("heads.py")]
+    folder = spec.origin.removesuffix("learned_heads.py")
     data: bytes = spec.loader.get_data(f"{folder}lexicon/{name}.tsv")  # type: ignore[union-attr]
     return next(line for line in data.decode().splitlines() if line and not line.startswith("#"))

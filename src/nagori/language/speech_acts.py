@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from nagori.language.lexicon import JAPANESE, strip_outer_quotes
 from nagori.language.passages import is_chatter
-from nagori.language.statements import ORDER_VERBS
+from nagori.language.statement_check import ORDER_VERBS
 from nagori.language.tokenizer import normal_form
 from nagori.language.wishes import WishKind, classify_wish
 
