@@ -579,7 +579,7 @@ class AsyncNagori(_AsyncMemory):
         return await self._workers.run(self._memory.appraise, since, progress, stop)
 
     async def estimate_appraisal(self, since: datetime | None = None) -> Estimate:
-        """The maximum number of requests and cost of `judge`."""
+        """The maximum number of requests and cost of `appraise`."""
         return await self._workers.run(self._memory.estimate_appraisal, since)
 
     async def forget(self, id: str) -> Memory:

@@ -555,7 +555,7 @@ class Nagori:
         return appraise.appraise_with_llm(self.runtime, self.scope.owner, _check_aware(since), progress, stop)
 
     def estimate_appraisal(self, since: datetime | None = None) -> Estimate:
-        """The maximum number of requests and cost of `judge`."""
+        """The maximum number of requests and cost of `appraise`."""
         from nagori.services.llm import appraise
 
         self.runtime.ledger.catch_up(self.scope.owner)
