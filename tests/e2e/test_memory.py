@@ -59,10 +59,11 @@ def test_what_is_told_in_one_session_is_injected_in_the_next(
 def test_both_sides_of_a_conversation_are_kept_once(memory: Remembering) -> None:
     memory.stub.default = "Noted: green tea from Uji it is."
     session = say(memory, TEA).session
-    said, answered = memory.memories()
-    assert (said["texts"]["1"]["content"], said["trust"]) == (TEA, "user")
-    assert (answered["texts"]["1"]["content"], answered["trust"]) == (memory.stub.default, "assistant")
-    assert {(each["source"]["session"], each["mentions"]) for each in (said, answered)} == {(session, 1)}
+    kept = memory.memories()  # one exchange; two memories where the worker came between
+    halves = [half for each in kept for half in each["texts"]["1"].values() if half]
+    assert sorted(halves) == sorted([TEA, memory.stub.default])
+    assert "user" in {each["trust"] for each in kept}
+    assert {(each["source"]["session"], each["mentions"]) for each in kept} == {(session, 1)}
 
 
 def test_what_a_hook_added_is_not_remembered_as_said(memory: Remembering) -> None:
