@@ -44,6 +44,7 @@ _ASKING = frozenset(
         "doesn't",
         "didn't",
         "any",
+        "let's",
     ]
 )
 _POLITE = frozenset(
