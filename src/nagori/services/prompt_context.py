@@ -111,7 +111,19 @@ def context_for_prompt(
         and (here is None or r.memory.source.session != here)
         and _says_enough(r.memory)
     ]
+    new = [*_heirs(ranked, new, known.shown), *new]
     return _show(runtime, scope, _with_updates(runtime, scope, new[: hooks.max_memories]), session, mark)
+
+
+def _heirs(
+    ranked: Sequence[tuple[float, Recollection]], chosen: Sequence[Memory], shown: Iterable[str]
+) -> list[Memory]:
+    """What replaced one of the nearest memories and would not be told: an old answer must not stand alone."""
+    near = [r.memory for _, r in ranked[:NEAREST]]
+    told = {memory.id for memory in chosen} | set(shown)
+    replaced_by = {memory.superseded_by for memory in near} - told
+    heirs = [r.memory for _, r in ranked if r.memory.id in replaced_by]
+    return sorted(heirs, key=lambda memory: memory.created)[-1:]
 
 
 def _with_updates(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> list[Memory]:
@@ -146,6 +158,7 @@ SHORT_QUESTION, ABOUT_IT = 60, 0.6  # characters; least certainty of the best an
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
 FURTHEST = 4.5  # how far below the best another line may fit
 LOOKED_AT = 25
+NEAREST = 4  # candidates whose correction is told in any case
 FEW = 5  # candidates: with so few memories nothing is usual yet
 
 
