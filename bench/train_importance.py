@@ -2,7 +2,7 @@
 
     python -m bench.train_importance            # cross-validated figures, then write the head
     python -m bench.train_importance --check    # figures only
-    python -m bench.train_importance --lives ../shared/data/lives   # also measure on pairs kept elsewhere
+    python -m bench.train_importance --lives FOLDER   # also measure on pairs kept elsewhere
 
 A ridge regression on the scores that the labels (0 to 4) of `bench/data_importance` stand for, both
 languages at once. The vectors are centred, because all of this model's vectors lie in one corner.
