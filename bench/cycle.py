@@ -151,7 +151,7 @@ def row_by_row(work: Path, size: int = ROW_BY_ROW) -> float:
     return time.process_time() - begun
 
 
-def observe(figures: Sequence[dict[str, float]]) -> None:
+def print_figures(figures: Sequence[dict[str, float]]) -> None:
     if figures:
         names = list(figures[0])
         print(table(names, [[number(each[name]) for name in names] for each in figures], ()), end="\n\n")
@@ -183,14 +183,14 @@ def main(given: Sequence[str] | None = None) -> None:
         ]
         links = [ties.measured(size, options.cache, work, options.new) for size in sizes(options.links)]
     print("\n".join(header(head)), "", sep="\n")
-    observe(nights)
+    print_figures(nights)
     print(f"row by row, {ROW_BY_ROW:,} memories, scores only: {slow:.2f} s CPU")
     for ours in (night for night in nights if night["memories"] == ROW_BY_ROW):
         whole = slow / (ours["plan_s"] + ours["write_s"])
         print(f"ratio to planning the same number: {slow / ours['plan_s']:.0f}x, with writing: {whole:.0f}x")
     if links:
         print("\nties of new memories; vectors are drawn (unit vectors around centres), not computed:")
-        observe(links)
+        print_figures(links)
     if options.json:
         write_json(options.json, {"figures": nights, "links": links, "row_by_row_s": slow, **head})
 

@@ -103,9 +103,9 @@ def test_the_texts_word_by_word() -> None:
 def test_odd_names_reach_launchd_and_the_task_scheduler_whole() -> None:
     assert plistlib.loads(formats.plist(Job(ODD, 3)).encode())["ProgramArguments"] == list(ODD)
     root = ET.fromstring(formats.task(Job(ODD, 3)).encode("utf-16"))
-    owner = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
-    assert root.findtext(f".//{owner}Command") == ODD[0]
-    assert root.findtext(f".//{owner}Arguments") == subprocess.list2cmdline(ODD[1:])
+    namespace = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
+    assert root.findtext(f".//{namespace}Command") == ODD[0]
+    assert root.findtext(f".//{namespace}Arguments") == subprocess.list2cmdline(ODD[1:])
 
 
 def test_odd_names_reach_a_cron_job_whole(tmp_path: Path) -> None:

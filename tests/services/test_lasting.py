@@ -37,7 +37,7 @@ def memory(tmp_path: Path, clock: FrozenClock) -> Iterator[Nagori]:
         yield memory
 
 
-def observe(memory: Nagori, clock: FrozenClock, user: str, assistant: str = "", session: str = "s") -> None:
+def say(memory: Nagori, clock: FrozenClock, user: str, assistant: str = "", session: str = "s") -> None:
     turn = memory.turn(user, session=session)
     clock.forward(seconds=20)
     if assistant:
@@ -61,7 +61,7 @@ def archived_on(memory: Nagori, each: Memory) -> datetime:
 def test_a_plain_lasting_statement_stays_whole_for_a_month(
     memory: Nagori, clock: FrozenClock, fact: str
 ) -> None:
-    observe(memory, clock, fact, "OK.")
+    say(memory, clock, fact, "OK.")
     for _ in range(30):
         clock.forward(days=1)
         memory.cycle()
@@ -82,9 +82,9 @@ def test_a_plain_lasting_statement_stays_whole_for_a_month(
 def test_what_matters_outlives_what_is_loud(
     memory: Nagori, clock: FrozenClock, matters: str, loud: str
 ) -> None:
-    observe(memory, clock, matters)
+    say(memory, clock, matters)
     (kept,) = everything(memory)
-    observe(memory, clock, loud, session="t")
+    say(memory, clock, loud, session="t")
     others = [each for each in everything(memory) if each.id != kept.id]
     assert all(archived_on(memory, kept) > archived_on(memory, other) for other in others)
 
@@ -92,7 +92,7 @@ def test_what_matters_outlives_what_is_loud(
 def test_the_51st_wish_to_protect_waits_and_is_told(memory: Nagori, clock: FrozenClock) -> None:
     names = [first + second for first in "bdfghjklm" for second in ("ana", "eru", "imo", "olk", "ust", "yve")]
     for number, (who, what) in enumerate(zip(names[:51], reversed(names[:51]), strict=True)):
-        observe(memory, clock, f"Remember this: {who} {what[::-1]} {who}{what}.", session=f"s{number}")
+        say(memory, clock, f"Remember this: {who} {what[::-1]} {who}{what}.", session=f"s{number}")
     assert memory.status().counts.protected == 50
     told = memory.session_start("next").text
     assert "asked to protect" in told
@@ -122,7 +122,7 @@ def test_the_51st_wish_to_protect_waits_and_is_told(memory: Nagori, clock: Froze
 def test_a_short_answer_is_told_with_its_question(
     memory: Nagori, clock: FrozenClock, asked: str, answered: str, prompt: str, wanted: str
 ) -> None:
-    observe(memory, clock, asked, answered)
+    say(memory, clock, asked, answered)
     clock.forward(days=3)
     (kept,) = everything(memory)
     assert (kept.text.trigger, kept.text.content) == (asked, answered)
@@ -144,7 +144,7 @@ def test_a_question_alone_is_no_memory_and_a_late_answer_finds_it(memory: Nagori
     "said", ["run the tests again", "thanks a lot!", "テストをもう一回回して", "what time is it?"]
 )
 def test_orders_thanks_and_questions_become_nothing(memory: Nagori, clock: FrozenClock, said: str) -> None:
-    observe(memory, clock, said)
+    say(memory, clock, said)
     assert everything(memory) == []
 
 
@@ -162,7 +162,7 @@ def test_orders_thanks_and_questions_become_nothing(memory: Nagori, clock: Froze
 def test_what_shall_not_be_kept_leaves_no_word(
     memory: Nagori, clock: FrozenClock, tmp_path: Path, said: str
 ) -> None:
-    observe(memory, clock, said, "Understood, 5000 stays between us.")
+    say(memory, clock, said, "Understood, 5000 stays between us.")
     assert everything(memory) == []
     events = [str(event.data) for event in FileJournal(tmp_path / "journal").read(("local", "me"))]
     assert not any("5000" in event for event in events)
@@ -173,9 +173,9 @@ def test_what_shall_be_forgotten_is_and_can_be_brought_back(
     memory: Nagori, clock: FrozenClock, wish: str
 ) -> None:
     told = "The boxes in the attic belong to Ruth." if wish.isascii() else "箱の中身は叔母の荷物です。"
-    observe(memory, clock, told)
+    say(memory, clock, told)
     (kept,) = everything(memory)
-    observe(memory, clock, wish)
+    say(memory, clock, wish)
     assert everything(memory) == []
     memory.undo(kept.id)
     assert [each.id for each in everything(memory)] == [kept.id]
@@ -191,13 +191,13 @@ def test_what_shall_be_forgotten_is_and_can_be_brought_back(
     ],
 )
 def test_secrets_in_ordinary_words_are_not_kept(memory: Nagori, clock: FrozenClock, said: str) -> None:
-    observe(memory, clock, said, "OK.")
+    say(memory, clock, said, "OK.")
     value = said.replace("：", " ").split()[-1]
     assert all(value not in each.text.whole for each in everything(memory))
 
 
 def test_a_prompt_that_asks_for_a_secret_gets_nothing(memory: Nagori, clock: FrozenClock) -> None:
-    observe(memory, clock, "The staging server answers on port 8443.")
+    say(memory, clock, "The staging server answers on port 8443.")
     assert not memory.context("what's the password for the staging server?", session="t")
     assert memory.context("which port does the staging server answer on", session="u")
 

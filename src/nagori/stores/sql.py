@@ -107,7 +107,7 @@ class RowTypes:
             self._sound.add(shape)
 
 
-APPLIED_ROW, SPACE_ROW = RowTypes(_WHOLE, _WHOLE, _TEXT), RowTypes(_TEXT, _TEXT)
+APPLIED_ROW, OWNER_ROW = RowTypes(_WHOLE, _WHOLE, _TEXT), RowTypes(_TEXT, _TEXT)
 
 
 # --- a memory as a row ----------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class TranslatedGroup(TyperGroup):
 
     def load(self, name: str, place: str) -> Any:
         """The command of this name."""
-        raise NotImplementedError
+        raise NotImplementedError("a program says where its commands are")
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [name for commands in self.groups.values() for name in commands]

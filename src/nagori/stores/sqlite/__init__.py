@@ -217,7 +217,7 @@ class SqliteStore:
     def known_owners(self) -> list[Owner]:
         with self.reading() as db:
             rows = ask(db, "SELECT tenant, user FROM owner WHERE seq > 0 ORDER BY tenant, user")
-            sql.SPACE_ROW.check(rows)
+            sql.OWNER_ROW.check(rows)
         return rows
 
     def owners_due(self, key: str, before: str) -> list[Owner]:
