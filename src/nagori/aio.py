@@ -583,7 +583,7 @@ class AsyncNagori(_AsyncMemory):
         return await self._workers.run(self._memory.estimate_appraisal, since)
 
     async def forget(self, id: str) -> Memory:
-        """Hide a memory from every recall; `undo` brings it back."""
+        """Hide a memory from every recall."""
         return await self._workers.run(self._memory.forget, id)
 
     async def undo(self, id: str) -> tuple[Memory, str]:

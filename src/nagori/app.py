@@ -562,7 +562,7 @@ class Nagori:
         return appraise.estimate(self.runtime, self.scope.owner, _check_aware(since))
 
     def forget(self, id: str) -> Memory:
-        """Hide a memory from every recall; `undo` brings it back."""
+        """Hide a memory from every recall. `undo` brings it back; after the grace period it is deleted."""
         from nagori.services import edit
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)

@@ -120,7 +120,7 @@ def words_gone(memories: list[Memory]) -> list[str]:
     left = " ".join(
         f"{t.whole} {' '.join(m.keywords)}" for m in memories for t in m.texts.values()
     ).casefold()
-    words = set(re.findall(r"[a-z]{6,}", SAID.casefold()))
+    words = set(re.findall(r"[a-z]{7,}", SAID.casefold()))
     return sorted(word for word in words if word not in left and not any(t in left for t in tokens(word)))
 
 
@@ -167,6 +167,25 @@ def test_words_that_had_to_go_are_in_no_byte_of_any_file(
     live(folder, clock, config, say)
     days = 1 if say is say_by_hand else 5
     nights(folder, clock, config, NIGHTS // days, days)
+    assert_gone(folder, clock, config)
+
+
+def wish_it_away(memory: Nagori, clock: FrozenClock) -> None:
+    say_in_a_turn(memory, clock)
+    (kept,) = [m for m in memory.list() if "Wendelin" in m.text.content]
+    memory.protect(kept.id)
+    memory.forget(kept.id)
+
+
+def test_words_that_the_user_forgot_leave_every_file_after_the_grace_period(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    config, folder = load().config, tmp_path / "data"
+    live(folder, clock, config, wish_it_away)
+    nights(folder, clock, config, 17, 5)
+    with opened(folder, clock, config) as memory:
+        assert sum(m.is_forgotten for m in memory.list(EVERYTHING)) == 1  # until then `undo` brings it back
+    nights(folder, clock, config, 2, 5)
     assert_gone(folder, clock, config)
 
 

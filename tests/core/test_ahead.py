@@ -56,6 +56,7 @@ def rows(draw: st.DrawFn) -> list[LifeRow]:
             "archived_at": draw(ago) if archived else None,
             "keep_until": draw(st.none() | st.integers(0, 9).map(lambda n: MOMENT + n * DAY)),
             "revival_at": draw(maybe) if archived else None,
+            "forgotten_at": None,
             "full": draw(st.booleans()),
         }
         made.append(LifeRow(**fields))

@@ -45,6 +45,7 @@ def row(id: str = "a", **more: object) -> LifeRow:
         "archived_at": None,
         "keep_until": None,
         "revival_at": None,
+        "forgotten_at": None,
         "full": True,
     }
     return LifeRow(**(fields | more))
@@ -354,3 +355,19 @@ def test_a_night_that_was_interrupted_ends_like_one_that_was_not(rows: list[Life
     part = applied(rows, steps[:at])
     rest = applied(part, planned(*part, rules=FEW).steps)
     assert {r.id: r._replace(version=0) for r in rest} == whole
+
+
+def test_what_the_user_forgot_is_deleted_after_the_grace_period_and_not_before() -> None:
+    forgotten = [
+        row("old", forgotten_at=MOMENT - 91 * DAY),
+        row("protected", forgotten_at=MOMENT - 91 * DAY, protected=True),
+        row("archived", forgotten_at=MOMENT - 91 * DAY, level=Level.ARCHIVED, archived_at=MOMENT - 200 * DAY),
+        row("young", forgotten_at=MOMENT - 89 * DAY, intensity=1.0),
+    ]
+    plan = plan_cycle(forgotten, Census({}), CycleRules(), NOW)
+    assert [(step.id, step.act, step.reason) for step in plan.steps] == [
+        ("old", "delete", "forgotten"),
+        ("protected", "delete", "forgotten"),
+        ("archived", "delete", "forgotten"),
+    ]
+    assert plan.moves == 0  # the user asked for it already

@@ -5,7 +5,8 @@
     fade         compress to the level of its score, or further where a level is over its share [E6, E9]
     archive      score too low, or over capacity [L6]
     purge        archived longer than the grace period: remove the full text [ruling 8]
-    delete       archived, old, not recalled and not intense, if the user enabled it [E12]
+    delete       archived, old, not recalled and not intense, if the user enabled it [E12]; or forgotten by
+                 the user longer than the grace period [ruling 48]
 
 The plan is pure: nothing is read or changed. Each memory moves at most once, directly to its final level.
 Protected memories never move, and no memory rises without a recall. The plan depends on scores and counts
@@ -34,7 +35,7 @@ CONFIRM_SHARE = 0.4
 LifeRow = namedtuple(
     "LifeRow",
     "id version level created anchor intensity coefficient recalls protected recalled_at reinforced_at"
-    " archived_at keep_until revival_at full",
+    " archived_at keep_until revival_at forgotten_at full",
 )
 
 
@@ -42,7 +43,7 @@ def life_row(memory: Memory) -> LifeRow:
     """The light row of a memory."""
     fields = {name: getattr(memory, name) for name in ("id", "version", "level", "coefficient", "recalls")}
     times = ("created", "anchor", "recalled_at", "reinforced_at", "archived_at", "keep_until", "revival_at")
-    fields |= {name: to_micros(getattr(memory, name)) for name in times}
+    fields |= {name: to_micros(getattr(memory, name)) for name in (*times, "forgotten_at")}
     whole = Level.FULL in memory.texts
     return LifeRow(**fields, intensity=memory.emotion.intensity, protected=memory.protected, full=whole)
 
@@ -99,7 +100,8 @@ class CyclePlan(Value):
 
     @property
     def moves(self) -> int:
-        return sum(step.act in ("compress", "archive", "delete") for step in self.steps)
+        acts = ("compress", "archive", "delete")
+        return sum(step.act in acts and step.reason != "forgotten" for step in self.steps)
 
     @property
     def asks(self) -> bool:
@@ -133,8 +135,8 @@ def plan_cycle(
     rows: Iterable[LifeRow], census: Census, rules: CycleRules, now: datetime, weakest: Weakest = no_rows
 ) -> CyclePlan:
     """The plan of one cycle. `rows` must hold every memory that may have to move, was recalled, has a revival
-    request, or is archived beyond its grace period; additional rows do no harm. Other rows are needed only
-    where a level is over its share: `weakest` gives its n weakest unprotected ones."""
+    request, or is archived or forgotten beyond its grace period; additional rows do no harm. Other rows are
+    needed only where a level is over its share: `weakest` gives its n weakest unprotected ones."""
     night = _CyclePlanner(rules, census, now, weakest)
     for row in rows:
         night.look(row)
@@ -164,7 +166,9 @@ class _CyclePlanner:
 
     def look(self, row: LifeRow) -> None:
         """Decide what this row needs by itself."""
-        if row.level == Level.ARCHIVED:
+        if row.forgotten_at is not None:
+            self._look_at_forgotten(row)
+        elif row.level == Level.ARCHIVED:
             self._look_into_archive(row)
         elif row.protected:
             if _was_recalled(row):
@@ -220,6 +224,11 @@ class _CyclePlanner:
             self.others.append(CycleStep(row.id, row.version, "delete", "expired", self._frozen_score(row)))
         elif row.full and days > self.rules.archive.grace_days:
             self.others.append(CycleStep(row.id, row.version, "purge", "grace_over", self._frozen_score(row)))
+
+    def _look_at_forgotten(self, row: LifeRow) -> None:
+        """The user forgot it and had the grace period to undo that. Protection does not outlive the wish."""
+        if (self.moment - row.forgotten_at) / DAY > self.rules.archive.grace_days:
+            self.others.append(CycleStep(row.id, row.version, "delete", "forgotten", self._frozen_score(row)))
 
     def _frozen_score(self, row: LifeRow) -> float:
         return self.curve(row).at(((row.archived_at or self.moment) - row.anchor) / DAY)

@@ -102,7 +102,10 @@ class Archive(Value):
         "AND", "How the last two conditions are joined.", choices=("AND", "OR")
     )
     grace_days: float = setting(
-        90.0, "Days for which the full text is kept after archiving.", lo=0.0, hi=36500.0
+        90.0,
+        "Days for which the full text is kept after archiving, and a memory after it was forgotten.",
+        lo=0.0,
+        hi=36500.0,
     )
 
 
@@ -251,7 +254,7 @@ TRANSITIONS = (
         "forget",
         (HAND,),
         {Level.ARCHIVED: (None,)} | dict.fromkeys(ACTIVE, (None,)),
-        "the user forgot it: hidden from every recall until undone",
+        "the user forgot it: hidden from every recall until undone, and deleted after the grace period",
     ),
     Transition(
         "delete", (NIGHT,), {Level.ARCHIVED: (None,)}, "automatic deletion is enabled and its conditions hold"

@@ -216,7 +216,8 @@ class MemoryStore:
     # --- a whole owner --------------------------------------------------------------------------
 
     def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
-        alive = [m for m in self.room(owner).memories.values() if not m.is_forgotten]
+        everything = self.room(owner).memories.values()
+        alive = [m for m in everything if not m.is_forgotten]
         free = [m for m in alive if not m.protected]
 
         def strength(m: Memory) -> tuple[float, datetime, int, str]:
@@ -226,7 +227,7 @@ class MemoryStore:
             return [life_row(m) for m in sorted(free, key=strength) if m.level is level][:n]
 
         census = Census(dict(Counter(m.level for m in free)), len(alive) - len(free))
-        return CycleRows(census, [life_row(m) for m in alive], weakest)
+        return CycleRows(census, [life_row(m) for m in everything], weakest)
 
     def count(self, scope: Scope, model: str | None = None) -> Counts:
         room = self.room(scope.owner)

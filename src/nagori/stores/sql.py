@@ -155,7 +155,7 @@ SKETCH_TYPES = RowTypes(
 )
 LIFE_TYPES = RowTypes(
     *(_TEXT, _WHOLE, _WHOLE, _WHOLE, _WHOLE, _NUMBER, _NUMBER, _WHOLE, _WHOLE),
-    *([_WHOLE_OR_NONE] * 5),
+    *([_WHOLE_OR_NONE] * 6),
     _WHOLE,
 )
 

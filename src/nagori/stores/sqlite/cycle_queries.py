@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 _FULL = "EXISTS (SELECT 1 FROM text t WHERE t.key = m.key AND t.level = 1)"
 _ROW = (
     "m.id, m.version, m.level, m.created, m.anchor, m.intensity, m.coefficient, m.recalls, m.protected,"
-    " m.recalled_at, m.reinforced_at, m.archived_at, m.keep_until, m.revival_at"
+    " m.recalled_at, m.reinforced_at, m.archived_at, m.keep_until, m.revival_at, m.forgotten_at"
 )
-_ALIVE = "m.key BETWEEN :first AND :last AND m.forgotten_at IS NULL"
+_OWNED = "m.key BETWEEN :first AND :last"
+_ALIVE = f"{_OWNED} AND m.forgotten_at IS NULL"
 # Same as `decay.memory_days`: the archive is frozen, and no age is negative.
 _AGE = "max(0, coalesce(min(m.archived_at, ?1), ?1) - m.anchor)"
 _TIER = f"CASE WHEN {_AGE} < ?2 THEN '{Tier.HOT}' WHEN {_AGE} < ?3 THEN '{Tier.WARM}' ELSE '{Tier.COLD}' END"
@@ -69,13 +70,14 @@ def due(db: apsw.Connection, number: int | None, rules: CycleRules, now: datetim
     }
     limit = "CASE m.level WHEN 1 THEN :full WHEN 2 THEN :summary ELSE :trace END"
     sql = f"""
-        SELECT {_ROW}, m.level < 4 OR {_FULL} FROM memory m WHERE {_ALIVE} AND (
+        SELECT {_ROW}, m.level < 4 OR {_FULL} FROM memory m WHERE {_OWNED} AND (m.forgotten_at < :grace
+            OR m.forgotten_at IS NULL AND (
             (m.level < 4 AND NOT m.protected AND {strength} <= {limit})
             OR (m.recalled_at IS NOT NULL
                 AND (m.reinforced_at IS NULL OR m.recalled_at > m.reinforced_at) AND m.level < 4)
             OR (m.level = 4 AND m.revival_at <= :now)
             OR (m.level = 4 AND NOT m.protected AND m.revival_at IS NULL
-                AND (m.archived_at < :over OR (m.archived_at < :grace AND {_FULL}))))"""
+                AND (m.archived_at < :over OR (m.archived_at < :grace AND {_FULL})))))"""
     return _life_rows(db.execute(sql, values).fetchall())
 
 
