@@ -53,16 +53,6 @@ def is_question(text: str) -> bool:
     return speech_act(text) is SpeechAct.QUESTION
 
 
-def is_order(text: str) -> bool:
-    """Does it only ask for something to be done now?"""
-    return speech_act(text) is SpeechAct.ORDER
-
-
-def is_thanks(text: str) -> bool:
-    """Does it only thank?"""
-    return speech_act(text) is SpeechAct.THANKS
-
-
 _SENTENCE = re.compile(r"[^.!?。\n]+(?:[.](?=\S)[^.!?。\n]*)*[.!?。]*|[.!?。]+")
 
 
