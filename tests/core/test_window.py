@@ -543,7 +543,7 @@ def test_without_a_language_texts_are_read_plainly() -> None:
 
 
 def test_results_of_tools_go_in_larger_steps() -> None:
-    messages, usual = loop(100), replace(RULES, budget=3000)
+    messages, usual = loop(40), replace(RULES, budget=1200)
     small = replace(usual, clear_results=0.0)
     steps = {
         rules.clear_results: len(
