@@ -82,20 +82,18 @@ class Status(Value):
         counts = self.counts
         levels = ", ".join(f"{_say(f'level.name{int(level)}')} {n:,}" for level, n in counts.levels.items())
         rows = {
-            "total": f"{counts.total:,}" + (f" ({levels})" if levels else ""),
-            "protected": counts.protected,
-            "forgotten": counts.forgotten,
-            "superseded": counts.superseded,
-            "waiting": counts.unembedded,
-            "events": f"{self.events:,}",
-            "embedder": self.embedder or _say("status.none"),
-            "llm": self.llm,
-            "llm_trouble": self.trouble,
-            "folder": self.data_dir,
+            "status.total": f"{counts.total:,}" + (f" ({levels})" if levels else ""),
+            "status.protected": counts.protected,
+            "status.forgotten": counts.forgotten,
+            "status.superseded": counts.superseded,
+            "status.waiting": counts.unembedded,
+            "status.events": f"{self.events:,}",
+            "status.embedder": self.embedder or _say("status.none"),
+            "status.llm": self.llm,
+            "status.llm_trouble": self.trouble,
+            "status.folder": self.data_dir,
         }
-        return "\n".join(
-            f"{_say(f'status.{name}').strip()}: {value}" for name, value in rows.items() if value
-        )
+        return "\n".join(f"{_say(id).strip()}: {value}" for id, value in rows.items() if value)
 
 
 def _say(id: str, **values: object) -> str:
