@@ -386,6 +386,6 @@ def test_resemblance_is_symmetric_and_bounded(a: str, b: str) -> None:
 @pytest.mark.parametrize("unit", ["a", "a_", "1,", "漢", "あ", "ア-", "a'", "。」", "Mr. ", "a://", "1月"])
 def test_hostile_repetition_is_read_to_its_end(unit: str) -> None:
     """A step that is not linear would never finish here."""
-    text = unit * (200_000 // len(unit))
+    text = unit * (100_000 // len(unit))
     for verb in VERBS:
         assert verb(text) == verb(text)
