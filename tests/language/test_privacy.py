@@ -366,7 +366,7 @@ def test_nothing_inside_a_private_passage_survives(outside: str, inside: str) ->
 @pytest.mark.parametrize("prefix", ["", "password: token= private key memories < @ :// bearer マイナンバー "])
 def test_hostile_repetition_is_scrubbed_for_good(unit: str, prefix: str) -> None:
     """A step that is not linear would never finish here."""
-    safe = scrub(prefix + unit * (300_000 // len(unit))).text
+    safe = scrub(prefix + unit * (100_000 // len(unit))).text
     assert scrub(safe).text == safe
 
 
