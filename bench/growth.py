@@ -149,7 +149,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "likeness.shingles": passages.shingles,
     "present.asks_for_present": relevance.asks_for_current,
     "present.tells_change": relevance.mentions_change,
-    "privacy.scrub": redaction.scrub,
     "privacy.fit_to_keep": redaction.fit_to_keep,
     "privacy.strip_private": redaction.strip_private,
     "privacy.without_memories": redaction.without_memories,

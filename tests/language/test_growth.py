@@ -94,7 +94,7 @@ def test_a_summary_full_of_parts_of_numbers_is_not_believed() -> None:
 
 @pytest.mark.parametrize("unit", ["key_", "sk-", "<private ", "<memories>\n- ["])
 def test_secrets_are_looked_for_in_one_pass(unit: str) -> None:
-    redaction.scrub(f"password={run_of(unit, '!x')}")
+    redaction.fit_to_keep(f"password={run_of(unit, '!x')}")
 
 
 @pytest.mark.parametrize("unit", ["1.", "New York "])
