@@ -1,13 +1,17 @@
-"""Integrations with frameworks: prune a conversation before the model reads it. One module each.
+"""Integrations with frameworks: storage and sessions in their own interfaces, and pruning of conversations.
 
-Each gives a function for the framework. The framework's history stays as it is; the model gets the pruned
-view, and the rest is remembered.
+A module for pruning gives a function for the framework. The framework's history stays as it is; the model
+gets the pruned view, and the rest is remembered. A module for storage gives a class with the framework's own
+methods; what the framework wrote is kept as items (`nagori.services.items`) and read back unchanged.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
@@ -15,6 +19,17 @@ from nagori.app import Nagori
 from nagori.services.window.prune import PruneResult
 
 MOST = 256  # conversations with a cached plan; others are planned again, with the same result
+
+
+@contextmanager
+def open_memory(path: str | Path) -> Iterator[Nagori]:
+    """The memory in the folder `path`, for interfaces that name a database file: beside an existing file the
+    folder `path.nagori` is used, and `:memory:` is a temporary folder."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory())) if path == ":memory:" else Path(path)
+        if folder.is_file():
+            folder = folder.with_name(f"{folder.name}.nagori")
+        yield stack.enter_context(Nagori.open(folder))
 
 
 class Windows:
