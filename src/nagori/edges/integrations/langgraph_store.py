@@ -107,7 +107,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Execute operations: first those that read, then those that write, all of them or none."""
-        asked = _checked(ops)
+        asked = _read_ops(ops)
         queries, texts = self._texts_of(asked)
         vectors: dict[str, Sequence[float]] = {}
         if self.embeddings is not None:
@@ -118,7 +118,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """The same, with the embedder awaited and the rest in a thread."""
-        asked = _checked(ops)
+        asked = _read_ops(ops)
         queries, texts = self._texts_of(asked)
         vectors: dict[str, Sequence[float]] = {}
         documents: Vectors = {}
@@ -164,7 +164,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         place = (ROOT, *op.namespace)
         if op.value is None:
             return ItemDelete(place, op.key)
-        envelope: dict[str, Any] = {"value": _plain(op.value)}
+        envelope: dict[str, Any] = {"value": op.value}
         fields = {name: _pack(documents[text]) for name, text in self._indexed(op) if text in documents}
         if fields:
             envelope["vectors"] = {"model": self._model, "fields": fields}
@@ -298,12 +298,15 @@ def _read_paths(paths: Iterable[str]) -> list[tuple[str, Any]]:
     return [(path, path if path == "$" else tokenize_path(path)) for path in paths]
 
 
-def _checked(ops: Iterable[Op]) -> list[Op]:
-    asked = list(ops)
-    for op in asked:
+def _read_ops(ops: Iterable[Op]) -> list[Op]:
+    """The operations, after checking them, with their values as JSON data."""
+    asked: list[Op] = []
+    for op in ops:
         if not isinstance(op, GetOp | PutOp | SearchOp | ListNamespacesOp):
             raise ValueError(f"Unknown operation type: {type(op)}")
         validate_op_namespace(op)
+        changed = isinstance(op, PutOp) and op.value is not None
+        asked.append(op._replace(value=_plain(op.value)) if changed else op)
     return asked
 
 

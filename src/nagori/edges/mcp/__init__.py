@@ -13,8 +13,10 @@ from nagori.edges.locale import Translator
 
 
 class Served(Value):
-    """What the tools of a server work with. `project` is fixed; without one the client's roots decide."""
+    """What the tools of a server work with. `project` is fixed; without one the client's roots decide.
+    `graph` names the graph of the drop-in server."""
 
     memory: Nagori
     translator: Translator
     project: str | None = None
+    graph: str = ""

@@ -1,13 +1,12 @@
 """The nine tools of the official MCP memory server, with the same answers, on items.
 
-Its graph is a list of entities and a list of relations. A file of the official server (`MEMORY_FILE_PATH`) is
-taken over when the graph is empty.
+A graph is a list of entities and a list of relations. The official server keeps one graph in each file
+(`MEMORY_FILE_PATH`); here the name of the file names the graph, and an existing file is taken over once.
 """
 
 # Annotations are read when a tool is registered, so they are not postponed here.
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,9 +60,9 @@ class Deletion(BaseModel):
 class Graph:
     """The rows of the graph, in the order in which they were created."""
 
-    def __init__(self, memory: Nagori) -> None:
-        self.entities = _Rows(memory, ENTITIES)
-        self.relations = _Rows(memory, RELATIONS)
+    def __init__(self, memory: Nagori, name: str) -> None:
+        self.entities = _Rows(memory, (SPACE, name, ENTITIES))
+        self.relations = _Rows(memory, (SPACE, name, RELATIONS))
 
     def select(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Entities, and the relations with at least one end among them."""
@@ -85,8 +84,8 @@ class Graph:
 class _Rows:
     """Rows as they were read, and as they should be."""
 
-    def __init__(self, memory: Nagori, table: str) -> None:
-        self._place = (SPACE, table)
+    def __init__(self, memory: Nagori, place: tuple[str, ...]) -> None:
+        self._place = place
         self._items = memory.items.list(self._place)
         self._read = [read_value(item) for item in self._items]
         self.values: list[dict[str, Any]] = [*self._read]
@@ -112,11 +111,11 @@ class _Rows:
 
 def _change(ctx: Context, work: Callable[[Graph], Any]) -> Any:
     """Change the graph under the owner's lock; returns what `work` returned."""
-    memory = _memory(ctx)
+    memory, name = _graph_of(ctx)
     results: list[Any] = []
 
     def decide() -> Sequence[ItemPut | ItemDelete]:
-        graph = Graph(memory)
+        graph = Graph(memory, name)
         results[:] = [work(graph)]
         return graph.changes()
 
@@ -124,10 +123,10 @@ def _change(ctx: Context, work: Callable[[Graph], Any]) -> Any:
     return results[0]
 
 
-def _memory(ctx: Context) -> Nagori:
+def _graph_of(ctx: Context) -> tuple[Nagori, str]:
     served = ctx.request_context.lifespan_context
     assert isinstance(served, Served)
-    return served.memory
+    return served.memory, served.graph
 
 
 def _answer(shown: Any, structured: dict[str, Any]) -> CallToolResult:
@@ -228,7 +227,7 @@ def delete_relations(ctx: Context, relations: list[Link]) -> CallToolResult:
 
 def read_graph(ctx: Context) -> CallToolResult:
     """Read the entire knowledge graph"""
-    graph = Graph(_memory(ctx)).whole()
+    graph = Graph(*_graph_of(ctx)).whole()
     return _answer(graph, graph)
 
 
@@ -240,14 +239,14 @@ def search_nodes(ctx: Context, query: str) -> CallToolResult:
         texts = (entity["name"], entity["entityType"], *entity["observations"])
         return any(wanted in text.lower() for text in texts)
 
-    found = Graph(_memory(ctx)).select(matches)
+    found = Graph(*_graph_of(ctx)).select(matches)
     return _answer(found, found)
 
 
 def open_nodes(ctx: Context, names: list[str]) -> CallToolResult:
     """Open specific nodes in the knowledge graph by their names"""
     wanted = set(names)
-    found = Graph(_memory(ctx)).select(lambda entity: entity["name"] in wanted)
+    found = Graph(*_graph_of(ctx)).select(lambda entity: entity["name"] in wanted)
     return _answer(found, found)
 
 
@@ -268,7 +267,7 @@ TOOLS: dict[Callable[..., CallToolResult], ToolAnnotations] = {
 
 def make_dropin(served: Served) -> MCPServer[Served]:
     """The server with the nine tools."""
-    import_graph(served.memory, os.environ.get("MEMORY_FILE_PATH"))
+    import_graph(served.memory, served.graph)
     server = new_server("memory-server", INSTRUCTIONS, served)
     for tool, annotations in TOOLS.items():
         title = tool.__name__.replace("_", " ").title()
@@ -276,24 +275,25 @@ def make_dropin(served: Served) -> MCPServer[Served]:
 
     def read_knowledge_graph() -> str:
         """The entire knowledge graph as JSON"""
-        return json.dumps(Graph(served.memory).whole(), indent=2, ensure_ascii=False)
+        return json.dumps(Graph(served.memory, served.graph).whole(), indent=2, ensure_ascii=False)
 
     add = server.resource(RESOURCE, name="knowledge-graph", mime_type="application/json")
     add(read_knowledge_graph)
     return server
 
 
-def import_graph(memory: Nagori, path: str | None) -> int:
-    """Take over a file of the official server, if the graph is empty; returns the number of rows."""
-    if not path or not Path(path).is_file() or memory.items.list((SPACE,), limit=1):
+def import_graph(memory: Nagori, name: str) -> int:
+    """Take over a file of the official server, if the graph of its name is empty; returns the number of
+    rows."""
+    path = Path(name) if name else None
+    if path is None or not path.is_file() or memory.items.list((SPACE, name), limit=1):
         return 0
     rows: list[ItemPut] = []
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
-        if not line.strip():
-            continue
-        row = json.loads(line)
-        table, model = (ENTITIES, Entity) if row.get("type") == "entity" else (RELATIONS, Link)
-        value = model.model_validate(row).model_dump(by_alias=True)
-        rows.append(ItemPut((SPACE, table), f"{len(rows):012d}", value))
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.strip():
+            row = json.loads(line)
+            table, model = (ENTITIES, Entity) if row.get("type") == "entity" else (RELATIONS, Link)
+            value = model.model_validate(row).model_dump(by_alias=True)
+            rows.append(ItemPut((SPACE, name, table), f"{len(rows):012d}", value))
     memory.items.change(lambda: rows)
     return len(rows)

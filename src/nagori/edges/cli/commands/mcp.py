@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -29,7 +30,8 @@ def mcp(
     if http and host not in serve.LOOPBACK:
         raise InvalidInput("host", "error.mcp_host", host=host)
     with session.memory() as memory:
-        served = Served(memory, session.translator, session.scope.project)
+        graph = os.environ.get("MEMORY_FILE_PATH", "")
+        served = Served(memory, session.translator, session.scope.project, graph)
         server = make_dropin(served) if dropin else make_server(served)
         if not http:
             serve.serve_stdio(server)
