@@ -372,16 +372,15 @@ WRITES = ToolAnnotations(
 REMOVES = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
-ASKS_THE_USER = {"anthropic/requiresUserInteraction": True}
-TOOLS: tuple[tuple[Callable[..., Any], str, str, ToolAnnotations, dict[str, Any] | None], ...] = (
-    (remember, "remember", "Remember", WRITES, None),
-    (recall, "recall", "Recall", READS, None),
-    (context, "context", "Context for a prompt", READS, None),
-    (why, "why", "Explain a memory", READS, None),
-    (correct, "correct", "Correct a memory", REMOVES, None),
-    (protect, "protect", "Protect a memory", WRITES, ASKS_THE_USER),
-    (forget, "forget", "Forget a memory", REMOVES, ASKS_THE_USER),
-    (list_memories, "list", "List memories", READS, None),
+TOOLS: tuple[tuple[Callable[..., Any], str, str, ToolAnnotations], ...] = (
+    (remember, "remember", "Remember", WRITES),
+    (recall, "recall", "Recall", READS),
+    (context, "context", "Context for a prompt", READS),
+    (why, "why", "Explain a memory", READS),
+    (correct, "correct", "Correct a memory", REMOVES),
+    (protect, "protect", "Protect a memory", WRITES),
+    (forget, "forget", "Forget a memory", REMOVES),
+    (list_memories, "list", "List memories", READS),
 )
 # Lists never change while a server runs; what a resource says may.
 CACHE_HINTS: dict[Any, CacheHint] = {
@@ -397,8 +396,8 @@ CACHE_HINTS: dict[Any, CacheHint] = {
 def make_server(served: Served) -> MCPServer[Served]:
     """The server with all tools, resources and prompts."""
     server = new_server("nagori", INSTRUCTIONS, served)
-    for function, name, title, annotations, meta in TOOLS:
-        server.add_tool(function, name=name, title=title, annotations=annotations, meta=meta)
+    for function, name, title, annotations in TOOLS:
+        server.add_tool(function, name=name, title=title, annotations=annotations)
     _add_resources(server, served)
     _add_prompts(server)
     return server
