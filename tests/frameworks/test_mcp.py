@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import string
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +275,8 @@ def anything_text(dice: random.Random) -> str:
     return dice.choice([*names, "".join(dice.choices(string.printable + "名残", k=dice.randrange(12)))])
 
 
-def test_a_hostile_client_gets_no_crash_and_nothing_of_another_user(memory: Nagori) -> None:
+@pytest.mark.parametrize("calls", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_hostile_client_gets_no_crash_and_nothing_of_another_user(memory: Nagori, calls: int) -> None:
     theirs = memory.with_scope(Scope(user="somebody else"))
     secret = theirs.remember(THEIRS)
     theirs.items.put(("mcp_memory", "", "entities"), "0", {"name": THEIRS})
@@ -286,7 +287,7 @@ def test_a_hostile_client_gets_no_crash_and_nothing_of_another_user(memory: Nago
 
     async def work(client: Any) -> int:
         shown = 0
-        for _ in range(400):
+        for _ in range(calls):
             values = [anything(dice), secret.id, mine.id, "vault code piano", "somebody else"]
             arguments = {field: dice.choice(values) for field in dice.sample(fields, dice.randrange(5))}
             try:
@@ -320,18 +321,17 @@ BODIES = [
 ]
 
 
-def asgi(app: Any, headers: dict[str, str], body: bytes, method: str = "POST") -> int:
-    """The status of one request to an application that is started for it alone."""
-    status: list[int] = []
+def statuses(app: Any, headers: dict[str, str], bodies: Iterable[bytes]) -> list[int]:
+    """The status of each request to an application, one after the other."""
+    raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+    scope = {
+        **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST"},
+        **{"path": "/mcp", "raw_path": b"/mcp", "root_path": "", "scheme": "http", "query_string": b""},
+        **{"headers": raw, "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8437)},
+    }
 
-    async def run() -> None:
-        sent = asyncio.Event()
-        raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
-        scope = {
-            **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method},
-            **{"path": "/mcp", "raw_path": b"/mcp", "root_path": "", "scheme": "http", "query_string": b""},
-            **{"headers": raw, "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8437)},
-        }
+    async def ask(body: bytes) -> int:
+        sent, status = asyncio.Event(), list[int]()
         parts = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> Any:
@@ -346,12 +346,15 @@ def asgi(app: Any, headers: dict[str, str], body: bytes, method: str = "POST") -
             elif not message.get("more_body"):
                 sent.set()
 
+        await asyncio.wait_for(app(dict(scope), receive, send), 20)
+        return status[0]
+
+    async def run() -> list[int]:
         inner = getattr(app, "_app", app)
         async with inner.router.lifespan_context(inner):
-            await asyncio.wait_for(app(scope, receive, send), 20)
+            return [await ask(body) for body in bodies]
 
-    asyncio.run(run())
-    return status[0]
+    return asyncio.run(run())
 
 
 GOOD = {
@@ -378,7 +381,7 @@ def test_a_port_needs_the_token_and_a_host_and_an_origin_of_this_machine(memory:
 
     def status(body: bytes = HELLO, **headers: str) -> int:
         app = make_app(make_server(served(memory)), "127.0.0.1", token)
-        return asgi(app, {**GOOD, **headers}, body)
+        return statuses(app, {**GOOD, **headers}, [body])[0]
 
     bearer = f"Bearer {token}"
     assert status(authorization=bearer) == 200
@@ -389,11 +392,30 @@ def test_a_port_needs_the_token_and_a_host_and_an_origin_of_this_machine(memory:
     assert status(authorization=bearer, origin="http://localhost:5173") == 200
 
 
-@pytest.mark.parametrize("number", range(len(BODIES)))
-def test_a_hostile_body_is_refused_and_the_server_goes_on(memory: Nagori, number: int) -> None:
-    server = make_server(served(memory))
-    assert 400 <= asgi(make_app(server, "127.0.0.1", None), GOOD, BODIES[number]) < 500
-    assert asgi(make_app(make_server(served(memory)), "127.0.0.1", None), GOOD, HELLO) == 200
+def random_body(dice: random.Random) -> bytes:
+    """A request that may be right, wrong, cut off or no JSON at all."""
+    methods = ["tools/call", "tools/list", "resources/read", "prompts/get", "initialize", "ping", "x"]
+    request = {
+        **{"jsonrpc": dice.choice(["2.0", "2.0", "2.0", "1.0"]), "id": dice.choice([1, 2, "a", None, {}])},
+        **{"method": dice.choice(methods), "params": anything(dice)},
+    }
+    if dice.random() < 0.3:
+        arguments = {"query": "vault code piano", "id": anything(dice)}
+        request["params"] = {"name": dice.choice(["recall", "list", "why"]), "arguments": arguments}
+    body = json.dumps(request).encode()
+    return body[: dice.randrange(len(body))] if dice.random() < 0.3 else body
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_hostile_bodies_are_refused_and_the_server_goes_on(memory: Nagori, count: int) -> None:
+    dice = random.Random(count)
+    app = make_app(make_server(served(memory)), "127.0.0.1", None)
+    bodies = [*BODIES, *(random_body(dice) for _ in range(count)), HELLO]
+    *answers, last = statuses(app, GOOD, bodies)
+    assert all(400 <= status < 500 for status in answers[: len(BODIES)])
+    assert all(status < 500 for status in answers)
+    assert last == 200
+    assert memory.verify().sound
 
 
 # --- the drop-in server ---------------------------------------------------------------------------
