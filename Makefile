@@ -13,7 +13,7 @@ PURE := core language
 MEMORY = $(shell file=$$(mktemp -p /dev/shm 2>/dev/null) && printf '\043!/bin/sh\n' >$$file && chmod 700 $$file \
 	&& $$file && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }'; rm -f "$$file")
 
-.PHONY: demo test test-all test-llm test-frameworks check check-workflows e2e-venv docs bench build lock clean
+.PHONY: demo test test-all test-llm test-frameworks test-suites check check-workflows e2e-venv docs bench build lock clean
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -39,12 +39,20 @@ FRAMEWORKS := out/frameworks-venv
 test-frameworks: $(FRAMEWORKS)/.ready
 	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider -m "not slow" \
 		tests/frameworks tests/services/test_histories.py
+	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py \
+		-k "python_of_a_page and (mcp.md or langgraph.md or openai-agents.md or anthropic-memory-tool.md)"
 
 $(FRAMEWORKS)/.ready: requirements/frameworks.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	$(FRAMEWORKS)/bin/python -m pip -q --disable-pip-version-check install --require-hashes \
 		-r requirements/frameworks.txt
 	touch $@
+
+# Other projects' own test suites on our classes, where their folder is (SUITES; its README says how they are laid
+# out). Nothing of them is kept here.
+SUITES ?= out/suites
+test-suites: $(READY)
+	$(BIN)/python -m tools.suites $(SUITES)
 
 # Names are counted, and marks that lead nowhere fail; `make check NAMES=strict` fails for every broken rule
 # (CONTRIBUTING.md, "Names"). Which rules are strict by default: STRICT in tools/names.py.

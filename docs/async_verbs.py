@@ -24,7 +24,7 @@ class AsyncNagori(_AsyncMemory):
     ...     await memory.remember("The staging server moved to port 8443.")
     """
 '''
-BY_HAND = ("close", "runtime", "config")  # in aio.py, above the line; it is no caller's business
+BY_HAND = ("close", "runtime", "config", "items")  # by hand in aio.py, or no caller's business
 # How a verb that is more than a call in a thread answers; {arguments} are those of the verb.
 OTHERS = {
     "open": ("def", "PendingOpen[Self]", "PendingOpen(cls, partial(Nagori.open, {arguments}))"),

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.inspect import Explanation, Status
+    from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
@@ -103,6 +104,13 @@ class Nagori:
         """The runtime; MemoryClosed after `close`."""
         self._runtime.ensure_open()
         return self._runtime
+
+    @property
+    def items(self) -> Items:
+        """Rows that other programs keep here exactly as they gave them: see `nagori.services.items`."""
+        from nagori.services.items import Items
+
+        return Items(self.runtime, self.scope.owner)
 
     @property
     def config(self) -> Config:

@@ -278,6 +278,8 @@ class Ledger:
             state=outcome.state,
             erased=list(outcome.erased),
             redacted_turns=outcome.redacted_turns,
+            items=outcome.items,
+            renewals=outcome.renewals,
         )
         try:
             store.commit(owner, batch)

@@ -18,7 +18,7 @@ from nagori.core.cycle import CycleRows, CycleRules
 from nagori.core.events import Event, RecordedTurn
 from nagori.core.levels import Tiers
 from nagori.core.llm import CompletionRequest, Prompt, Reply
-from nagori.core.model import Filter, Hit, Memory, Relation, Scope, TurnFilter
+from nagori.core.model import Filter, Hit, Item, ItemFilter, Memory, Relation, Scope, TurnFilter
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage import (
     AppliedPosition,
@@ -259,6 +259,14 @@ class Store(Protocol):
 
     def state(self, owner: Owner, key: str) -> Any:
         """The JSON data stored under this key; None if there is none."""
+        ...
+
+    def items(self, owner: Owner, filter: ItemFilter) -> list[Item]:
+        """Items of other programs, as they were written."""
+        ...
+
+    def item_namespaces(self, owner: Owner, prefix: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+        """The namespaces that hold items and begin with `prefix`, each once, in the order of their labels."""
         ...
 
     def known_owners(self) -> list[Owner]:

@@ -10,8 +10,9 @@ from threading import get_ident
 
 from nagori.core.cycle import Census, CycleRows, life_row
 from nagori.core.decay import memory_days, retention
+from nagori.core.items import select_items, update_items
 from nagori.core.levels import tier_of
-from nagori.core.model import ALIVE, Filter, Hit, Level, check_vector, to_micros
+from nagori.core.model import ALIVE, Filter, Hit, ItemFilter, Level, check_vector, to_micros
 from nagori.core.relevance import CandidateInfo, Candidates
 from nagori.core.scoring import cosine
 from nagori.core.storage import NOTHING_APPLIED, Counts, Measures, VectorModels
@@ -29,6 +30,7 @@ class Data:  # everything of one space
         self.memories, self.vectors = {}, {}  # vectors by memory and model
         self.relations, self.origins, self.state = set(), set(), {}
         self.log, self.turns = {}, {}  # by event
+        self.items = {}
 
 
 class DictionaryStore:
@@ -61,6 +63,7 @@ class DictionaryStore:
         self.change_turns(data.turns, batch)
         data.origins |= set(batch.origins)
         data.state |= copy.deepcopy(dict(batch.state))
+        update_items(data.items, batch.items, batch.renewals)
         self.vectors.change(data, batch.vectors)
         for id in batch.erased:
             self.erase(data, id)
@@ -171,6 +174,12 @@ class DictionaryStore:
 
     def state(self, owner, key):
         return copy.deepcopy(self.data(owner).state.get(key))
+
+    def items(self, owner, filter):
+        return select_items(self.data(owner).items, filter)
+
+    def item_namespaces(self, owner, prefix=()):
+        return sorted({item.namespace for item in self.items(owner, ItemFilter(prefix))})
 
     def known_owners(self):
         return [owner for owner in sorted(self.owners) if self.applied(owner).seq]

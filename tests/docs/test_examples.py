@@ -3,7 +3,8 @@
 ```console   lines after `$ ` are run by a shell, in the page's own empty home, one after the other
              (`> ` carries a command on); what follows is compared: `...` stands for anything,
              any id for any id, any date for any date
-```python    runs as a script in an empty folder
+```python    runs as a script in an empty folder; where its first line is `# needs x`, only if x is installed
+             (`make test-frameworks` installs them all)
 ```text      is only shown
 """
 
@@ -14,6 +15,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,6 +63,8 @@ def steps(block: Block) -> Iterator[Step]:
 def environment(home: Path, page: Path) -> dict[str, str]:
     """An empty home; a Japanese page is read where the locale is Japanese."""
     keep = {name: os.environ[name] for name in ("SYSTEMROOT", "TMPDIR") if name in os.environ}
+    if "PYTHONPATH" in os.environ:  # how `make test-frameworks` finds the package
+        keep["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, os.environ["PYTHONPATH"].split(os.pathsep)))
     return keep | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "HOME": str(home),
@@ -114,6 +118,9 @@ def test_what_a_page_types_answers_what_the_page_says(page: Path, tmp_path: Path
 
 @pytest.mark.parametrize("block", every("python"), ids=str)
 def test_the_python_of_a_page_runs(block: Block, tmp_path: Path) -> None:
+    needed = re.match(r"# needs (\w+)\n", block.body)
+    if needed and find_spec(needed[1]) is None:
+        pytest.skip(f"{needed[1]} is not installed; `make test-frameworks` installs and runs it")
     script = tmp_path / "example.py"
     script.write_text(block.body, encoding="utf-8")
     done = subprocess.run(

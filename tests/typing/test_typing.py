@@ -117,13 +117,13 @@ def verbs(kind: type) -> set[str]:
 
 
 def test_the_async_class_has_every_verb_where_completion_looks() -> None:
-    assert verbs(Nagori) - verbs(AsyncNagori) == {"runtime"}
+    assert verbs(Nagori) - verbs(AsyncNagori) == {"runtime", "items"}
     assert not hasattr(AsyncNagori, "__getattr__")
 
 
 @pytest.mark.parametrize(
     ("name", "sync", "awaited"),
-    [(name, Nagori, AsyncNagori) for name in sorted(verbs(Nagori) - {"runtime", "config"})]
+    [(name, Nagori, AsyncNagori) for name in sorted(verbs(Nagori) - {"runtime", "config", "items"})]
     + [(name, Conversation, AsyncConversation) for name in ("add", "end", "recall")]
     + [("answer", OpenTurn, AsyncTurn)],
 )

@@ -24,6 +24,8 @@ def without_words(event: Event, *, keep_trace: bool) -> Event:
     if event.type in TURNS:
         kept = {name: event.data[name] for name in ("session", "role") if name in event.data}
         return replace(event, data={**kept, "text": "", "redacted": True})
+    if event.type == "item_put":
+        return replace(event, data={"redacted": True})
     data: dict[str, Any] = dict(event.data)
     if "memory" in data:
         data["memory"] = _record(data["memory"], keep_trace)

@@ -13,13 +13,14 @@ and reported, so that one bad value does not make all later events unreachable. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from zlib import crc32
 
 from nagori.core.arguments import read_metadata
 from nagori.core.model import (
     Category,
     Emotion,
+    Item,
     Kind,
     Level,
     Memory,
@@ -28,6 +29,7 @@ from nagori.core.model import (
     RelationType,
     Text,
     check_count,
+    check_item,
     check_memory,
     check_turn,
     strictest_privacy,
@@ -144,6 +146,19 @@ class TurnRedaction(Value):
     turn: int
 
 
+class ItemDeletion(Value):
+    """An item is removed."""
+
+    id: str
+
+
+class ItemRenewal(Value):
+    """An item with a time to live starts it again."""
+
+    id: str
+    at: datetime
+
+
 class Outcome(Value, frozen=False):
     """The result of folding events: the last value of everything they touched."""
 
@@ -155,6 +170,8 @@ class Outcome(Value, frozen=False):
     state: dict[str, Any] = default_factory(dict)
     erased: dict[str, None] = default_factory(dict)
     redacted_turns: list[int] = default_factory(list)
+    items: dict[str, Item | None] = default_factory(dict)  # None: deleted
+    renewals: dict[str, datetime] = default_factory(dict)
     touched: list[tuple[Event, tuple[str, ...]]] = default_factory(list)
     passed_over: list[tuple[int, Notice]] = default_factory(list)  # events that could not be applied, and why
 
@@ -176,6 +193,9 @@ Change = (
     | Origin
     | Erasure
     | TurnRedaction
+    | Item
+    | ItemDeletion
+    | ItemRenewal
 )
 
 
@@ -211,6 +231,21 @@ def _collect_redaction(outcome: Outcome, change: Any) -> None:
     outcome.redacted_turns.append(change.turn)
 
 
+def _collect_item(outcome: Outcome, change: Any) -> str:
+    id: str = change.id
+    outcome.renewals.pop(id, None)
+    outcome.items[id] = change if isinstance(change, Item) else None
+    return id
+
+
+def _collect_renewal(outcome: Outcome, change: Any) -> None:
+    item = outcome.items.get(change.id)
+    if item is not None and item.ttl is not None:
+        outcome.items[change.id] = replace(item, expires=change.at + item.ttl)
+    elif change.id not in outcome.items:
+        outcome.renewals[change.id] = change.at
+
+
 COLLECTORS: dict[type, Callable[[Outcome, Any], str | None]] = {
     tuple: _collect_link,
     Erasure: _collect_erasure,
@@ -219,6 +254,9 @@ COLLECTORS: dict[type, Callable[[Outcome, Any], str | None]] = {
     TurnsProcessed: _collect_processed,
     Origin: _collect_origin,
     TurnRedaction: _collect_redaction,
+    Item: _collect_item,
+    ItemDeletion: _collect_item,
+    ItemRenewal: _collect_renewal,
 }
 
 
@@ -307,6 +345,7 @@ CHECKS: dict[type, Callable[[Any], None]] = {
     TurnsProcessed: _check_numbers,
     Origin: _check_numbers,
     TurnRedaction: _check_numbers,
+    Item: check_item,
 }
 
 
@@ -328,6 +367,7 @@ STATES: dict[str, tuple[str, ...]] = {  # the state keys that an event of this t
     "purged": (TO_REDACT,),
     "deleted": (TO_REDACT,),
     "redacted": (TO_REDACT,),
+    "item_deleted": (TO_REDACT,),
 }
 
 
@@ -452,9 +492,8 @@ def _note_session(
     return StateChange(SESSIONS, sessions)
 
 
-def _request_redaction(known: FoldState, id: str) -> StateChange:
-    waiting = known.state(TO_REDACT) or []
-    return StateChange(TO_REDACT, [*waiting, id] if id not in waiting else waiting)
+def _request_redaction(known: FoldState, *ids: str) -> StateChange:
+    return StateChange(TO_REDACT, list(dict.fromkeys([*(known.state(TO_REDACT) or ()), *ids])))
 
 
 def _apply_redacted(event: Event, known: FoldState) -> Iterator[Change]:
@@ -465,6 +504,42 @@ def _apply_redacted(event: Event, known: FoldState) -> Iterator[Change]:
     yield StateChange(TO_COMPACT, True)
     for seq in event.data.get("turns", ()):
         yield TurnRedaction(int(seq))
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+def _apply_item_put(event: Event, known: FoldState) -> Iterator[Change]:
+    """Write an item. The event says when it was first written, so nothing has to be read."""
+    data = event.data
+    if data.get("redacted"):
+        return
+    updated = _parse_time(data["updated"]) if "updated" in data else event.at
+    ttl = timedelta(microseconds=int(data["ttl"])) if data.get("ttl") is not None else None
+    expires = _parse_time(data["expires"]) if "expires" in data else None
+    yield Item(
+        namespace=tuple(data["namespace"]),
+        key=data["key"],
+        value=data["value"],
+        created=_parse_time(data["created"]),
+        updated=updated,
+        ttl=ttl,
+        expires=expires if ttl is None else expires or updated + ttl,
+    )
+
+
+def _apply_item_deleted(event: Event, known: FoldState) -> Iterator[Change]:
+    """Remove items. Their words are redacted from the journal, too."""
+    ids = [str(id) for id in event.data.get("items", ())]
+    for id in ids:
+        yield ItemDeletion(id)
+    if ids:
+        yield _request_redaction(known, *ids)
+
+
+def _apply_items_renewed(event: Event, known: FoldState) -> Iterator[Change]:
+    for id in event.data.get("items", ()):
+        yield ItemRenewal(str(id), event.at)
 
 
 # --- memories -------------------------------------------------------------------------------------
@@ -714,4 +789,7 @@ EFFECTS: dict[str, Effect] = {
     "unlinked": _apply_unlinked,
     "undone": _apply_replaced,
     "imported": _apply_replaced,
+    "item_put": _apply_item_put,
+    "item_deleted": _apply_item_deleted,
+    "items_renewed": _apply_items_renewed,
 }

@@ -13,7 +13,7 @@ Times are aware and kept in UTC; naive ones are refused.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from math import isfinite
@@ -391,6 +391,43 @@ class TurnFilter(Value):
     last: int | None = None  # at most this many, from the end
 
 
+class Item(Value):
+    """A row that another program keeps here, exactly as it gave it, addressed by `namespace` and `key`.
+    Decay, compression and redaction of secrets never touch it. `value` is JSON text. An item with a `ttl`
+    expires that long after it was written or renewed."""
+
+    namespace: tuple[str, ...]
+    key: str
+    value: str
+    created: datetime
+    updated: datetime
+    ttl: timedelta | None = None
+    expires: datetime | None = None
+
+    @property
+    def id(self) -> str:
+        return item_id(self.namespace, self.key)
+
+
+class ItemFilter(Value):
+    """Which items to select, and in which order: "key" (namespace, then key), "last" (the same, backwards) or
+    "newest" (by `updated`)."""
+
+    prefix: tuple[str, ...] = ()  # namespaces that begin with these labels
+    ids: tuple[str, ...] | None = None  # only these
+    valid_at: datetime | None = None  # only those that have not expired by then
+    expired_at: datetime | None = None  # only those that have
+    order: Literal["key", "last", "newest"] = "key"
+    limit: int | None = None
+    offset: int = 0
+
+
+def item_id(namespace: Sequence[str], key: str) -> str:
+    """The id of an item: it names the item in the journal without its words."""
+    place = "\x1f".join([f"{len(label)}:{label}" for label in (*namespace, key)])
+    return f"item_{sha256(place.encode()).hexdigest()[:32]}"
+
+
 class Hit(Value):
     """One search result. A higher score is nearer, in every store."""
 
@@ -564,6 +601,17 @@ def check_turn(turn: Value) -> None:
                 check_count(name, value, -LARGEST_COUNT)
         elif name not in ("at", "processed"):
             _check_string(name, value)
+
+
+def check_item(item: Item) -> None:
+    """InvalidInput unless every store can hold this item."""
+    for label in (*item.namespace, item.key):
+        if not isinstance(label, str):
+            raise InvalidInput("item", "error.not_text", value=label)
+        _check_string("item", label)
+    if not isinstance(item.value, str):
+        raise InvalidInput("item", "error.not_text", value=item.value)
+    _check_string("item", item.value)
 
 
 def check_count(name: str, value: object, least: int = 0) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from nagori.core.events import RecordedTurn
-from nagori.core.model import Memory, Relation
+from nagori.core.model import Item, Memory, Relation
 from nagori.core.values import Value, default_factory
 
 Owner = tuple[str, str]  # tenant and user: the unit of ownership and erasure
@@ -60,6 +60,8 @@ class Batch(Value, frozen=False):
     state: Mapping[str, object] = default_factory(dict)  # plain JSON data; None removes the key
     erased: Sequence[str] = ()  # memories whose rows, texts, vectors and relations are removed
     redacted_turns: Sequence[int] = ()  # events of turns whose words are removed
+    items: Mapping[str, Item | None] = default_factory(dict)  # by id; None removes it
+    renewals: Mapping[str, datetime] = default_factory(dict)  # items whose time to live starts again then
 
 
 class Counts(Value):

@@ -33,6 +33,7 @@ from nagori.ledger import Decision, read_memories
 from nagori.locks import lease
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.edit import change_seen, read_version
+from nagori.services.items import Items
 from nagori.services.linking import link_new
 from nagori.services.llm.summarize import Compressor
 from nagori.services.purge import compact_if_due, redact_purged
@@ -101,6 +102,7 @@ def run(
         embed_missing(runtime, owner)  # a kill between journal and store loses vectors and nothing else
         night.ties, linked = link_new(runtime, owner)
         renew()
+        Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)
         note_time(runtime, owner, linked, compacted=compact_if_due(runtime, owner))
     return night

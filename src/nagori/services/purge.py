@@ -25,7 +25,7 @@ def redact_purged(runtime: Runtime, owner: Owner) -> int:
     if not ids:
         return 0
     turns = _turns_of(runtime, owner, ids)
-    seqs = {entry.seq for id in ids for entry in runtime.store.history(owner, id)} | set(turns)
+    seqs = {seq for id in ids for seq in _events_of(runtime, owner, id)} | set(turns)
     kept = read_memories(runtime.store, owner, ids)
 
     def replacement(event: Event) -> Event:
@@ -36,6 +36,13 @@ def redact_purged(runtime: Runtime, owner: Owner) -> int:
     runtime.ledger.write(owner, lambda: [event])
     runtime.observe("journal.redacted", owner=owner, memories=len(ids), turns=len(turns))
     return len(ids)
+
+
+def _events_of(runtime: Runtime, owner: Owner, id: str) -> list[int]:
+    """The events with its words. Of an item that was written again after its deletion only those before."""
+    history = runtime.store.history(owner, id)
+    deleted = max((entry.seq for entry in history if entry.type == "item_deleted"), default=None)
+    return [entry.seq for entry in history if deleted is None or entry.seq < deleted]
 
 
 def _turns_of(runtime: Runtime, owner: Owner, ids: Sequence[str]) -> list[int]:

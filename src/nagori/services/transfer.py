@@ -1,6 +1,7 @@
 """Export and import memories as JSONL and Markdown.
 
-JSONL is complete: each memory with its levels, counters and retention data, one per line, then the relations.
+JSONL is complete: each memory with its levels, counters and retention data, one per line, then the relations,
+then the items of other programs, unchanged.
 The order depends on the memories alone, so equal stores export equal bytes. Markdown is for reading and for
 handwritten notes.
 """
@@ -14,12 +15,24 @@ from itertools import chain
 
 from nagori.core.arguments import check_kind, check_list, check_text
 from nagori.core.events import Event
-from nagori.core.model import Filter, Level, Memory, Relation, Scope, Text, Trust, check_memory
+from nagori.core.model import (
+    Filter,
+    ItemFilter,
+    Level,
+    Memory,
+    Relation,
+    Scope,
+    Text,
+    Trust,
+    check_memory,
+    item_id,
+)
 from nagori.core.serialize import from_record, relation_of, relation_record, to_record
 from nagori.core.values import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput, Notice
 from nagori.ledger import read_memories
 from nagori.runtime import Progress, Runtime, no_progress
+from nagori.services.items import check_item_record, item_record
 from nagori.services.remember import (
     AT_ONCE,
     Draft,
@@ -76,6 +89,9 @@ def to_jsonl(runtime: Runtime, scope: Scope) -> Iterator[str]:
             if relation not in seen:
                 seen.add(relation)
                 yield _line({"relation": relation_record(relation)})
+    if scope.project is None and scope.agent is None and scope.role is None:  # items are the owner's own
+        for item in runtime.store.items(scope.owner, ItemFilter()):
+            yield _line({"item": item_record(item)})
 
 
 def to_markdown(runtime: Runtime, scope: Scope) -> Iterator[str]:
@@ -100,6 +116,7 @@ def from_jsonl(
     report, links = ImportReport(), []
     for bundle in split_batches(enumerate(check_list("lines", lines), 1), AT_ONCE):
         newcomers: list[Memory] = []
+        rows: list[dict[str, Any]] = []
         for number, line in bundle:
             try:
                 item = _item(line)
@@ -109,9 +126,12 @@ def from_jsonl(
                     newcomers.append(memory)
                 elif "relation" in item:
                     links.append(_relation(item["relation"]))
+                elif "item" in item:
+                    rows.append(check_item_record(item["item"]))
             except InvalidInput as fault:
                 report.faults.append(Notice("import.line", n=number, fault=fault.notice))
         _take_in(runtime, scope, newcomers, report)
+        _take_items(runtime, scope, rows, report)
         progress(bundle[-1][0], 0)
     _link(runtime, scope, links, report)
     return report
@@ -187,6 +207,19 @@ def _take_in(runtime: Runtime, scope: Scope, newcomers: list[Memory], report: Im
     report.known += len(newcomers) - added
 
 
+def _take_items(runtime: Runtime, scope: Scope, rows: list[dict[str, Any]], report: ImportReport) -> None:
+    ids = [item_id(row["namespace"], row["key"]) for row in rows]
+
+    def decide() -> list[Event]:
+        known = {item.id for item in runtime.store.items(scope.owner, ItemFilter(ids=tuple(ids)))}
+        now, fresh = runtime.clock.now(), dict(zip(ids, rows, strict=True))
+        return [Event("item_put", now, row, by="import") for id, row in fresh.items() if id not in known]
+
+    added = len(runtime.ledger.write(scope.owner, decide).events) if rows else 0
+    report.added += added
+    report.known += len(rows) - added
+
+
 def _link(runtime: Runtime, scope: Scope, links: list[Any], report: ImportReport) -> None:
     def decide() -> list[Event]:
         now = runtime.clock.now()
@@ -227,7 +260,7 @@ def _item(line: str) -> dict[str, Any]:
         raise InvalidInput("line", "error.not_json", reason=str(fault)) from None
     if not isinstance(item, dict):
         raise InvalidInput("line", "error.not_object")
-    if item and not {"memory", "relation", "nagori"} & set(item):
+    if item and not {"memory", "relation", "item", "nagori"} & set(item):
         raise InvalidInput("line", "error.line_not_known")
     if item.get("nagori") == "export" and item.get("version", 0) > HEADER["version"]:
         raise InvalidInput("line", "error.export_too_new", version=item["version"])

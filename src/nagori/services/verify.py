@@ -8,7 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from nagori.core.events import PASSED_OVER, fold
-from nagori.core.model import Filter, Memory, Scope
+from nagori.core.items import update_items
+from nagori.core.model import Filter, Item, ItemFilter, Memory, Scope
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, split_batches
 from nagori.errors import JournalError, JournalMismatch, Notice, StoreError
@@ -165,30 +166,43 @@ def _put_copy_aside(runtime: Runtime, stamp: str) -> None:
 
 
 def _differences(runtime: Runtime, owner: Owner) -> list[Notice]:
-    """Memories that differ between store and journal. A difference may come from a newer write, so it is
-    checked again under the lock."""
+    """Memories and items that differ between store and journal. A difference may come from a newer write, so
+    it is checked again under the lock."""
     runtime.ledger.catch_up(owner, turns=True)
-    told, last = _fold_journal(runtime, owner, {}, 0)
+    items: dict[str, Item] = {}
+    told, last = _fold_journal(runtime, owner, {}, items, 0)
     differing = _find_differing(runtime, owner, told, None) + _only_in_store(runtime, owner, told)
     if differing:
         with runtime.journal.locked(owner) as end:
             runtime.ledger.apply_waiting(owner, end)
-            told, _ = _fold_journal(runtime, owner, told, last)
+            told, last = _fold_journal(runtime, owner, told, items, last)
             differing = _find_differing(runtime, owner, told, differing)
+    if _items_differ(runtime, owner, items):
+        with runtime.journal.locked(owner) as end:
+            runtime.ledger.apply_waiting(owner, end)
+            _fold_journal(runtime, owner, told, items, last)
+            differing += _items_differ(runtime, owner, items)
     return [Notice("check.memory_differs", id=id) for id in differing]
 
 
 def _fold_journal(
-    runtime: Runtime, owner: Owner, known: dict[str, Memory], after: int
+    runtime: Runtime, owner: Owner, known: dict[str, Memory], items: dict[str, Item], after: int
 ) -> tuple[dict[str, Memory], int]:
-    """The memories by the journal, and the last event."""
+    """The memories by the journal, and the last event; `items` are brought up to date as well."""
     for bundle in split_batches(runtime.journal.read(owner, after), LOOK_AT_ONCE):
         outcome = fold(bundle, known)
         known |= outcome.memories
         for id in outcome.erased:
             known.pop(id, None)
+        update_items(items, outcome.items, outcome.renewals)
         after = bundle[-1].seq
     return known, after
+
+
+def _items_differ(runtime: Runtime, owner: Owner, told: Mapping[str, Item]) -> list[str]:
+    """The items that differ between store and journal."""
+    stored = {item.id: item for item in runtime.store.items(owner, ItemFilter())}
+    return sorted(id for id in told.keys() | stored.keys() if told.get(id) != stored.get(id))
 
 
 def _find_differing(

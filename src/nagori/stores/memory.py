@@ -19,11 +19,14 @@ from typing import Any
 from nagori.core.cycle import Census, CycleRows, CycleRules, LifeRow, life_row
 from nagori.core.decay import memory_days, retention
 from nagori.core.events import RecordedTurn
+from nagori.core.items import select_items, update_items
 from nagori.core.levels import Tiers, tier_of
 from nagori.core.model import (
     ALIVE,
     Filter,
     Hit,
+    Item,
+    ItemFilter,
     Level,
     Memory,
     Relation,
@@ -63,6 +66,7 @@ class _Room(Value, frozen=False):
     turns: dict[int, RecordedTurn] = default_factory(dict)
     origins: set[tuple[str, int]] = default_factory(set)
     state: dict[str, str] = default_factory(dict)  # as JSON, so that callers cannot change it
+    items: dict[str, Item] = default_factory(dict)
 
 
 class MemoryStore:
@@ -103,6 +107,7 @@ class MemoryStore:
         room.origins.update(batch.origins)
         for key, value in batch.state.items():
             room.state[key] = json.dumps(value)
+        update_items(room.items, batch.items, batch.renewals)
         self.vectors.replace(room, batch.vectors)
         for id in batch.erased:
             _erase(room, id)
@@ -205,6 +210,12 @@ class MemoryStore:
 
     def state(self, owner: Owner, key: str) -> Any:
         return json.loads(self.room(owner).state.get(key, "null"))
+
+    def items(self, owner: Owner, filter: ItemFilter) -> list[Item]:
+        return select_items(self.room(owner).items, filter)
+
+    def item_namespaces(self, owner: Owner, prefix: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+        return sorted({item.namespace for item in self.items(owner, ItemFilter(prefix))})
 
     def known_owners(self) -> list[Owner]:
         return [owner for owner in sorted(self._rooms) if self.applied(owner).seq]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import cache, lru_cache
 
 from nagori.core.events import RecordedTurn
@@ -20,6 +21,8 @@ from nagori.core.model import (
     Category,
     Emotion,
     Filter,
+    Item,
+    ItemFilter,
     Kind,
     Level,
     Memory,
@@ -382,6 +385,85 @@ def which_turns(number: int | None, filter: TurnFilter, dialect: Dialect = SQLIT
     if filter.pending:
         parts.append("NOT processed")
     return " AND ".join(parts), tuple(values)
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+_OF_AN_ITEM = ("namespace", "key", "value", "created", "updated", "ttl", "expires")
+_ITEM_TYPES = RowTypes(_TEXT, _TEXT, _TEXT, _WHOLE, _WHOLE, _WHOLE_OR_NONE, _WHOLE_OR_NONE)
+SELECT_ITEM = f"SELECT {', '.join(_OF_AN_ITEM)} FROM item"
+_ITEM_ORDERS = {
+    "key": "namespace, key",
+    "last": "namespace DESC, key DESC",
+    "newest": "updated DESC, namespace, key",
+}
+# Each label ends with a sign below all letters, so that the order of texts is that of labels and a prefix of
+# labels is a prefix of the text. The two signs themselves are escaped.
+_LABEL_END, _ESCAPE = "\x01", "\x02"
+
+
+def join_namespace(labels: Sequence[str]) -> str:
+    """The text that stands for a namespace in a column."""
+    return "".join([_escape_label(label) + _LABEL_END for label in labels])
+
+
+def _escape_label(label: str) -> str:
+    if _ESCAPE in label or _LABEL_END in label:
+        label = label.replace(_ESCAPE, _ESCAPE + "2").replace(_LABEL_END, _ESCAPE + "1")
+    return label
+
+
+def split_namespace(text: str) -> tuple[str, ...]:
+    labels = text.split(_LABEL_END)[:-1]
+    if _ESCAPE in text:
+        labels = [
+            label.replace(_ESCAPE + "1", _LABEL_END).replace(_ESCAPE + "2", _ESCAPE) for label in labels
+        ]
+    return tuple(labels)
+
+
+def within_namespace(prefix: Sequence[str]) -> Condition:
+    """The condition that a namespace begins with these labels."""
+    if not prefix:
+        return "", ()
+    first = join_namespace(prefix)
+    return "namespace >= ? AND namespace < ?", (first, first[:-1] + _ESCAPE)
+
+
+def which_items(number: int | None, filter: ItemFilter, dialect: Dialect = SQLITE) -> Condition:
+    """The filter for items as SQL, with its order; the limit and the offset are bound last."""
+    within, bounds = within_namespace(filter.prefix)
+    parts, values = filter_out_empty("owner = ?", within), [number, *bounds]
+    for condition, value in (
+        (dialect.among.format("id"), None if filter.ids is None else dialect.pack(filter.ids)),
+        ("(expires IS NULL OR expires > ?)", to_micros(filter.valid_at)),
+        ("expires <= ?", to_micros(filter.expired_at)),
+    ):
+        if value is not None:
+            parts.append(condition)
+            values.append(value)
+    return f"{' AND '.join(parts)} ORDER BY {_ITEM_ORDERS[filter.order]}", tuple(values)
+
+
+def item_values(item: Item) -> tuple[Any, ...]:
+    """The columns of an item, after owner and id."""
+    ttl = None if item.ttl is None else item.ttl // timedelta(microseconds=1)
+    times = (to_micros(item.created), to_micros(item.updated), ttl, to_micros(item.expires))
+    return (join_namespace(item.namespace), item.key, item.value, *times)
+
+
+def items_of(rows: Sequence[Any]) -> list[Item]:
+    """The items of a query that begins with SELECT_ITEM."""
+    _ITEM_TYPES.check(rows)
+    with translate_decode_errors():
+        return [
+            Item(
+                split_namespace(namespace),
+                *(key, value, from_micros(created), from_micros(updated)),
+                *(None if ttl is None else timedelta(microseconds=ttl), from_micros(expires)),
+            )
+            for namespace, key, value, created, updated, ttl, expires in rows
+        ]
 
 
 def log_entries(rows: Sequence[Any]) -> list[LogEntry]:

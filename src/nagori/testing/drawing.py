@@ -13,6 +13,7 @@ from nagori.core.model import (
     ALIVE,
     Emotion,
     Filter,
+    Item,
     Kind,
     Level,
     Memory,
@@ -176,6 +177,14 @@ def random_turn(seq: int, dice: random.Random) -> RecordedTurn:
     )
 
 
+def random_item(dice: random.Random) -> Item:
+    labels = dice.choice((("a",), ("a", "b"), ("ab",), ("a", "b", "名残"), ("\x01", "\x02\x01")))
+    at = BIRTH + timedelta(hours=dice.randrange(99))
+    ttl = dice.choice((None, timedelta(hours=9)))
+    key = dice.choice(("k", "K", "1", "会議", ""))
+    return Item(labels, key, f"[{dice.random()}]", BIRTH, at, ttl, None if ttl is None else at + ttl)
+
+
 def random_change(dice: random.Random, seq: int) -> dict[str, Any]:
     """What `put` takes beside a store: memories and everything that may come with them, after event `seq`."""
     memories = {f"mem_{dice.randrange(12)}": None for _ in range(dice.randint(0, 3))}
@@ -183,6 +192,7 @@ def random_change(dice: random.Random, seq: int) -> dict[str, Any]:
     ends = (f"mem_{dice.randrange(12)}", f"mem_{dice.randrange(12)}")
     others = [f"mem_{n}" for n in range(12) if f"mem_{n}" not in drawn]
     first = dice.randrange(1, seq + 2)
+    another = BIRTH + timedelta(hours=dice.randrange(99))
     return {
         "memories": list(drawn.values()),
         "links": {Relation(*ends, dice.choice(list(RelationType))): dice.random() < 0.8},
@@ -192,6 +202,8 @@ def random_change(dice: random.Random, seq: int) -> dict[str, Any]:
         "origins": [(id, dice.randrange(1, seq + 2)) for id in drawn],
         "state": {dice.choice("abc"): dice.choice((None, "2026", "2027", 7, {"deep": ["er"]}))},
         "erased": [dice.choice(others)] if dice.random() < 0.2 else [],
+        "items": {item.id: item if dice.random() < 0.8 else None for item in [random_item(dice)]},
+        "renewals": {random_item(dice).id: another} if dice.random() < 0.3 else {},
         "redacted_turns": [dice.randrange(1, seq + 2)] if dice.random() < 0.1 else [],
     }
 

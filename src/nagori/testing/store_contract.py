@@ -25,6 +25,8 @@ from nagori.core.model import (
     Category,
     Emotion,
     Filter,
+    Item,
+    ItemFilter,
     Kind,
     Level,
     Memory,
@@ -76,6 +78,15 @@ TURN_FILTERS = (
     TurnFilter(after=10, session="s2", last=5),
     TurnFilter(seqs=tuple(range(0, 60, 3)), pending=True),
     TurnFilter(last=0),
+)
+
+
+ITEM_FILTERS = (
+    ItemFilter(),
+    ItemFilter(("a",), order="last"),
+    ItemFilter(("a", "b"), order="newest", limit=2, offset=1),
+    ItemFilter(valid_at=BIRTH + timedelta(hours=50)),
+    ItemFilter(expired_at=BIRTH + timedelta(hours=50)),
 )
 
 
@@ -418,6 +429,57 @@ class StoreContract:
         put(store, state={"due": None}, scope=Scope(user="b"))
         assert store.owners_due("due", "2026-02") == [("local", "a")]
 
+    # items
+
+    def test_an_item_comes_back_unchanged_until_it_is_deleted(self, store: Store) -> None:
+        item = Item(("a", "名残"), "k", '{"x":"\\u0000 🍵"}', BIRTH, BIRTH + timedelta(microseconds=1))
+        put(store, items={item.id: item})
+        assert store.items(ME.owner, ItemFilter(ids=(item.id, "unknown"))) == [item]
+        other = Item(item.namespace, item.key, "[]", BIRTH, BIRTH + timedelta(days=1))
+        put(store, items={item.id: other})
+        assert store.items(ME.owner, ItemFilter()) == [other]
+        assert store.items(OTHER.owner, ItemFilter()) == []
+        put(store, items={item.id: None})
+        assert store.items(ME.owner, ItemFilter()) == []
+
+    def test_items_are_listed_by_labels_not_by_letters(self, store: Store) -> None:
+        places = [("a",), ("a", "b"), ("ab",), ("a", "b", "c"), ("b", "a"), ("a%",), ("\x01", "\x02"), ()]
+        items = [Item(labels, "k", "1", BIRTH, BIRTH) for labels in places]
+        put(store, items={item.id: item for item in items})
+        for prefix in (*places, ("nobody",), ("a", "")):
+            meant = sorted(labels for labels in places if labels[: len(prefix)] == prefix)
+            assert [item.namespace for item in store.items(ME.owner, ItemFilter(prefix))] == meant
+            assert store.item_namespaces(ME.owner, prefix) == meant
+        assert store.item_namespaces(OTHER.owner) == []
+
+    def test_items_come_in_the_order_and_the_portion_asked_for(self, store: Store) -> None:
+        times = [BIRTH + timedelta(hours=hour) for hour in (2, 9, 5)]
+        items = [Item(("s",), f"{n}", "1", BIRTH, time) for n, time in enumerate(times)]
+        put(store, items={item.id: item for item in items})
+
+        def keys(**filter: Any) -> str:
+            return "".join(item.key for item in store.items(ME.owner, ItemFilter(**filter)))
+
+        assert (keys(), keys(order="last"), keys(order="newest")) == ("012", "210", "120")
+        assert (keys(limit=2), keys(offset=2), keys(limit=1, offset=1, order="last")) == ("01", "2", "1")
+        assert keys(limit=0) == keys(offset=9) == ""
+
+    def test_an_item_expires_and_is_renewed(self, store: Store) -> None:
+        hour = timedelta(hours=1)
+        lasting = Item(("s",), "lasting", "1", BIRTH, BIRTH)
+        brief = Item(("s",), "brief", "1", BIRTH, BIRTH, hour, BIRTH + hour)
+        put(store, items={item.id: item for item in (lasting, brief)})
+
+        def keys(**filter: Any) -> list[str]:
+            return [item.key for item in store.items(ME.owner, ItemFilter(**filter))]
+
+        assert keys(valid_at=BIRTH) == ["brief", "lasting"]
+        assert keys(valid_at=BIRTH + hour) == ["lasting"]
+        assert keys(expired_at=BIRTH + hour) == ["brief"]
+        put(store, renewals={item.id: BIRTH + hour for item in (lasting, brief)})
+        assert keys(expired_at=BIRTH + hour) == []
+        assert keys(expired_at=BIRTH + 2 * hour) == ["brief"]
+
     # leases
 
     def test_a_lease_is_one_holders_until_it_ends(self, store: Store) -> None:
@@ -707,6 +769,9 @@ def _compare_owners(store: Store, oracle: Store, owner: Owner) -> None:
     for id in ids:
         assert store.origins(owner, [id]) == oracle.origins(owner, [id])
         assert store.history(owner, id, 3) == oracle.history(owner, id, 3)
+    for items in ITEM_FILTERS:
+        assert store.items(owner, items) == oracle.items(owner, items)
+        assert store.item_namespaces(owner, items.prefix) == oracle.item_namespaces(owner, items.prefix)
     assert store.history(owner) == oracle.history(owner)
     assert store.history(owner, limit=5) == oracle.history(owner, limit=5)
     assert [store.state(owner, key) for key in "abc"] == [oracle.state(owner, key) for key in "abc"]

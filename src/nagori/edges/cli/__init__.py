@@ -55,6 +55,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "agents": {
         "init": "setup:init",
         "uninstall": "setup:uninstall",
+        "mcp": "mcp:mcp",
         "prune": "prune:prune",
         "hook": "hook:hook",
         "process": "hook:process",

@@ -182,7 +182,7 @@ def _read_lines(path: Path, passed: SkippedLines) -> Iterator[_TranscriptLine]:
                 passed.damaged += 1
                 continue
             at = moment(item.get("timestamp")) or at
-            words = _words(item)
+            words = spoken_text(item)
             uuid = name(item.get("uuid"))
             mark = hash(uuid)
             if not words or (uuid and (mark in recent or mark in before)):
@@ -229,7 +229,7 @@ def _stem(path: Path) -> str:
 # ── what a line says ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _words(item: dict[str, Any]) -> str:
+def spoken_text(item: dict[str, Any]) -> str:
     """The spoken text of a line; empty if there is none."""
     kind, message = item.get("type"), item.get("message")
     if kind not in ("user", "assistant") or not isinstance(message, dict):

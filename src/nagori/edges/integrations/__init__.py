@@ -1,20 +1,62 @@
-"""Integrations with frameworks: prune a conversation before the model reads it. One module each.
+"""Integrations with frameworks: storage and sessions in their own interfaces, and pruning of conversations.
 
-Each gives a function for the framework. The framework's history stays as it is; the model gets the pruned
-view, and the rest is remembered.
+A module for pruning gives a function for the framework. The framework's history stays as it is; the model
+gets the pruned view, and the rest is remembered. A module for storage gives a class with the framework's own
+methods; what the framework wrote is kept as items (`nagori.services.items`) and read back unchanged.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from nagori.app import Nagori
+from nagori.services.turns import read_turns
 from nagori.services.window.prune import PruneResult
 
+Done = TypeVar("Done")
 MOST = 256  # conversations with a cached plan; others are planned again, with the same result
+
+
+@contextmanager
+def open_memory(path: str | Path) -> Iterator[Nagori]:
+    """The memory in the folder `path`, for interfaces that name a database file: beside an existing file the
+    folder `path.nagori` is used, and `:memory:` is a temporary folder."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory())) if path == ":memory:" else Path(path)
+        if folder.is_file():
+            folder = folder.with_name(f"{folder.name}.nagori")
+        yield stack.enter_context(Nagori.open(folder))
+
+
+def record_messages(memory: Nagori, session: str, messages: Iterable[Any]) -> None:
+    """Record what user and assistant said as turns, from which `process` forms memories."""
+    for message in messages:
+        if isinstance(message, Mapping) and message.get("role") in ("user", "assistant"):
+            for turn in read_turns(memory.runtime, [message]):
+                memory.turn(turn.text, session=session, role=turn.role)
+
+
+async def finish_in_thread(work: Callable[[], Done]) -> Done:
+    """Run a write in a thread. When the caller is cancelled, it is finished first, so that nobody has to
+    guess whether it was done."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as fault:
+            cancelled = cancelled or fault
+    if cancelled is not None:
+        task.exception()  # it is known now; the cancellation is what the caller asked for
+        raise cancelled
+    return task.result()
 
 
 class Windows:

@@ -24,7 +24,19 @@ from pathlib import Path
 import apsw
 
 from nagori.core.events import RecordedTurn
-from nagori.core.model import ALIVE, Filter, Hit, Memory, Relation, Scope, TurnFilter, check_vector, to_micros
+from nagori.core.model import (
+    ALIVE,
+    Filter,
+    Hit,
+    Item,
+    ItemFilter,
+    Memory,
+    Relation,
+    Scope,
+    TurnFilter,
+    check_vector,
+    to_micros,
+)
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage import (
     NOTHING_APPLIED,
@@ -213,6 +225,19 @@ class SqliteStore:
             values = ask(db, rows, (*owner, key))
         with sql.translate_decode_errors():
             return json.loads(values[0][0]) if values else None
+
+    def items(self, owner: Owner, filter: ItemFilter) -> list[Item]:
+        with self.reading() as db:
+            where, values = sql.which_items(find_owner(db, owner), filter)
+            rows = f"{sql.SELECT_ITEM} WHERE {where} LIMIT ? OFFSET ?"
+            return sql.items_of(ask(db, rows, (*values, _limit(filter.limit), filter.offset)))
+
+    def item_namespaces(self, owner: Owner, prefix: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+        within, bounds = sql.within_namespace(prefix)
+        where = " AND ".join(sql.filter_out_empty("owner = ?", within))
+        with self.reading() as db:
+            rows = f"SELECT DISTINCT namespace FROM item WHERE {where} ORDER BY namespace"
+            return [sql.split_namespace(text) for (text,) in ask(db, rows, (find_owner(db, owner), *bounds))]
 
     def known_owners(self) -> list[Owner]:
         with self.reading() as db:

@@ -7,7 +7,17 @@ from collections.abc import Iterator
 import apsw
 
 from nagori.errors import Notice
-from nagori.stores.sql import SELECT, SELECT_TURN, Model, all_models, ask, load, turns_of
+from nagori.stores.sql import (
+    SELECT,
+    SELECT_ITEM,
+    SELECT_TURN,
+    Model,
+    all_models,
+    ask,
+    items_of,
+    load,
+    turns_of,
+)
 
 AT_ONCE = 1_000
 
@@ -44,11 +54,15 @@ def _questions(models: list[Model]) -> Iterator[tuple[Notice, str]]:
 
 
 def read_everything(db: apsw.Connection) -> None:
-    """StoreDamaged if a memory or a turn cannot be read."""
+    """StoreDamaged if a memory, a turn or an item cannot be read."""
     last = -1
     while rows := load(db, f"{SELECT} WHERE m.key > ? ORDER BY m.key LIMIT ?", (last, AT_ONCE)):
         last = rows[-1][0]
     row = -1
     while spots := ask(db, "SELECT rowid FROM turn WHERE rowid > ? ORDER BY rowid LIMIT ?", (row, AT_ONCE)):
         turns_of(ask(db, f"{SELECT_TURN} WHERE rowid BETWEEN ? AND ?", (row + 1, spots[-1][0])))
+        row = spots[-1][0]
+    row = -1
+    while spots := ask(db, "SELECT rowid FROM item WHERE rowid > ? ORDER BY rowid LIMIT ?", (row, AT_ONCE)):
+        items_of(ask(db, f"{SELECT_ITEM} WHERE rowid BETWEEN ? AND ?", (row + 1, spots[-1][0])))
         row = spots[-1][0]

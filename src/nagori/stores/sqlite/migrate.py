@@ -16,6 +16,7 @@ STEPS = (
     "0003_model_in_use.sql",
     "0004_turns.sql",
     "0005_names.sql",
+    "0006_items.sql",
 )
 
 

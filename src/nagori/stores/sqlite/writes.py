@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from nagori.core.events import RecordedTurn
-from nagori.core.model import Memory, Relation, check_vector, to_micros
+from nagori.core.model import Item, Memory, Relation, check_vector, to_micros
 from nagori.core.storage import AppliedPosition, Batch, LogEntry, Owner, Vector
 from nagori.core.values import replace
 from nagori.language.tokenizer import index_words
@@ -23,6 +23,7 @@ from nagori.stores.sql import (
     columns_of,
     differing_fields,
     find_model,
+    item_values,
     keys,
     load,
     load_by_id,
@@ -35,6 +36,7 @@ from nagori.stores.sql import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any
 
     Known = Mapping[str, tuple[int, Memory]]
@@ -81,6 +83,8 @@ def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Bat
     if batch.origins:
         _put_origins(db, number, batch.origins)
     _put_state(db, number, batch.state)
+    if batch.items or batch.renewals:
+        _put_items(db, number, batch.items, batch.renewals)
     put_vectors(db, number, batch.vectors)
     erased, lost = _erase(db, number, batch.erased) if batch.erased else (0, 0)
     if batch.redacted_turns:
@@ -104,7 +108,7 @@ def empty_owner(db: apsw.Connection, number: int) -> None:
         for table in (model.vectors, model.bits):
             db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
     db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", span)
-    for table in ("memory", "relation", "log", "turn", "origin", "state"):
+    for table in ("memory", "relation", "log", "turn", "origin", "state", "item"):
         db.execute(f"DELETE FROM {table} WHERE owner = ?", (number,))
     sql = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
     db.execute(sql, (number,))
@@ -285,6 +289,17 @@ def _put_state(db: apsw.Connection, number: int, state: Mapping[str, object]) ->
             plain = value if isinstance(value, str) else None
             row = (number, key, json.dumps(value, ensure_ascii=False), plain)
             db.execute("INSERT OR REPLACE INTO state (owner, key, value, plain) VALUES (?, ?, ?, ?)", row)
+
+
+def _put_items(
+    db: apsw.Connection, number: int, items: Mapping[str, Item | None], renewals: Mapping[str, datetime]
+) -> None:
+    gone = [(number, id) for id, item in items.items() if item is None]
+    db.executemany("DELETE FROM item WHERE owner = ? AND id = ?", gone)
+    rows = [(number, id, *item_values(item)) for id, item in items.items() if item is not None]
+    db.executemany(f"INSERT OR REPLACE INTO item VALUES ({', '.join('?' * 9)})", rows)
+    sql = "UPDATE item SET expires = ? + ttl WHERE owner = ? AND id = ? AND ttl IS NOT NULL"
+    db.executemany(sql, [(to_micros(at), number, id) for id, at in renewals.items()])
 
 
 def take_lease(

@@ -1,0 +1,473 @@
+"""The MCP server with the SDK's own client: tools, questions to people, both wires, and a hostile client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import string
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nagori import Config, Nagori, Scope
+from nagori.config import load
+from nagori.edges.locale import Translator
+
+pytest.importorskip("mcp", reason="mcp is not installed; `make test-frameworks` installs and runs it")
+
+from mcp import Client, MCPError
+from mcp_types import ElicitResult, ListRootsResult, Root
+from pydantic import ValidationError
+
+from nagori.edges.mcp import Served
+from nagori.edges.mcp.dropin import import_graph, make_dropin
+from nagori.edges.mcp.serve import make_app, read_token
+from nagori.edges.mcp.tools import make_server
+
+PORT = "The staging server of project Zebra listens on port 8443."
+SISTER = "My sister is called Aki."
+THEIRS = "The vault code of somebody else is under the piano."
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Nagori]:
+    with Nagori.open(tmp_path / "memory", config=Config(), embedder=None) as opened:
+        yield opened
+
+
+def served(memory: Nagori, **more: Any) -> Served:
+    return Served(memory, Translator("en"), **more)
+
+
+def talk(memory: Nagori, work: Callable[[Any], Awaitable[Any]], **more: Any) -> Any:
+    """Run `work` with a client of our server; `more` is for the client."""
+
+    async def run() -> Any:
+        async with Client(make_server(served(memory)), **more) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+def call(memory: Nagori, name: str, **arguments: Any) -> Any:
+    async def work(client: Any) -> Any:
+        return await client.call_tool(name, arguments)
+
+    answer = talk(memory, work)
+    assert not answer.is_error, answer.content
+    return answer.structured_content
+
+
+def test_there_are_at_most_ten_tools_and_each_says_what_it_returns(memory: Nagori) -> None:
+    async def work(client: Any) -> Any:
+        return (await client.list_tools()).tools
+
+    tools = talk(memory, work)
+    assert [tool.name for tool in tools] == [
+        *("remember", "recall", "context", "why", "correct", "protect", "forget", "list")
+    ]
+    for tool in tools:
+        assert 60 < len(tool.description) < 2000
+        assert tool.output_schema is not None
+        assert tool.annotations is not None
+        hidden = {"ctx", "view", "chosen", "user", "tenant", "scope"}
+        assert not hidden & set(tool.input_schema["properties"])
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_what_is_remembered_is_recalled_explained_corrected_and_forgotten(memory: Nagori, mode: str) -> None:
+    async def work(client: Any) -> list[Any]:
+        told = await client.call_tool("remember", {"content": [PORT, SISTER], "said_by": "user"})
+        found = await client.call_tool("recall", {"query": "Which port does Zebra use?"})
+        id = found.structured_content["memories"][0]["id"]
+        reasons = await client.call_tool("why", {"id": id})
+        block = await client.call_tool("context", {"prompt": "Which port does staging of Zebra use?"})
+        right = await client.call_tool("correct", {"id": id, "content": PORT.replace("8443", "9443")})
+        listed = await client.call_tool("list", {"limit": 1})
+        gone = await client.call_tool("forget", {"what": id})
+        left = await client.call_tool("recall", {"query": "Which port does Zebra use?"})
+        return [told, found, reasons, block, right, listed, gone, left]
+
+    answers = talk(memory, work, mode=mode)
+    assert [answer.is_error for answer in answers] == [False] * 8
+    told, found, reasons, block, right, listed, gone, left = [each.structured_content for each in answers]
+    assert [each["text"] for each in told["memories"]] == [PORT, SISTER]
+    assert found["memories"][0]["said_by"] == "user"
+    assert reasons["retention"] > 50
+    assert "8443" in block["text"]
+    assert "9443" in right["text"]
+    assert len(listed["memories"]) == 1
+    assert "9443" in gone["forgotten"]["text"]
+    assert left["memories"] == []
+
+
+def test_words_forget_nothing_until_somebody_chooses(memory: Nagori) -> None:
+    memory.remember(SISTER)
+    memory.remember("My sister lives in Kyoto.")
+    answer = call(memory, "forget", what="my sister")
+    assert answer["forgotten"] is None
+    assert len(answer["candidates"]) == 2
+    asked: list[Any] = []
+
+    async def choose(context: Any, params: Any) -> Any:
+        asked.append(params)
+        [id] = [id for id in params.requested_schema["properties"]["id"]["enum"] if "Aki" in named(id)]
+        return ElicitResult(action="accept", content={"id": id})
+
+    def named(id: str) -> str:
+        return memory.show(id).text.content
+
+    async def work(client: Any) -> Any:
+        return await client.call_tool("forget", {"what": "my sister"})
+
+    done = talk(memory, work, elicitation_callback=choose)
+    assert done.structured_content["forgotten"]["text"] == SISTER
+    assert "Which memory shall be forgotten?" in asked[0].message
+    assert [each.text.content for each in memory.list()] == ["My sister lives in Kyoto."]
+
+
+def test_a_person_who_declines_changes_nothing(memory: Nagori) -> None:
+    memory.remember(SISTER)
+
+    async def decline(context: Any, params: Any) -> Any:
+        return ElicitResult(action="decline")
+
+    async def work(client: Any) -> Any:
+        return await client.call_tool("forget", {"what": "my sister"})
+
+    done = talk(memory, work, elicitation_callback=decline)
+    assert done.is_error
+    assert "nothing was changed" in done.content[0].text
+    assert len(memory.list()) == 1
+
+
+def test_beyond_the_limit_of_protection_a_person_chooses_what_is_released(tmp_path: Path) -> None:
+    config = load(overrides={"protection.max_protected_memories": 2}, env={}).config
+    with Nagori.open(tmp_path, config=config, embedder=None) as memory:
+        old = [memory.remember(f"Fact number {n} is important.", protect=True).id for n in range(2)]
+        new = memory.remember(SISTER).id
+
+        async def work(client: Any) -> Any:
+            return await client.call_tool("protect", {"id": new})
+
+        refused = talk(memory, work)
+        assert refused.is_error
+        assert old[0] in refused.content[0].text
+
+        async def choose(context: Any, params: Any) -> Any:
+            assert params.requested_schema["properties"]["id"]["enum"] == old
+            return ElicitResult(action="accept", content={"id": old[1]})
+
+        done = talk(memory, work, elicitation_callback=choose)
+        assert done.structured_content["protected"]
+        assert {m.id for m in memory.list() if m.protected} == {old[0], new}
+
+
+def test_the_first_root_of_a_client_is_its_project(memory: Nagori, tmp_path: Path) -> None:
+    (tmp_path / "zebra" / ".git").mkdir(parents=True)
+    (tmp_path / "zebra" / "src").mkdir()
+
+    async def roots(context: Any) -> Any:
+        return ListRootsResult(roots=[Root(uri=(tmp_path / "zebra" / "src").as_uri())])
+
+    async def work(client: Any) -> Any:
+        await client.call_tool("remember", {"content": PORT})
+        await client.call_tool("remember", {"content": SISTER, "everywhere": True})
+        return await client.call_tool("list", {})
+
+    assert len(talk(memory, work, list_roots_callback=roots).structured_content["memories"]) == 2
+    assert {m.text.content: m.project for m in memory.list()} == {
+        PORT: str(tmp_path / "zebra"),
+        SISTER: None,
+    }
+    other = memory.with_scope(project="another")
+    assert [m.text.content for m in other.list()] == [SISTER]
+
+
+def test_progress_is_told_while_many_are_remembered(memory: Nagori) -> None:
+    told: list[float] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
+
+    async def work(client: Any) -> Any:
+        notes = [f"The machine number {n} stands in room {n}." for n in range(40)]
+        return await client.call_tool("remember", {"content": notes}, progress_callback=listen)
+
+    assert not talk(memory, work).is_error
+    assert told
+    assert told == sorted(told)
+
+
+def test_a_memory_and_a_session_are_resources_and_a_forgotten_one_is_not(memory: Nagori) -> None:
+    id = memory.remember(PORT).id
+    memory.turn("We moved the staging server of Zebra to port 8443 today.", session="s1").answer(
+        "The staging server of Zebra now listens on port 8443."
+    )
+    memory.process()
+
+    async def work(client: Any) -> tuple[Any, Any, Any]:
+        one = await client.read_resource(f"memory://{id}")
+        session = await client.read_resource("session://s1")
+        recent = await client.read_resource("memory://recent")
+        return one.contents[0].text, session.contents[0].text, recent.contents[0].text
+
+    one, session, recent = talk(memory, work)
+    assert json.loads(one)["text"] == PORT
+    assert "8443" in session
+    assert "8443" in recent
+    memory.forget(id)
+
+    async def lost(client: Any) -> list[int]:
+        codes = []
+        for uri in (f"memory://{id}", "memory://nobody", "session://unknown", "other://x", "memory://a/b"):
+            with pytest.raises(Exception) as trouble:
+                await client.read_resource(uri)
+            codes.append(trouble.value.error.code)  # type: ignore[attr-defined]
+        return codes
+
+    assert talk(memory, lost) == [-32602] * 5
+
+
+def test_prompts_tell_which_tool_to_use(memory: Nagori) -> None:
+    async def work(client: Any) -> list[str]:
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        told = await client.get_prompt("recall", {"topic": "Zebra"})
+        return [*names, told.messages[0].content.text]
+
+    *names, told = talk(memory, work)
+    assert names == ["recall", "remember", "review"]
+    assert "`recall`" in told
+    assert "Zebra" in told
+
+
+# --- a hostile client -----------------------------------------------------------------------------
+
+
+def anything(dice: random.Random, depth: int = 0) -> Any:
+    """Any JSON: wrong types, odd numbers, control characters, long texts."""
+    odd = [
+        None,
+        True,
+        -1,
+        0,
+        2**63,
+        1e308,
+        "",
+        "\0",
+        "'; DROP TABLE memory; --",
+        "%_*",
+        "😀" * 40,
+        "x" * 5000,
+    ]
+    if depth < 3 and dice.random() < 0.4:
+        if dice.random() < 0.5:
+            return [anything(dice, depth + 1) for _ in range(dice.randrange(4))]
+        return {anything_text(dice): anything(dice, depth + 1) for _ in range(dice.randrange(4))}
+    return dice.choice([*odd, anything_text(dice)])
+
+
+def anything_text(dice: random.Random) -> str:
+    names = ["id", "content", "query", "what", "user", "tenant", "scope", "release", "k", "limit", "session"]
+    return dice.choice([*names, "".join(dice.choices(string.printable + "名残", k=dice.randrange(12)))])
+
+
+@pytest.mark.parametrize("calls", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_hostile_client_gets_no_crash_and_nothing_of_another_user(memory: Nagori, calls: int) -> None:
+    theirs = memory.with_scope(Scope(user="somebody else"))
+    secret = theirs.remember(THEIRS)
+    theirs.items.put(("mcp_memory", "", "entities"), "0", {"name": THEIRS})
+    mine = memory.remember(PORT)
+    dice = random.Random(19)
+    tools = ["remember", "recall", "context", "why", "correct", "protect", "forget", "list", "unknown"]
+    fields = ["id", "content", "query", "what", "prompt", "k", "limit", "after", "release", "session", "user"]
+
+    async def work(client: Any) -> int:
+        shown = 0
+        for _ in range(calls):
+            values = [anything(dice), secret.id, mine.id, "vault code piano", "somebody else"]
+            arguments = {field: dice.choice(values) for field in dice.sample(fields, dice.randrange(5))}
+            try:
+                answer = await client.call_tool(dice.choice(tools), arguments)
+            except (MCPError, ValidationError):
+                continue
+            text = json.dumps(answer.model_dump(mode="json"))
+            assert "under the" not in text
+            if not answer.is_error:
+                shown += 1
+        assert (await client.call_tool("recall", {"query": "port of Zebra"})).is_error is False
+        return shown
+
+    assert talk(memory, work) > 20
+    assert [m.text.content for m in theirs.list()] == [THEIRS]
+    assert theirs.list()[0].version == secret.version
+    assert memory.verify().sound
+
+
+BODIES = [
+    b"",
+    b"{",
+    b"\xff\xfe",
+    b"[" * 100_000,
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":' + b"[" * 5000,
+    b'{"jsonrpc":"2.0","id":1}',
+    b'[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]',
+    b'{"jsonrpc":"2.0","id":{},"method":[]}',
+    b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
+    b"x" * (5 * 1024 * 1024),
+]
+
+
+def statuses(app: Any, headers: dict[str, str], bodies: Iterable[bytes]) -> list[int]:
+    """The status of each request to an application, one after the other."""
+    raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+    scope = {
+        **{"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST"},
+        **{"path": "/mcp", "raw_path": b"/mcp", "root_path": "", "scheme": "http", "query_string": b""},
+        **{"headers": raw, "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 8437)},
+    }
+
+    async def ask(body: bytes) -> int:
+        sent, status = asyncio.Event(), list[int]()
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Any:
+            if parts:
+                return parts.pop()
+            await sent.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                status.append(message["status"])
+            elif not message.get("more_body"):
+                sent.set()
+
+        await asyncio.wait_for(app(dict(scope), receive, send), 20)
+        return status[0]
+
+    async def run() -> list[int]:
+        inner = getattr(app, "_app", app)
+        async with inner.router.lifespan_context(inner):
+            return [await ask(body) for body in bodies]
+
+    return asyncio.run(run())
+
+
+GOOD = {
+    "host": "127.0.0.1:8437",
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
+}
+
+HELLO = json.dumps(
+    {
+        **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
+        "params": {
+            **{"protocolVersion": "2025-11-25", "capabilities": {}},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+).encode()
+
+
+def test_a_port_needs_the_token_and_a_host_and_an_origin_of_this_machine(memory: Nagori) -> None:
+    token, path = read_token(memory.runtime.data_dir)
+    assert read_token(memory.runtime.data_dir) == (token, path)
+    assert path.stat().st_mode & 0o077 == 0
+
+    def status(body: bytes = HELLO, **headers: str) -> int:
+        app = make_app(make_server(served(memory)), "127.0.0.1", token)
+        return statuses(app, {**GOOD, **headers}, [body])[0]
+
+    bearer = f"Bearer {token}"
+    assert status(authorization=bearer) == 200
+    for wrong in ("", "Bearer", f"Bearer {token}x", f"bearer {token[:-1]}", token, "Basic " + token):
+        assert status(authorization=wrong) == 401
+    assert status(authorization=bearer, host="evil.example.com") == 421
+    assert status(authorization=bearer, origin="https://evil.example.com") == 403
+    assert status(authorization=bearer, origin="http://localhost:5173") == 200
+
+
+def random_body(dice: random.Random) -> bytes:
+    """A request that may be right, wrong, cut off or no JSON at all."""
+    methods = ["tools/call", "tools/list", "resources/read", "prompts/get", "initialize", "ping", "x"]
+    request = {
+        **{"jsonrpc": dice.choice(["2.0", "2.0", "2.0", "1.0"]), "id": dice.choice([1, 2, "a", None, {}])},
+        **{"method": dice.choice(methods), "params": anything(dice)},
+    }
+    if dice.random() < 0.3:
+        arguments = {"query": "vault code piano", "id": anything(dice)}
+        request["params"] = {"name": dice.choice(["recall", "list", "why"]), "arguments": arguments}
+    body = json.dumps(request).encode()
+    return body[: dice.randrange(len(body))] if dice.random() < 0.3 else body
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_hostile_bodies_are_refused_and_the_server_goes_on(memory: Nagori, count: int) -> None:
+    dice = random.Random(count)
+    app = make_app(make_server(served(memory)), "127.0.0.1", None)
+    bodies = [*BODIES, *(random_body(dice) for _ in range(count)), HELLO]
+    *answers, last = statuses(app, GOOD, bodies)
+    assert all(400 <= status < 500 for status in answers[: len(BODIES)])
+    assert all(status < 500 for status in answers)
+    assert last == 200
+    assert memory.verify().sound
+
+
+# --- the drop-in server ---------------------------------------------------------------------------
+
+
+def test_the_drop_in_server_keeps_a_graph_and_takes_over_a_file(memory: Nagori, tmp_path: Path) -> None:
+    file = tmp_path / "memory.jsonl"
+    rows: list[dict[str, Any]] = [
+        {"type": "entity", "name": "Aki", "entityType": "person", "observations": ["likes tea"]},
+        {"type": "relation", "from": "Aki", "to": "Zebra", "relationType": "works_on"},
+    ]
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+    async def run() -> list[Any]:
+        async with Client(make_dropin(served(memory, graph=str(file)))) as client:
+            before = await client.call_tool("read_graph", {})
+            more = {"entityName": "Aki", "contents": ["likes tea", "卵アレルギー"]}
+            added = await client.call_tool("add_observations", {"observations": [more]})
+            found = await client.call_tool("search_nodes", {"query": "卵"})
+            wrong = await client.call_tool(
+                "add_observations", {"observations": [{"entityName": "nobody", "contents": ["x"]}]}
+            )
+            gone = await client.call_tool("delete_entities", {"entityNames": ["Aki"]})
+            after = await client.call_tool("read_graph", {})
+            tools = (await client.list_tools()).tools
+            return [len(tools), before, added, found, wrong, gone, after]
+
+    count, before, added, found, wrong, gone, after = asyncio.run(run())
+    assert count == 9
+    [relation] = before.structured_content["relations"]
+    assert relation == {"from": "Aki", "to": "Zebra", "relationType": "works_on"}
+    assert added.structured_content == {
+        "results": [{"entityName": "Aki", "addedObservations": ["卵アレルギー"]}]
+    }
+    assert found.structured_content["entities"][0]["observations"] == ["likes tea", "卵アレルギー"]
+    assert wrong.is_error
+    assert gone.structured_content["success"]
+    assert after.structured_content == {"entities": [], "relations": []}
+    assert import_graph(memory, str(tmp_path / "absent.jsonl")) == 0
+    assert memory.verify().sound
+
+
+def test_two_drop_in_servers_at_once_lose_nothing(memory: Nagori) -> None:
+    async def run() -> int:
+        async def fill(letter: str) -> None:
+            async with Client(make_dropin(served(memory))) as client:
+                for n in range(15):
+                    entity = {"name": f"{letter}{n}", "entityType": "t", "observations": []}
+                    await client.call_tool("create_entities", {"entities": [entity]})
+
+        await asyncio.gather(fill("a"), fill("b"))
+        async with Client(make_dropin(served(memory))) as client:
+            return len((await client.call_tool("read_graph", {})).structured_content["entities"])
+
+    assert asyncio.run(run()) == 30
