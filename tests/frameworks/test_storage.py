@@ -329,6 +329,50 @@ def test_notes_in_claudes_files_become_memories_on_request(memory: Nagori) -> No
     assert recalled(memory)
 
 
+# --- LangChain and Strands ------------------------------------------------------------------------
+
+
+def test_a_retriever_gives_what_recall_finds_or_always_k_if_asked(memory: Nagori) -> None:
+    pytest.importorskip("langchain_core", reason=REASON.format("langchain-core"))
+    from nagori.edges.integrations.langchain_retriever import NagoriRetriever
+
+    memory.remember(FACT)
+    for n in range(4):
+        memory.remember(f"Tea number {n} is served at four.")
+    [found] = NagoriRetriever(memory=memory, k=2).invoke("Which port does the staging server use?")
+    assert (found.page_content, found.id) == (FACT, memory.recall("staging server port")[0].id)
+    always = NagoriRetriever(memory=memory, k=3, min_confidence=0)
+    assert len(always.invoke("Which port does the staging server use?")) == 3
+    assert len(always.invoke("xyzzy", k=4)) == 4
+    assert len(asyncio.run(always.ainvoke("xyzzy", k=1))) == 1
+
+
+def test_a_strands_agent_searches_and_fills_the_memory(memory: Nagori) -> None:
+    pytest.importorskip(
+        "strands", reason="strands-agents is not installed; it and mcp 2 need environments of their own"
+    )
+    from strands.memory import MemoryManager
+
+    from nagori.edges.integrations.strands_memory import NagoriMemoryStore
+
+    store = NagoriMemoryStore(memory, session="talk")
+    manager = MemoryManager(stores=[store])
+
+    async def run() -> Any:
+        await manager.add(FACT, {"metadata": {"from": "test"}})
+        said = [{"role": "user", "content": [{"text": "The harbour kettle is made of brass."}]}]
+        await store.add_messages(said)
+        return await manager.search("Which port does Zebra use?", {"max_search_results": 3})
+
+    [found] = asyncio.run(run())
+    assert (found.content, found.store_name, found.metadata["from"]) == (FACT, "nagori", "test")
+    assert memory.process() == 1
+    assert memory.recall("What is the harbour kettle made of?")
+    closed = NagoriMemoryStore(memory, writable=False)
+    with pytest.raises(ValueError, match="not writable"):
+        asyncio.run(closed.add("x"))
+
+
 # --- Claude Agent SDK -----------------------------------------------------------------------------
 
 KEY: dict[str, Any] = {"project_key": "p", "session_id": "s"}

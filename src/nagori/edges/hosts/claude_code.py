@@ -34,4 +34,5 @@ CLAUDE_CODE = Host(
     ),
     before_tool=patient("PreToolUse"),
     handler=_handler,
+    mcp=("claude", "mcp", "add", "nagori", "--"),
 )

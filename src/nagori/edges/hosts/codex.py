@@ -34,4 +34,5 @@ CODEX = Host(
     before_tool=patient("PreToolUse"),
     handler=_handler,
     hint="cli.codex_trust",
+    mcp=("codex", "mcp", "add", "nagori", "--"),
 )

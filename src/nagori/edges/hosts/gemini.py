@@ -21,4 +21,5 @@ GEMINI = Host(
     events=patient("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"),
     before_tool=patient("BeforeTool"),
     handler=_handler,
+    mcp=("gemini", "mcp", "add", "nagori"),
 )

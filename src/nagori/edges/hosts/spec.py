@@ -35,6 +35,7 @@ class Host(Value):
     handler: Handler
     shape: Shape = Shape()
     hint: str = ""  # message about what the person still has to do
+    mcp: tuple[str, ...] = ()  # its own command that adds an MCP server
 
     def home(self, env: Mapping[str, str]) -> Path:
         return expand_home(env.get(self.folder_variable) or self.folder, env)

@@ -303,6 +303,10 @@ def _advise(session: CommandSession, change: FileChange) -> None:
     """What the person still has to do or to know."""
     if change.host.hint:
         session.say(change.host.hint)
+    if change.host.mcp:
+        where = ["--data-dir", str(session.folder)] if session.data_dir else []
+        command = shlex.join([*change.host.mcp, "nagori", *where, "mcp"])
+        _say_where(session, "cli.mcp_offer", command=command)
     if change.plugin_too:
         session.say("cli.twice", title=change.host.title)
 
