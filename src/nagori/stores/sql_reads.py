@@ -1,0 +1,148 @@
+"""Reads that all SQL engines share, written once: relations, log, turns, origins, state and statistics.
+
+An engine gives a read transaction and the owner's number in it. What it does in its own way, such as finding
+and searching, it writes itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from nagori.core.events import RecordedTurn
+from nagori.core.model import ALIVE, Filter, Memory, Relation, Scope, TurnFilter
+from nagori.core.storage import LogEntry, Owner
+from nagori.stores import sql
+from nagori.stores.sql import SQLITE, Dialect, Selection, ask, find_model
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from nagori.core.cycle import CycleRows, CycleRules, LifeRow
+    from nagori.core.levels import Tiers
+    from nagori.core.model import Level
+    from nagori.core.storage import Counts, Measures
+
+NO_LIMIT = 2**62
+
+
+class SqlReads:
+    """The shared part of a store over SQL."""
+
+    dialect: Dialect = SQLITE
+
+    def reading(self, owner: Owner | None = None) -> AbstractContextManager[Any]:
+        """A read transaction for this owner's rows; without an owner, for what concerns all of them."""
+        raise NotImplementedError
+
+    def number_of(self, db: Any, owner: Owner) -> int | None:
+        """The number of the owner in this transaction."""
+        raise NotImplementedError
+
+    def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
+        raise NotImplementedError
+
+    def without_vector(self, db: Any, model: str) -> str:
+        """SQL: the memory m has no vector of its present text."""
+        return sql.without_vector(find_model(db, model))
+
+    def selection(self, db: Any, scope: Scope, filter: Filter = ALIVE) -> Selection:
+        missing = "" if filter.unembedded is None else self.without_vector(db, filter.unembedded)
+        return Selection(self.number_of(db, scope.owner), scope, filter, missing, self.dialect)
+
+    def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
+        among, these = self.dialect.among, self.dialect.pack(list(ids))
+        rows = f"""
+            SELECT source, target, type FROM relation
+            WHERE owner = ? AND ({among.format("source")} OR {among.format("target")})
+            ORDER BY source, target, type"""
+        with self.reading(scope.owner) as db:
+            found = ask(db, rows, (self.number_of(db, scope.owner), these, these))
+            relations = sql.relations_of(found)
+            every = sorted({end for relation in relations for end in (relation.source, relation.target)})
+            ends = {memory.id for memory in self.get(scope, every)}
+        return [relation for relation in relations if {relation.source, relation.target} <= ends]
+
+    def history(self, owner: Owner, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
+        which = "" if id is None else " AND memory = ?"
+        newest = f"SELECT DISTINCT seq FROM log WHERE owner = ?{which} ORDER BY seq DESC LIMIT ?"
+        rows = f"{sql.SELECT_LOG} WHERE owner = ? AND seq IN ({newest}) ORDER BY seq, memory"
+        with self.reading(owner) as db:
+            number = self.number_of(db, owner)
+            mine = (number,) if id is None else (number, id)
+            entries = sql.log_entries(ask(db, rows, (number, *mine, _limit(limit))))
+        return entries[::-1] if id is None else entries
+
+    def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:
+        with self.reading(owner) as db:
+            where, values = sql.which_turns(self.number_of(db, owner), filter, self.dialect)
+            order = "ASC" if filter.last is None else "DESC"
+            rows = f"{sql.SELECT_TURN} WHERE {where} ORDER BY seq {order} LIMIT ?"
+            limit = filter.first if filter.last is None else filter.last
+            turns = sql.turns_of(ask(db, rows, (*values, _limit(limit))))
+            return turns if filter.last is None else turns[::-1]
+
+    def origins(self, owner: Owner, ids: Sequence[str]) -> list[tuple[str, int]]:
+        rows = f"""
+            SELECT memory, turn FROM origin WHERE owner = ? AND memory IN (
+                SELECT memory FROM origin WHERE owner = ? AND turn IN (
+                    SELECT turn FROM origin WHERE owner = ? AND {self.dialect.among.format("memory")}))
+            ORDER BY memory, turn"""
+        with self.reading(owner) as db:
+            number = self.number_of(db, owner)
+            return ask(db, rows, (number, number, number, self.dialect.pack(list(ids))))
+
+    def state(self, owner: Owner, key: str) -> Any:
+        rows = """SELECT value FROM owner JOIN state ON owner.id = state.owner
+                  WHERE tenant = ? AND "user" = ? AND key = ?"""
+        with self.reading(owner) as db:
+            values = ask(db, rows, (*owner, key))
+        with sql.translate_decode_errors():
+            return json.loads(values[0][0]) if values else None
+
+    def known_owners(self) -> list[Owner]:
+        with self.reading() as db:
+            rows = ask(db, 'SELECT tenant, "user" FROM owner WHERE seq > 0 ORDER BY tenant, "user"')
+            sql.OWNER_ROW.check(rows)
+        return rows
+
+    def owners_due(self, key: str, before: str) -> list[Owner]:
+        rows = """SELECT tenant, "user" FROM state JOIN owner ON owner.id = state.owner
+                  WHERE key = ? AND plain IS NOT NULL AND plain < ? ORDER BY tenant, "user\""""
+        with self.reading() as db:
+            return ask(db, rows, (key, before))
+
+    # --- a whole owner --------------------------------------------------------------------------
+
+    def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
+        from nagori.core.cycle import CycleRows
+        from nagori.stores import cycle_queries as cycle  # imported late: recall does not need it
+
+        def weakest(level: Level, n: int) -> list[LifeRow]:
+            with self.reading(owner) as db:
+                return cycle.weakest(db, self.number_of(db, owner), level, n, rules, now, self.dialect)
+
+        with self.reading(owner) as db:
+            number = self.number_of(db, owner)
+            due = cycle.due(db, number, rules, now, self.dialect)
+            return CycleRows(cycle.census(db, number), due, weakest)
+
+    def count(self, scope: Scope, model: str | None = None) -> Counts:
+        from nagori.stores import cycle_queries as cycle
+
+        with self.reading(scope.owner) as db:
+            missing = self.without_vector(db, model) if model else "1 = 0"
+            return cycle.count(db, self.selection(db, scope), missing)
+
+    def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
+        from nagori.stores import cycle_queries as cycle
+
+        with self.reading(scope.owner) as db:
+            return cycle.measure(db, self.selection(db, scope), now, tiers)
+
+
+def _limit(limit: int | None) -> int:
+    return NO_LIMIT if limit is None else limit
