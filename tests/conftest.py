@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 from tests import profiles
+from tests.postgres import postgres, postgres_server
 
 import nagori
 from nagori import Nagori
 from nagori.testing import FrozenClock, WordEmbedder
 
 profiles.load_profile()
+__all__ = ["postgres", "postgres_server"]  # fixtures for every folder
 
 
 def pytest_report_header() -> str:
