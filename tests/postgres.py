@@ -51,6 +51,7 @@ class Server:
 
         serve: list = [self.programs / "postgres", "-D", self.place / "data", "-c", "listen_addresses="]
         serve += ["-c", f"unix_socket_directories={self.place}", "-c", "max_connections=200"]
+        serve += ["-c", "fsync=off"]  # processes are killed here, and no power is cut
         self.process = subprocess.Popen(serve, stdout=self.log, stderr=self.log, cwd=self.place, **self.who)
         for _ in range(300):
             try:

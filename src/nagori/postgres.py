@@ -38,8 +38,9 @@ KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count"
 PREPARE = """
     SELECT set_config('search_path', ?, false), set_config('synchronous_commit', 'on', false),
         set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
-        set_config('tcp_keepalives_count', '2', false), set_config('TimeZone', 'UTC', false)"""
+        set_config('tcp_keepalives_count', '2', false), set_config('lock_timeout', '30s', false)"""
 SHOW_TENANT = "SELECT set_config('nagori.tenant', ?, false), set_config('nagori.every_tenant', ?, false)"
+UNKNOWN = "\0"  # a tenant that nobody can have
 TRUSTED_SECONDS = 1.0  # a connection that was used this recently is not tried first
 BYPASSES = """
     SELECT 1 FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)
@@ -97,11 +98,13 @@ def parse_address(text: str) -> Address:
 
 
 class Session:
-    """One connection. Statements have `?` or `:name` placeholders, as in `stores.sql`."""
+    """One connection. Statements have `?` or `:name` placeholders, as in `stores.sql`; `?b` sends a value in
+    binary form."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self.raw = raw
         self.tenant: str | None = ""  # whose rows it sees
+        self.number: int | None = None  # of the owner whose rows of the store it sees
         self.used = time.monotonic()
         self.identities: dict[object, str] = {}  # of journals; another database has other connections
 
@@ -127,6 +130,12 @@ class Session:
         elif time.monotonic() - self.used > TRUSTED_SECONDS:
             self.ask("SELECT 1")  # the server may be another one by now
 
+    def roll_back(self) -> None:
+        """Undo the open transaction; the settings made inside are gone with it."""
+        self.tenant = UNKNOWN
+        with suppress(Exception):  # a connection that is gone has undone it already
+            self.raw.rollback()
+
     @property
     def is_usable(self) -> bool:
         return not self.raw.closed and not self.raw.broken and self.raw.info.transaction_status == 0
@@ -134,7 +143,8 @@ class Session:
 
 @lru_cache(512)
 def _placeholders(sql: str) -> str:
-    return re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", sql.replace("%", "%%")).replace("?", "%s")
+    named = re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", sql.replace("%", "%%"))
+    return named.replace("?b", "%b").replace("?", "%s")
 
 
 class Database:
@@ -185,12 +195,17 @@ class Database:
         except psycopg.Error as fault:
             raise self._error("error.postgres", where=self.address.shown, reason=_reason(fault)) from None
 
-    def migrate(self, part: str, package: str, steps: Sequence[str]) -> None:
+    def migrate(
+        self, part: str, package: str, steps: Sequence[str], needs: tuple[str, str] | None = None
+    ) -> None:
         """Bring the tables of a part up to date, as the login role. Each step and its number are one
-        transaction; nodes that start together take turns."""
+        transaction; nodes that start together take turns. `needs` is a question that must have an answer, and
+        the message if it has none."""
         with self.errors():
             session = self._connect(as_login=True)
             try:
+                if needs is not None and not session.ask(needs[0]):
+                    raise self._error(needs[1])
                 _migrate(session, self.address.schema, part, package, steps)
             finally:
                 session.raw.close()

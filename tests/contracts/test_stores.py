@@ -1,8 +1,10 @@
-"""The contract, on both engines."""
+"""The contract, on every engine."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.postgres import Server
 
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
@@ -30,3 +32,14 @@ class TestSqliteStoreWithShortlist(StoreContract, VectorIndexContract):
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
         monkeypatch.setattr(writes, "MANY", 1)
         return SqliteStore(tmp_path / "nagori.db")
+
+
+class TestPostgresStore(StoreContract, VectorIndexContract):
+    @pytest.fixture
+    def store(self, postgres: Server) -> Iterator[Store]:
+        from nagori.postgres import parse_address
+        from nagori.stores.postgres import PostgresStore
+
+        store = PostgresStore(parse_address(postgres.url()))
+        yield store
+        store.close()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from nagori.core.events import RecordedTurn
-from nagori.core.model import ALIVE, Filter, Memory, Relation, Scope, TurnFilter
+from nagori.core.model import ALIVE, Filter, Memory, Relation, Scope, TurnFilter, to_micros
 from nagori.core.storage import LogEntry, Owner
 from nagori.stores import sql
 from nagori.stores.sql import SQLITE, Dialect, Selection, ask, find_model
@@ -52,6 +52,27 @@ class SqlReads:
     def selection(self, db: Any, scope: Scope, filter: Filter = ALIVE) -> Selection:
         missing = "" if filter.unembedded is None else self.without_vector(db, filter.unembedded)
         return Selection(self.number_of(db, scope.owner), scope, filter, missing, self.dialect)
+
+    def find(
+        self,
+        scope: Scope,
+        filter: Filter = ALIVE,
+        *,
+        limit: int = 100,
+        older_than: Memory | None = None,
+        oldest_first: bool = False,
+    ) -> list[Memory]:
+        beyond, order = (">", "ASC") if oldest_first else ("<", "DESC")
+        with self.reading(scope.owner) as db:
+            where, values = self.selection(db, scope, filter).meant()
+            if older_than is not None:
+                where += f" AND (m.created, m.id) {beyond} (?, ?)"
+                values = (*values, to_micros(older_than.created), older_than.id)
+            # Use the index for a few of many: an engine would scan all memories in order.
+            few = filter.session or filter.protected or filter.prefix
+            by = "+m.created" if few else "m.created"
+            rows = f"{sql.SELECT} WHERE {where} ORDER BY {by} {order}, m.id {order} LIMIT ?"
+            return [memory for _, memory in sql.load(db, rows, (*values, limit), self.dialect)]
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         among, these = self.dialect.among, self.dialect.pack(list(ids))

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import apsw
 
-from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector, to_micros
+from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage import (
     NOTHING_APPLIED,
@@ -39,6 +39,7 @@ from nagori.paths import open_private, private_dir
 from nagori.stores import sql as sql
 from nagori.stores.sql import SELECT, Selection, ask, find_model, find_owner
 from nagori.stores.sql_reads import SqlReads
+from nagori.stores.sql_writes import take_lease
 from nagori.stores.sqlite import search as search
 from nagori.stores.sqlite import writes as writing
 from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate
@@ -112,7 +113,7 @@ class SqliteStore(SqlReads):
 
     def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         with self.writing() as db:
-            return writing.take_lease(db, owner, work, holder, now, until)
+            return take_lease(db, owner, work, holder, now, until)
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -126,27 +127,6 @@ class SqliteStore(SqlReads):
             rows = f"{SELECT} WHERE {seen} AND {sql.SQLITE.among.format('m.id')}"
             by_id = {m.id: m for _, m in sql.load(db, rows, (*values, json.dumps(list(ids))))}
         return [by_id[id] for id in ids if id in by_id]
-
-    def find(
-        self,
-        scope: Scope,
-        filter: Filter = ALIVE,
-        *,
-        limit: int = 100,
-        older_than: Memory | None = None,
-        oldest_first: bool = False,
-    ) -> list[Memory]:
-        beyond, order = (">", "ASC") if oldest_first else ("<", "DESC")
-        with self.reading() as db:
-            where, values = self.selection(db, scope, filter).meant()
-            if older_than is not None:
-                where += f" AND (m.created, m.id) {beyond} (?, ?)"
-                values = (*values, to_micros(older_than.created), older_than.id)
-            # Use the index for a few of many: SQLite would scan all memories in order.
-            few = filter.session or filter.protected or filter.prefix
-            by = "+m.created" if few else "m.created"
-            rows = f"{SELECT} WHERE {where} ORDER BY {by} {order}, m.id {order} LIMIT ?"
-            return [memory for _, memory in sql.load(db, rows, (*values, limit))]
 
     def candidates(self, scope: Scope, query: Query) -> Candidates:
         with self.reading() as db:
