@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib.resources import files
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from nagori.core.values import Value
+from nagori.config.address import Address
 from nagori.errors import Conflict, InvalidInput, NagoriError, SchemaTooNew
 
 TYPE_CHECKING = False
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     import psycopg
 
-SCHEMES = ("postgresql", "postgres")
 CONNECTIONS, MOST_IDLE = 32, 8
 CONNECT_SECONDS = 10
 ROLE = "nagori_node"
@@ -39,7 +37,9 @@ PREPARE = """
     SELECT set_config('search_path', ?, false), set_config('synchronous_commit', 'on', false),
         set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
         set_config('tcp_keepalives_count', '2', false), set_config('lock_timeout', '30s', false)"""
-SHOW_TENANT = "SELECT set_config('nagori.tenant', ?, false), set_config('nagori.every_tenant', ?, false)"
+SHOW_TENANT = """
+    SELECT set_config('nagori.tenant', ?, false), set_config('nagori.every_tenant', ?, false),
+        set_config('nagori.owner', '', false)"""
 UNKNOWN = "\0"  # a tenant that nobody can have
 TRUSTED_SECONDS = 1.0  # a connection that was used this recently is not tried first
 BYPASSES = """
@@ -49,49 +49,6 @@ VECTOR_SCHEMA = """
     SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
     WHERE e.extname = 'vector'"""
 VERSIONS = "CREATE TABLE IF NOT EXISTS nagori_schema (part text PRIMARY KEY, version integer NOT NULL)"
-
-
-class Address(Value):
-    """A PostgreSQL address as the driver takes it, and what only we understand of it."""
-
-    conninfo: str
-    schema: str = "nagori"
-    store: str = ""  # "postgres", "sqlite", or as configured
-
-    @property
-    def shown(self) -> str:
-        """Where it leads, without login and options."""
-        parts = urlsplit(self.conninfo)
-        query = dict(parse_qsl(parts.query))
-        host = parts.hostname or query.get("host", "") or "localhost"
-        port = f":{parts.port}" if parts.port else ""
-        return f"{host}{port}{parts.path}"
-
-
-def is_address(text: object) -> bool:
-    """Whether this names a PostgreSQL database instead of a folder."""
-    return isinstance(text, str) and text.partition("://")[0] in SCHEMES and "://" in text
-
-
-def parse_address(text: str) -> Address:
-    """Read `postgresql://user:password@host/database?schema=…&store=…`. What cannot be read is not repeated
-    in the error, because it may hold a password."""
-    try:
-        parts = urlsplit(text)
-        parts.port  # noqa: B018 - ValueError if it is none
-    except ValueError:
-        raise InvalidInput("data_dir", "error.postgres_address") from None
-    torn = parts.netloc.count("@") > 1 or "@" in parts.path + parts.query or parts.fragment
-    if torn or parts.scheme not in SCHEMES:
-        raise InvalidInput("data_dir", "error.postgres_address")
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    own = {name: options.pop(name) for name in ("schema", "store") if name in options}
-    if own.get("store", "") not in ("", "postgres", "sqlite"):
-        raise InvalidInput("data_dir", "error.postgres_store", value=own["store"])
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", own.get("schema", "nagori")):
-        raise InvalidInput("data_dir", "error.postgres_schema", value=own["schema"])
-    query = f"?{urlencode(options)}" if options else ""
-    return Address(f"{parts.scheme}://{parts.netloc}{parts.path}{query}", **own)
 
 
 # --- sessions -------------------------------------------------------------------------------------
@@ -104,7 +61,8 @@ class Session:
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self.raw = raw
         self.tenant: str | None = ""  # whose rows it sees
-        self.number: int | None = None  # of the owner whose rows of the store it sees
+        self.owner: tuple[str, str] | None = None  # whose rows of the store it sees
+        self.number: int | None = None
         self.used = time.monotonic()
         self.identities: dict[object, str] = {}  # of journals; another database has other connections
 
@@ -126,13 +84,17 @@ class Session:
         if self.tenant != tenant:
             every = "on" if tenant is None else ""
             self.ask(SHOW_TENANT, tenant or "", every)
-            self.tenant = tenant
+            self.tenant, self.owner, self.number = tenant, None, None
         elif time.monotonic() - self.used > TRUSTED_SECONDS:
             self.ask("SELECT 1")  # the server may be another one by now
 
+    def forget_tenant(self) -> None:
+        """What was set inside a transaction is gone with it."""
+        self.tenant, self.owner, self.number = UNKNOWN, None, None
+
     def roll_back(self) -> None:
-        """Undo the open transaction; the settings made inside are gone with it."""
-        self.tenant = UNKNOWN
+        """Undo the open transaction."""
+        self.forget_tenant()
         with suppress(Exception):  # a connection that is gone has undone it already
             self.raw.rollback()
 
@@ -294,7 +256,7 @@ class Database:
         if re.search(r'database ".*" does not exist', said):
             return self._error("error.postgres_database", where=where)
         if isinstance(fault, driver().ProgrammingError):
-            return InvalidInput("data_dir", "error.postgres_address")
+            return InvalidInput("address", "error.postgres_address")
         return self._error("error.postgres_away", where=where)
 
 
@@ -306,7 +268,7 @@ def driver() -> Any:
     try:
         import psycopg
     except ImportError:
-        raise InvalidInput("data_dir", "error.postgres_driver") from None
+        raise InvalidInput("address", "error.postgres_driver") from None
     return psycopg
 
 

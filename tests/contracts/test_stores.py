@@ -34,12 +34,29 @@ class TestSqliteStoreWithShortlist(StoreContract, VectorIndexContract):
         return SqliteStore(tmp_path / "nagori.db")
 
 
+FEW_SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+
+
 class TestPostgresStore(StoreContract, VectorIndexContract):
+    """A server is asked a thousand times for each random history: the others are in `make test-all`."""
+
     @pytest.fixture
     def store(self, postgres: Server) -> Iterator[Store]:
-        from nagori.postgres import parse_address
+        from nagori.config.address import parse_address
         from nagori.stores.postgres import PostgresStore
 
         store = PostgresStore(parse_address(postgres.url()))
         yield store
         store.close()
+
+    @pytest.mark.parametrize("seed", FEW_SEEDS)
+    def test_random_histories_agree_with_the_oracle(self, store: Store, seed: int) -> None:
+        super().test_random_histories_agree_with_the_oracle(store, seed)
+
+    @pytest.mark.parametrize("seed", FEW_SEEDS)
+    def test_neighbours_in_random_histories_agree_with_the_oracle(self, store: Store, seed: int) -> None:
+        super().test_neighbours_in_random_histories_agree_with_the_oracle(store, seed)
+
+    @pytest.mark.parametrize("seed", FEW_SEEDS[:4])
+    def test_words_that_come_and_go_are_found_while_they_are_there(self, store: Store, seed: int) -> None:
+        super().test_words_that_come_and_go_are_found_while_they_are_there(store, seed)

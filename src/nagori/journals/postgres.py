@@ -16,12 +16,13 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from threading import get_ident
 
+from nagori.config.address import Address
 from nagori.core.events import Event
 from nagori.core.storage import Owner
 from nagori.core.values import Value
 from nagori.errors import Conflict, JournalError, JournalTooNew, NagoriError, Notice
 from nagori.journals.file import LOCK_SECONDS, Damage, Verdict, decode, encode
-from nagori.postgres import Address, Database, Session
+from nagori.postgres import Database, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ TURNS = frozenset({"turn_recorded", "heard"})  # they wait for a worker
 CHANNEL = "nagori_work"  # notified when work is requested
 
 OWN = "tenant = ? AND user_id = ?"
-SETTLE = "INSERT INTO journal_owner (tenant, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING"
+SETTLE = """
+    WITH new AS (INSERT INTO journal_owner (tenant, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING)
+    INSERT INTO work (tenant, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING"""
 PATIENCE = "SELECT set_config('lock_timeout', ?, false)"
 LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || ?, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(current_schema() || ?, 0))"
@@ -59,8 +62,9 @@ CLAIM = """
 HELD = f"{OWN} AND holder = ? AND fence = ?"
 RENEW = f"UPDATE work SET until = now() + ? WHERE {HELD} RETURNING fence"
 FINISH = f"""
-    UPDATE work SET claimed = claimed AND NOT ?, due = now() + ?, holder = NULL, until = NULL
+    UPDATE work SET claimed = false, due = now() + ?, holder = NULL, until = NULL
     WHERE {HELD} RETURNING fence"""
+GIVE_UP = f"UPDATE work SET until = now() + ?, holder = NULL WHERE {HELD} RETURNING fence"
 
 
 class WorkClaim(Value):
@@ -106,7 +110,7 @@ class PostgresJournal:
         name, who = "\x1f".join(["", *owner]), (owner, get_ident())
         with self._session(owner) as session:
             if not _identity(session, owner):
-                session.execute(SETTLE, owner)
+                session.execute(SETTLE, (*owner, *owner))
             session.ask(PATIENCE, f"{max(1.0, 1000 * min(chosen, default=LOCK_SECONDS)):.0f}ms")
             session.ask(LOCK, name)
             self._held[who] = session
@@ -200,8 +204,18 @@ class PostgresJournal:
     def finish_claim(self, claim: WorkClaim, done: bool, again: float) -> bool:
         """Give a claim back, with its work done or not; it is due again after so many seconds. False if it
         was lost: another worker has it."""
-        values = (done, timedelta(seconds=again), *claim.owner, claim.holder, claim.fence)
-        return bool(self._ask(claim.owner, FINISH, *values))
+        values = (timedelta(seconds=again), *claim.owner, claim.holder, claim.fence)
+        return bool(self._ask(claim.owner, FINISH if done else GIVE_UP, *values))
+
+    def wait_for_work(self, seconds: float) -> None:
+        """Wait until work is requested, but no longer than this."""
+        with self.database.session(None) as session:
+            session.execute(f"LISTEN {CHANNEL}")
+            try:
+                for _ in session.raw.notifies(timeout=seconds, stop_after=1):
+                    break
+            finally:
+                session.execute(f"UNLISTEN {CHANNEL}")
 
     # --- internal -------------------------------------------------------------------------------
 

@@ -38,6 +38,10 @@ class SqlReads:
         """A read transaction for this owner's rows; without an owner, for what concerns all of them."""
         raise NotImplementedError
 
+    def asking(self, owner: Owner | None = None) -> AbstractContextManager[Any]:
+        """The same for a single statement, which sees one snapshot anyway."""
+        return self.reading(owner)
+
     def number_of(self, db: Any, owner: Owner) -> int | None:
         """The number of the owner in this transaction."""
         raise NotImplementedError
@@ -91,14 +95,14 @@ class SqlReads:
         which = "" if id is None else " AND memory = ?"
         newest = f"SELECT DISTINCT seq FROM log WHERE owner = ?{which} ORDER BY seq DESC LIMIT ?"
         rows = f"{sql.SELECT_LOG} WHERE owner = ? AND seq IN ({newest}) ORDER BY seq, memory"
-        with self.reading(owner) as db:
+        with self.asking(owner) as db:
             number = self.number_of(db, owner)
             mine = (number,) if id is None else (number, id)
             entries = sql.log_entries(ask(db, rows, (number, *mine, _limit(limit))))
         return entries[::-1] if id is None else entries
 
     def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:
-        with self.reading(owner) as db:
+        with self.asking(owner) as db:
             where, values = sql.which_turns(self.number_of(db, owner), filter, self.dialect)
             order = "ASC" if filter.last is None else "DESC"
             rows = f"{sql.SELECT_TURN} WHERE {where} ORDER BY seq {order} LIMIT ?"
@@ -112,20 +116,20 @@ class SqlReads:
                 SELECT memory FROM origin WHERE owner = ? AND turn IN (
                     SELECT turn FROM origin WHERE owner = ? AND {self.dialect.among.format("memory")}))
             ORDER BY memory, turn"""
-        with self.reading(owner) as db:
+        with self.asking(owner) as db:
             number = self.number_of(db, owner)
             return ask(db, rows, (number, number, number, self.dialect.pack(list(ids))))
 
     def state(self, owner: Owner, key: str) -> Any:
         rows = """SELECT value FROM owner JOIN state ON owner.id = state.owner
                   WHERE tenant = ? AND "user" = ? AND key = ?"""
-        with self.reading(owner) as db:
+        with self.asking(owner) as db:
             values = ask(db, rows, (*owner, key))
         with sql.translate_decode_errors():
             return json.loads(values[0][0]) if values else None
 
     def known_owners(self) -> list[Owner]:
-        with self.reading() as db:
+        with self.asking() as db:
             rows = ask(db, 'SELECT tenant, "user" FROM owner WHERE seq > 0 ORDER BY tenant, "user"')
             sql.OWNER_ROW.check(rows)
         return rows
@@ -133,7 +137,7 @@ class SqlReads:
     def owners_due(self, key: str, before: str) -> list[Owner]:
         rows = """SELECT tenant, "user" FROM state JOIN owner ON owner.id = state.owner
                   WHERE key = ? AND plain IS NOT NULL AND plain < ? ORDER BY tenant, "user\""""
-        with self.reading() as db:
+        with self.asking() as db:
             return ask(db, rows, (key, before))
 
     # --- a whole owner --------------------------------------------------------------------------

@@ -40,13 +40,13 @@ CREATE INDEX work_waiting ON work (due) WHERE asked OR claimed;
 CREATE INDEX work_due ON work (due);
 
 -- Who works alone, and until when (seconds since 1970).
-CREATE TABLE node_lease (
-    tenant  text COLLATE "C" NOT NULL,
-    user_id text COLLATE "C" NOT NULL,
-    work    text NOT NULL,
-    holder  text NOT NULL,
-    until   double precision NOT NULL,
-    PRIMARY KEY (tenant, user_id, work)
+CREATE TABLE lease (
+    tenant text COLLATE "C" NOT NULL,
+    "user" text COLLATE "C" NOT NULL,
+    work   text NOT NULL,
+    holder text NOT NULL,
+    until  double precision NOT NULL,
+    PRIMARY KEY (tenant, "user", work)
 );
 
 -- Vectors by the text they belong to, so that a text is embedded once and not once a node. Derived data.
@@ -66,7 +66,7 @@ BEGIN
     FOR n IN 0..15 LOOP
         EXECUTE format('CREATE TABLE journal_%s PARTITION OF journal FOR VALUES WITH (MODULUS 16, REMAINDER %s)', n, n);
     END LOOP;
-    FOREACH name IN ARRAY ARRAY['journal_owner', 'journal', 'work', 'node_lease', 'node_vector'] LOOP
+    FOREACH name IN ARRAY ARRAY['journal_owner', 'journal', 'work', 'lease', 'node_vector'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY own_tenant ON %I'
@@ -80,6 +80,6 @@ BEGIN
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'nagori_node') THEN
         GRANT USAGE ON SCHEMA {schema} TO nagori_node;
         GRANT SELECT, INSERT, UPDATE, DELETE
-            ON journal_owner, journal, work, node_lease, node_vector TO nagori_node;
+            ON journal_owner, journal, work, lease, node_vector TO nagori_node;
     END IF;
 END $$;

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
 
+from nagori.config.address import Address
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage import NOTHING_APPLIED, AppliedPosition, Batch, Owner, Vector, VectorModels
 from nagori.errors import Conflict, Notice, StoreDamaged, StoreError
-from nagori.postgres import Address, Database, Session
+from nagori.journals.postgres import STEPS as JOURNAL_STEPS
+from nagori.postgres import Database, Session
 from nagori.stores import sql
 from nagori.stores.postgres import search
 from nagori.stores.postgres import writes as writing
@@ -24,10 +26,6 @@ from nagori.stores.postgres.values import POSTGRES, register_types
 from nagori.stores.sql import SELECT, Selection, ask, find_model
 from nagori.stores.sql_reads import SqlReads
 from nagori.stores.sql_writes import take_lease
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 STEPS = ("0001_memories.sql",)
 READ, WRITE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"
@@ -64,6 +62,7 @@ class PostgresStore(SqlReads):
 
     def __init__(self, address: Address) -> None:
         self.database = Database(address, StoreError, register_types)
+        self.database.migrate("journal", "nagori.journals", JOURNAL_STEPS)  # the leases are there
         self.database.migrate("store", "nagori.stores.postgres", STEPS, (AVAILABLE, "error.postgres_vector"))
         self._local = threading.local()
         self._vectors = PostgresVectors(self)
@@ -78,7 +77,7 @@ class PostgresStore(SqlReads):
     # --- writing --------------------------------------------------------------------------------
 
     def applied(self, owner: Owner) -> AppliedPosition:
-        with self.reading(owner) as db:
+        with self.asking(owner) as db:
             rows = ask(db, f"SELECT seq, mark, journal FROM owner WHERE {OWN}", owner)
         return AppliedPosition(*rows[0]) if rows else NOTHING_APPLIED
 
@@ -95,7 +94,7 @@ class PostgresStore(SqlReads):
             number, *_ = writing.open_owner(db, owner)
             writing.empty_owner(db, number)
             yield
-            _enter(db, owner)
+            writing.show_owner(db, owner)
             writing.refill_owner(db, number)
 
     def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
@@ -143,32 +142,38 @@ class PostgresStore(SqlReads):
 
     # --- internal -------------------------------------------------------------------------------
 
-    def reading(self, owner: Owner | None = None) -> Any:
+    def reading(self, owner: Owner | None = None) -> AbstractContextManager[Session]:
         """One snapshot of an owner's rows; without an owner, of all owners' names and times."""
         return self._transaction(owner, READ)
 
-    def writing(self, owner: Owner) -> Any:
+    def asking(self, owner: Owner | None = None) -> AbstractContextManager[Session]:
+        return self._transaction(owner, "")
+
+    def writing(self, owner: Owner) -> AbstractContextManager[Session]:
         """A transaction, or part of the one that is open."""
         return self._transaction(owner, WRITE)
 
     @contextmanager
     def _transaction(self, owner: Owner | None, begin: str) -> Iterator[Session]:
-        current: Session | None = getattr(self._local, "session", None)
-        if current is not None:
-            with self.database.errors():
-                if begin is READ:
-                    _enter(current, owner)
-                    yield current
-                else:
-                    with current.raw.transaction():  # a savepoint: what fails here leaves no half
-                        _enter(current, owner)
-                        yield current
+        session: Session | None = getattr(self._local, "session", None)
+        if session is not None:
+            try:
+                # A savepoint: what fails inside leaves no half.
+                with self.database.errors(), session.raw.transaction() if begin is WRITE else nullcontext():
+                    writing.show_owner(session, owner)
+                    yield session
+            except BaseException:
+                session.forget_tenant()
+                raise
             return
         with self.database.session(owner[0] if owner else None) as session:
+            writing.show_owner(session, owner)
+            if not begin:
+                yield session
+                return
             session.execute(begin)
             self._local.session = session
             try:
-                _enter(session, owner)
                 yield session
                 session.execute("COMMIT")
             except BaseException:
@@ -182,12 +187,6 @@ class PostgresStore(SqlReads):
 
     def without_vector(self, db: Session, model: str) -> str:
         return search.without_vector(find_model(db, model))
-
-
-def _enter(session: Session, owner: Owner | None) -> None:
-    """See the rows of this owner in the present transaction."""
-    session.show_tenant(owner[0] if owner else None)
-    session.number = writing.find_number(session, owner) if owner else None
 
 
 class PostgresVectors:
@@ -225,7 +224,7 @@ class PostgresVectors:
         return [[Hit(id, score) for _, id, score in each if score >= least] for each in found]
 
     def active(self, owner: Owner) -> str | None:
-        with self._store.reading(owner) as db:
+        with self._store.asking(owner) as db:
             rows = ask(db, f"SELECT model FROM owner WHERE {OWN}", owner)
         return rows[0][0] if rows else None
 

@@ -15,7 +15,7 @@ from nagori.stores.sql_writes import MemoryChanges, add_rows, move_owner, put_be
 
 OWNED = ("memory", "relation", "log", "turn", "origin", "state", "posting", "embedding")
 NUMBER = """
-    SELECT id, set_config('nagori.owner', id::text, true) FROM owner WHERE tenant = ? AND "user" = ?"""
+    SELECT id, set_config('nagori.owner', id::text, false) FROM owner WHERE tenant = ? AND "user" = ?"""
 PUT_WORDS = """
     INSERT INTO posting (owner, key, term, times)
     SELECT ?, * FROM unnest(?::bigint[], ?::bigint[], ?::integer[])"""
@@ -30,19 +30,22 @@ STALE_VECTORS = """
 # --- an owner -------------------------------------------------------------------------------------
 
 
-def find_number(db: Session, owner: Owner) -> int | None:
-    """The number of an owner, whose rows this transaction sees from now on."""
-    rows = ask(db, NUMBER, owner)
-    if not rows:
-        ask(db, "SELECT set_config('nagori.owner', '', true)")
-    return rows[0][0] if rows else None
+def show_owner(db: Session, owner: Owner | None) -> None:
+    """See the rows of this owner from now on; of None, the names of all. A number is never used twice, so a
+    session keeps it."""
+    db.show_tenant(owner[0] if owner else None)
+    if owner is not None and (db.owner != owner or db.number is None):
+        if db.owner is not None:
+            ask(db, "SELECT set_config('nagori.owner', '', false)")
+        rows = ask(db, NUMBER, owner)
+        db.owner, db.number = owner, rows[0][0] if rows else None
 
 
 def open_owner(db: Session, owner: Owner) -> tuple[int, int, int]:
     """Its number, its last applied event and the number of its next memory; locked, created if new."""
     if db.number is None:
         db.execute('INSERT INTO owner (tenant, "user") VALUES (?, ?) ON CONFLICT DO NOTHING', owner)
-        db.number = find_number(db, owner)
+        show_owner(db, owner)
     [(seq, first)] = ask(db, "SELECT seq, next FROM owner WHERE id = ? FOR UPDATE", (db.number,))
     return db.number or 0, seq, first
 

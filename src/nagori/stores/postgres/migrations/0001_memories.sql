@@ -71,10 +71,6 @@ CREATE TABLE state (
     PRIMARY KEY (owner, key)
 );
 CREATE INDEX state_plain ON state (key, plain) WHERE plain IS NOT NULL;
-CREATE TABLE lease (
-    tenant text NOT NULL, "user" text NOT NULL, work text NOT NULL, holder text NOT NULL,
-    until double precision NOT NULL, PRIMARY KEY (tenant, "user", work)
-);
 
 -- Words: in which memories a term (its hash) occurs, and how often.
 CREATE TABLE posting (
@@ -110,12 +106,12 @@ BEGIN
         EXECUTE format('CREATE TABLE embedding_%s PARTITION OF embedding FOR VALUES WITH (MODULUS 16, REMAINDER %s)', n, n);
     END LOOP;
     ALTER TABLE embedding ALTER COLUMN h SET STORAGE MAIN;
-    FOREACH name IN ARRAY ARRAY['owner', 'lease', 'memory', 'relation', 'log', 'turn', 'origin', 'state',
+    FOREACH name IN ARRAY ARRAY['owner', 'memory', 'relation', 'log', 'turn', 'origin', 'state',
                                 'posting', 'embedding', 'text'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY own_rows ON %I USING (%s)', name, CASE
-            WHEN name IN ('owner', 'lease') THEN 'tenant = (SELECT current_setting(''nagori.tenant'', true))'
+            WHEN name = 'owner' THEN 'tenant = (SELECT current_setting(''nagori.tenant'', true))'
             WHEN name = 'text' THEN 'key >> 40 = ' || own
             ELSE 'owner = ' || own END);
     END LOOP;
@@ -124,7 +120,7 @@ BEGIN
     EXECUTE 'CREATE POLICY every_tenant ON state FOR SELECT USING (length(plain) < 40 AND ' || every || ')';
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'nagori_node') THEN
         GRANT USAGE ON SCHEMA {schema} TO nagori_node;
-        GRANT SELECT, INSERT, UPDATE, DELETE ON owner, lease, memory, text, relation, log, turn, origin, state,
+        GRANT SELECT, INSERT, UPDATE, DELETE ON owner, memory, text, relation, log, turn, origin, state,
             posting, model, embedding TO nagori_node;
     END IF;
 END $$;
