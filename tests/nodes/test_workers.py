@@ -17,6 +17,7 @@ from nagori import Nagori, Scope
 from nagori.core.events import CYCLE
 from nagori.edges.worker import claims
 from nagori.journals.postgres import PostgresJournal
+from nagori.services import ingest
 from nagori.testing import FrozenClock, WordEmbedder
 
 WORKER = """
@@ -98,11 +99,10 @@ def test_who_only_remembers_gets_a_cycle_too(memory: Nagori, postgres: Server, c
 
 def test_two_workers_share_the_owners(memory: Nagori, postgres: Server, tmp_path: Path) -> None:
     say(memory)
-    before = contents(memory)
-    assert not before
-    with Nagori.open(postgres.url(folder=str(tmp_path / "other")), embedder=WordEmbedder()) as other:
-        with ThreadPoolExecutor(2) as pool:
-            counts = list(pool.map(work, [memory, other]))
+    assert not contents(memory)
+    address = postgres.url(folder=str(tmp_path / "other"))
+    with Nagori.open(address, embedder=WordEmbedder()) as other, ThreadPoolExecutor(2) as pool:
+        counts = list(pool.map(work, [memory, other]))
     assert sum(count.turns for count in counts) == 18
     assert sum(count.owners for count in counts) == len(USERS)
     assert len(contents(memory)) == 18
@@ -144,7 +144,7 @@ def test_an_owner_whose_work_fails_does_not_stop_the_others(
     memory: Nagori, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say(memory, 1)
-    real = claims.process
+    real = ingest.process
 
     def process(runtime: object, owner: tuple[str, str], until: float) -> int:
         if owner[1] == USERS[2]:

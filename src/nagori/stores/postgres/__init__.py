@@ -32,25 +32,16 @@ READ, WRITE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"
 AT_ONCE = 1_000
 OWN = 'tenant = ? AND "user" = ?'
 AVAILABLE = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
-# Checks that must count nothing. All of them are about one owner: `:owner`, and its keys.
+# Queries that must return no rows. Row-level security shows them those of one owner.
 FAULTS = {
-    "check.memories_without_words": """
-        SELECT count(*) FROM memory m LEFT JOIN (
-            SELECT key, sum(times) AS n FROM posting WHERE owner = :owner GROUP BY key) p ON p.key = m.key
-        WHERE m.owner = :owner AND m.tokens <> coalesce(p.n, 0)""",
-    "check.words_without_memory": """
-        SELECT count(DISTINCT key) FROM posting p WHERE owner = :owner
-            AND NOT EXISTS (SELECT 1 FROM memory m WHERE m.key = p.key)""",
-    "check.memories_without_text": """
-        SELECT count(*) FROM memory m WHERE owner = :owner
-            AND NOT EXISTS (SELECT 1 FROM text t WHERE t.key = m.key)""",
-    "check.text_without_memory": """
-        SELECT count(DISTINCT key) FROM text t WHERE key BETWEEN :first AND :last
-            AND NOT EXISTS (SELECT 1 FROM memory m WHERE m.key = t.key)""",
+    "check.memories_without_words": """SELECT key, tokens FROM memory WHERE tokens > 0
+        EXCEPT SELECT key, sum(times) FROM posting GROUP BY key""",
+    "check.words_without_memory": "SELECT key FROM posting EXCEPT SELECT key FROM memory",
+    "check.memories_without_text": "SELECT key FROM memory EXCEPT SELECT key FROM text",
+    "check.text_without_memory": "SELECT key FROM text EXCEPT SELECT key FROM memory",
 }
-LOST_VECTORS = """
-    SELECT o.name, count(*) FROM embedding v JOIN model o ON o.id = v.model
-    WHERE v.owner = ? AND NOT EXISTS (SELECT 1 FROM memory m WHERE m.key = v.key) GROUP BY 1"""
+LOST_VECTORS = """SELECT o.name, count(*) FROM embedding v JOIN model o ON o.id = v.model
+    WHERE NOT EXISTS (SELECT 1 FROM memory m WHERE m.key = v.key) GROUP BY 1"""
 
 
 class PostgresStore(SqlReads):
@@ -65,11 +56,7 @@ class PostgresStore(SqlReads):
         self.database.migrate("journal", "nagori.journals", JOURNAL_STEPS)  # the leases are there
         self.database.migrate("store", "nagori.stores.postgres", STEPS, (AVAILABLE, "error.postgres_vector"))
         self._local = threading.local()
-        self._vectors = PostgresVectors(self)
-
-    @property
-    def vectors(self) -> PostgresVectors:
-        return self._vectors
+        self.vectors = PostgresVectors(self)
 
     def close(self) -> None:
         self.database.close()
@@ -116,7 +103,7 @@ class PostgresStore(SqlReads):
             model = find_model(db, query.model) if query.model else None
             if query.vector is not None:
                 check_vector(query.vector, model.dimension if model else None)
-            return search.candidates(db, self.selection(db, scope, query.filter), query, model)
+            return search.find_candidates(db, self.selection(db, scope, query.filter), query, model)
 
     def check(self) -> list[Notice]:
         with self.reading() as db:
@@ -128,17 +115,14 @@ class PostgresStore(SqlReads):
 
     def _faults(self, owner: Owner) -> Iterator[Notice]:
         with self.reading(owner) as db:
-            first, last = sql.keys(db.number)
             for fault, rows in FAULTS.items():
-                values = {"owner": db.number, "first": first, "last": last}
-                [[count]] = db.execute(rows, values).fetchall()
-                if count:
+                if count := len(ask(db, rows)):
                     yield Notice(fault, n=count)
-            for model, count in ask(db, LOST_VECTORS, (db.number,)):
+            for model, count in ask(db, LOST_VECTORS):
                 yield Notice("check.vectors_without_memory", model=model, n=count)
-            page = f"{SELECT} WHERE m.owner = ? AND m.key > ? ORDER BY m.key LIMIT ?"
-            while memories := sql.load(db, page, (db.number, first, AT_ONCE), POSTGRES):
-                first = memories[-1][0]
+            page, last = f"{SELECT} WHERE m.owner = ? AND m.key > ? ORDER BY m.key LIMIT ?", 0
+            while memories := sql.load(db, page, (db.number, last, AT_ONCE), POSTGRES):
+                last = memories[-1][0]
 
     # --- internal -------------------------------------------------------------------------------
 

@@ -11,15 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from nagori.core.relevance import CandidateInfo, Candidates, Query
 from nagori.postgres import Session
-from nagori.stores.candidates import (
-    choose_places,
-    common_count,
-    join_candidates,
-    most_telling,
-    sample_numbers,
-    usual_cosine,
-)
-from nagori.stores.postgres.values import full_vector, half_vector, read_vector, term_of
+from nagori.stores import candidates
+from nagori.stores.postgres.values import full_vector, half_vector, swap_bytes, term_of
 from nagori.stores.sql import SKETCH, SKETCH_TYPES, Model, Selection, ask, keys
 
 Near = list[tuple[int, str, float]]  # keys, ids and cosines
@@ -60,24 +53,24 @@ def vectors_of(db: Session, number: int | None, model: Model, digests: Sequence[
     sql = """SELECT DISTINCT ON (digest) digest, vector_send(v) FROM embedding
              WHERE owner = ? AND model = ? AND digest = ANY(?)"""
     rows = ask(db, sql, (number, model.id, list(digests)))
-    return {digest: read_vector(sent) for digest, sent in rows}
+    return {digest: swap_bytes(sent[4:]) for digest, sent in rows}
 
 
-def candidates(db: Session, selection: Selection, query: Query, model: Model | None) -> Candidates:
+def find_candidates(db: Session, selection: Selection, query: Query, model: Model | None) -> Candidates:
     """All candidate data for `core.relevance`, in a few queries."""
     number, words = selection.number, query.words
     rows = ask(db, "SELECT next - 1, next - 1 - erased, tokens FROM owner WHERE id = ?", (number,))
     last, total, tokens = rows[0] if rows else (0, 0, 0)
-    places, left_out = choose_places(_places(db, number, words, total), total)
+    places, left_out = candidates.choose_places(_places(db, number, words, total), total)
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
     if query.vector is not None and model is not None:
         [found] = nearest(db, selection, [query.vector], model, query.nearest)
         near = {key: score for key, _, score in found}
         usual = _usual(db, number, query.vector, model, last)
-    infos = _sketches(db, selection, most_telling(places, total) | near.keys())
+    infos = _sketches(db, selection, candidates.most_telling(places, total) | near.keys())
     size = (total, tokens / total if total else 1.0)
-    return join_candidates(words, size, places, left_out, near, usual, infos)
+    return candidates.join_candidates(words, size, places, left_out, near, usual, infos)
 
 
 def _places(db: Session, number: int | None, words: Sequence[str], total: int) -> dict[str, Counter[int]]:
@@ -86,7 +79,7 @@ def _places(db: Session, number: int | None, words: Sequence[str], total: int) -
             SELECT key, times FROM posting WHERE owner = ? AND term = t.term ORDER BY key LIMIT ?) p"""
     terms = {term_of(word): word for word in words if word}
     found: dict[str, Counter[int]] = {}
-    for term, key, times in ask(db, sql, (list(terms), number, 2 * common_count(total))) if terms else ():
+    for term, key, times in ask(db, sql, (list(terms), number, 2 * candidates.common_count(total))):
         found.setdefault(terms[term], Counter())[key] = times
     return found
 
@@ -97,9 +90,9 @@ def _usual(db: Session, number: int | None, vector: bytes, model: Model, last: i
     sql = """
         SELECT avg(c), avg(c * c) FROM (
             SELECT -(h <#> ?) AS c FROM embedding WHERE owner = ? AND model = ? AND key = ANY(?)) sample"""
-    spots = [low + n for n in sample_numbers(last)]
+    spots = [low + n for n in candidates.sample_numbers(last)]
     [(mean, square)] = ask(db, sql, (half_vector(vector), number, model.id, spots))
-    return usual_cosine(mean, square)
+    return candidates.usual_cosine(mean, square)
 
 
 def _sketches(db: Session, selection: Selection, spots: Iterable[int]) -> dict[int, CandidateInfo]:

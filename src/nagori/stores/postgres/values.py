@@ -8,7 +8,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from math import sqrt
 from struct import pack, unpack
-from sys import byteorder
 
 from nagori.postgres import Session, driver
 from nagori.stores.sql import Dialect
@@ -27,21 +26,17 @@ class HalfVector(bytes):
 
 
 def full_vector(data: bytes) -> FullVector:
-    return FullVector(pack(">HH", len(data) // 4, 0) + _swap(data))
+    return FullVector(pack(">HH", len(data) // 4, 0) + swap_bytes(data))
 
 
 def half_vector(data: bytes) -> HalfVector:
-    numbers = array("f", data if byteorder == "little" else _swap(data))
+    numbers = unpack(f"<{len(data) // 4}f", data)
     length = sqrt(sum(x * x for x in numbers))
     return HalfVector(pack(f">HH{len(numbers)}e", len(numbers), 0, *(x / length for x in numbers)))
 
 
-def read_vector(sent: bytes) -> bytes:
-    """The bytes of a vector that `vector_send` returned."""
-    return _swap(sent[4:])
-
-
-def _swap(data: bytes) -> bytes:
+def swap_bytes(data: bytes) -> bytes:
+    """Little-endian numbers as PostgreSQL sends them, and back."""
     numbers = array("f", data)
     numbers.byteswap()
     return numbers.tobytes()
@@ -56,17 +51,12 @@ def term_of(word: str) -> int:
 
 def _pack(values: Sequence[Any]) -> list[Any]:
     """A list to compare with. No row holds a text that PostgreSQL refuses, so it is left out."""
-    plain = [int(value) if isinstance(value, int) else value for value in values]
-    return [str(value) if isinstance(value, str) else value for value in plain if _is_storable(value)]
+    plain = [int(value) if isinstance(value, int) else str(value) for value in values]
+    return [value for value in plain if isinstance(value, int) or _is_storable(value)]
 
 
-def _is_storable(value: object) -> bool:
-    if not isinstance(value, str):
-        return True
-    try:
-        return b"\0" not in value.encode()
-    except UnicodeEncodeError:
-        return False
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and text.encode(errors="ignore").decode() == text
 
 
 POSTGRES = Dialect("{} = ANY(?)", _pack, "least", "greatest", "fading_power")

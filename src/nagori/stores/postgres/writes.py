@@ -22,6 +22,7 @@ PUT_WORDS = """
 PUT_VECTOR = """
     INSERT INTO embedding (owner, model, key, digest, h, v) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (owner, model, key) DO UPDATE SET digest = excluded.digest, h = excluded.h, v = excluded.v"""
+RESET = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
 STALE_VECTORS = """
     DELETE FROM embedding v USING memory m
     WHERE v.owner = ? AND v.key = ANY(?) AND m.key = v.key AND m.digest <> v.digest"""
@@ -59,23 +60,18 @@ def apply(db: Session, number: int, first: int, batch: Batch) -> None:
     put_beside(db, number, batch)
     put_vectors(db, number, batch.vectors)
     erased, lost = _erase(db, number, batch.erased) if batch.erased else (0, 0)
-    if batch.redacted_turns:
-        gone = (number, list(batch.redacted_turns))
-        db.execute("DELETE FROM turn WHERE owner = ? AND seq = ANY(?)", gone)
+    put_rows(db, "DELETE FROM turn WHERE owner = ? AND seq = ?", [(number, n) for n in batch.redacted_turns])
     move_owner(db, number, batch, (len(newborn), tokens - lost, erased))
 
 
 def empty_owner(db: Session, number: int) -> None:
     """Delete all rows of an owner; its vectors are set aside by text."""
-    aside = f"aside_{number:d}"
-    db.execute(
-        f"CREATE TEMP TABLE {aside} ON COMMIT DROP AS SELECT * FROM embedding WHERE owner = {number:d}"
-    )
+    vectors = f"SELECT * FROM embedding WHERE owner = {number:d}"
+    db.execute(f"CREATE TEMP TABLE aside_{number:d} ON COMMIT DROP AS {vectors}")
     db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", keys(number))
     for table in OWNED:
         db.execute(f"DELETE FROM {table} WHERE owner = ?", (number,))
-    sql = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
-    db.execute(sql, (number,))
+    db.execute(RESET, (number,))
 
 
 def refill_owner(db: Session, number: int) -> None:
@@ -131,9 +127,8 @@ def _erase(db: Session, number: int, ids: Sequence[str]) -> tuple[int, int]:
     for table in ("embedding", "memory"):
         db.execute(f"DELETE FROM {table} WHERE owner = ? AND key = ANY(?)", (number, list(words)))
     db.execute("DELETE FROM text WHERE key = ANY(?)", (list(words),))
-    these = list(ids)
-    relations = "DELETE FROM relation WHERE owner = ? AND (source = ANY(?) OR target = ANY(?))"
-    db.execute(relations, (number, these, these))
+    for end in ("source", "target"):
+        db.execute(f"DELETE FROM relation WHERE owner = ? AND {end} = ANY(?)", (number, list(ids)))
     return len(gone), sum(map(len, words.values()))
 
 
@@ -168,6 +163,4 @@ def _model_for(db: Session, name: str, vectors: Mapping[str, Vector]) -> Model:
     if model is None:
         new = "INSERT INTO model (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING"
         db.execute(new, (name, dimension))
-        model = find_model(db, name)
-    assert model is not None
-    return model
+    return model or _model_for(db, name, {})
