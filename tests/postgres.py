@@ -46,12 +46,12 @@ class Server:
             self.remove()
             pytest.skip(f"no PostgreSQL server could be started: {fault}; {said}")
 
-    def start(self) -> None:
+    def start(self, fsync: str = "off") -> None:
         import psycopg
 
         serve: list = [self.programs / "postgres", "-D", self.place / "data", "-c", "listen_addresses="]
         serve += ["-c", f"unix_socket_directories={self.place}", "-c", "max_connections=200"]
-        serve += ["-c", "fsync=off"]  # processes are killed here, and no power is cut
+        serve += ["-c", f"fsync={fsync}"]  # tests kill processes and cut no power
         self.process = subprocess.Popen(serve, stdout=self.log, stderr=self.log, cwd=self.place, **self.who)
         for _ in range(300):
             try:

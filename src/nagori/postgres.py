@@ -64,6 +64,7 @@ class Session:
         self.owner: tuple[str, str] | None = None  # whose rows of the store it sees
         self.number: int | None = None
         self.used = time.monotonic()
+        self.patience = ""  # with a lock, if one was set
         self.identities: dict[object, str] = {}  # of journals; another database has other connections
 
     def execute(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
@@ -77,6 +78,16 @@ class Session:
         """All rows of a statement."""
         rows: list[Any] = self.execute(sql, values).fetchall()
         return rows
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """A transaction whose statements are sent without waiting for each answer, if the driver can."""
+        if driver().Pipeline.is_supported():
+            with self.raw.pipeline(), self.raw.transaction():
+                yield
+        else:
+            with self.raw.transaction():
+                yield
 
     def show_tenant(self, tenant: str | None) -> None:
         """See the rows of this tenant from now on. None: the names of all owners and their work, and nothing

@@ -41,11 +41,16 @@ PATIENCE = "SELECT set_config('lock_timeout', ?, false)"
 LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || ?, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(current_schema() || ?, 0))"
 LAST = f"SELECT coalesce(max(seq), 0) FROM journal WHERE {OWN}"
+# One statement, and so one commit: the events, and the request to process turns among them.
 APPEND = f"""
-    INSERT INTO journal (tenant, user_id, seq, line) SELECT ?, ?, ? + n, line
-    FROM unnest(?::text[]) WITH ORDINALITY AS new (line, n) WHERE ({LAST}) = ? RETURNING seq"""
+    WITH appended AS (
+        INSERT INTO journal (tenant, user_id, seq, line) SELECT ?, ?, ? + n, line
+        FROM unnest(?::text[]) WITH ORDINALITY AS new (line, n) WHERE ({LAST}) = ? RETURNING seq),
+    asked AS (
+        UPDATE work SET asked = true WHERE ? AND {OWN} AND EXISTS (SELECT 1 FROM appended) RETURNING 1)
+    SELECT seq FROM appended"""
 REQUEST = """
-    INSERT INTO work AS w (tenant, user_id, asked) VALUES (?, ?, true)
+    INSERT INTO work (tenant, user_id, asked) VALUES (?, ?, true)
     ON CONFLICT (tenant, user_id) DO UPDATE SET asked = true"""
 REDACT = f"""
     UPDATE journal SET line = new.line FROM unnest(?::bigint[], ?::text[]) AS new (n, line)
@@ -111,7 +116,10 @@ class PostgresJournal:
         with self._session(owner) as session:
             if not _identity(session, owner):
                 session.execute(SETTLE, (*owner, *owner))
-            session.ask(PATIENCE, f"{max(1.0, 1000 * min(chosen, default=LOCK_SECONDS)):.0f}ms")
+            limit = f"{max(1.0, 1000 * min(chosen, default=LOCK_SECONDS)):.0f}ms"
+            if session.patience != limit:
+                session.ask(PATIENCE, limit)
+                session.patience = limit
             session.ask(LOCK, name)
             self._held[who] = session
             try:
@@ -128,11 +136,10 @@ class PostgresJournal:
         written = [encode([event], after + n) for n, event in enumerate(events)]
         lines, numbered = [line.decode() for line, _ in written], [event for _, [event] in written]
         session = self._holder(owner)
-        with self.database.errors(), session.raw.transaction():
-            if not session.ask(APPEND, *owner, after, lines, *owner, after):
+        turns = any(event.type in TURNS for event in events)
+        with self.database.errors():
+            if not session.ask(APPEND, *owner, after, lines, *owner, after, turns, *owner):
                 raise Conflict("error.journal_moved", after=after, last=self.last_seq(owner))
-            if any(event.type in TURNS for event in events):
-                session.execute(REQUEST, owner)
         return numbered
 
     def redact(self, owner: Owner, replacements: Mapping[int, Event]) -> int:

@@ -73,15 +73,6 @@ class NodeVectors(SqliteVectors):
             self._shared.put(owner, vectors)
         return stored
 
-    def get(self, owner: Owner, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
-        known = super().get(owner, model, digests)
-        missing = {digest.hex(): digest for digest in digests if digest not in known}
-        if missing:
-            with suppress(JournalError):
-                found = self._shared.find(owner, model, missing).values()
-                known |= {vector.digest: vector.data for vector in found}
-        return known
-
 
 class SharedVectors:
     """Vectors of all nodes, by owner, model and text."""
