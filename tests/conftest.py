@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests import profiles
+from tests.postgres import postgres, postgres_server
 
 import nagori
 from nagori import Nagori
@@ -15,6 +16,7 @@ from nagori.testing import FrozenClock, WordEmbedder
 
 profiles.load_profile()
 _NUMBERS = count()
+__all__ = ["postgres", "postgres_server"]  # fixtures for every folder
 
 
 def pytest_report_header() -> str:

@@ -241,7 +241,7 @@ class AsyncNagori(_AsyncMemory):
         journal: Journal | None = None,
         observe: Observer = no_observer,
     ) -> PendingOpen[Self]:
-        """Open the memory in `data_dir` (default: the configured folder); a new one is created."""
+        """Open the memory in `data_dir` (default: the configured one); a new one is created."""
         return PendingOpen(
             cls,
             partial(

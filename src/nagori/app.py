@@ -42,6 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, Self
 
+    from nagori.config.address import Address
     from nagori.core.arguments import Metadata
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
@@ -80,6 +81,38 @@ if TYPE_CHECKING:
 
 AUTO: Any = object()  # default: as configured
 SAME: Any = object()  # default: unchanged, where None is a value
+
+
+def _database(data_dir: str | Path | None, config: Config) -> Address | None:
+    """The PostgreSQL database that is meant, if any; a given folder wins over a configured database."""
+    named = data_dir if isinstance(data_dir, str) and "://" in data_dir else ""
+    if data_dir is None:
+        named = config.general.database
+    if not named:
+        return None
+    from nagori.config.address import parse_address
+
+    return parse_address(named)
+
+
+def _postgres_journal(address: Address) -> Journal:
+    from nagori.journals.postgres import PostgresJournal
+
+    return PostgresJournal(address)
+
+
+def _postgres_store(address: Address, journal: Journal, folder: Path) -> Store:
+    """The store of a journal in PostgreSQL: there, too, or a fold of it on this machine."""
+    if address.store == "postgres":
+        from nagori.stores.postgres import PostgresStore
+
+        return PostgresStore(address)
+    database = getattr(journal, "database", None)
+    if database is None:  # a journal of the caller's own
+        return SqliteStore(folder / "nagori.db")
+    from nagori.stores.node import NodeStore
+
+    return NodeStore(folder / "nagori.db", database)
 
 
 def never_stop() -> bool:
@@ -131,13 +164,17 @@ class Nagori:
         journal: Journal | None = None,
         observe: Observer = no_observer,
     ) -> Self:
-        """Open the memory in `data_dir` (default: the configured folder); a new one is created."""
+        """Open the memory in `data_dir` (default: the configured one); a new one is created. `data_dir` is a
+        folder, or a PostgreSQL database: `postgresql://user:password@host/database`."""
         config = config or load().config
         folder = cls.folder(data_dir, config)
         try:
             private_dir(folder)
         except OSError as fault:  # an existing folder can be read even on a full disk
             raise StoreError("error.file", path=folder, reason=fault.strerror) from fault
+        if address := _database(data_dir, config):
+            journal = journal or _postgres_journal(address)
+            store = store or _postgres_store(address, journal, folder)
         journal = journal or FileJournal(folder / "journal")
         store = store or SqliteStore(folder / "nagori.db")
         auto = embedder is AUTO
@@ -157,8 +194,11 @@ class Nagori:
 
     @staticmethod
     def folder(data_dir: str | Path | None, config: Config) -> Path:
-        """The data folder: the given one, or the configured one."""
-        return default_dir(os.environ, str(data_dir or config.general.data_dir)).absolute()
+        """The data folder: the given one, or the configured one. A database has a folder for its fold."""
+        if (address := _database(data_dir, config)) is None:
+            return default_dir(os.environ, str(data_dir or config.general.data_dir)).absolute()
+        own = default_dir(os.environ, address.folder or config.general.data_dir).absolute()
+        return own if address.folder else own / "nodes" / address.label
 
     def with_scope(
         self,

@@ -117,6 +117,10 @@ class Journal(Protocol):
     are proved by `nagori.testing.journal_contract`.
     """
 
+    def close(self) -> None:
+        """Release what it holds open, such as connections. Nothing is lost without it."""
+        ...
+
     def owners(self) -> list[Owner]:
         """All owners with a journal."""
         ...

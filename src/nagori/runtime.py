@@ -57,6 +57,7 @@ class Runtime(Value, frozen=False):
         """Mark it as closed."""
         self.closed = True
         self.store.close()
+        self.journal.close()
 
     @property
     def vectors(self) -> VectorIndex:

@@ -141,12 +141,13 @@ class DictionaryStore:
         return CandidateInfo(memory.id, *said, memory.trust, to_micros(memory.created))
 
     def cycle_rows(self, owner, rules, now):
-        alive = [m for m in self.data(owner).memories.values() if not m.is_forgotten]
+        memories = self.data(owner).memories.values()
+        alive = [m for m in memories if not m.is_forgotten]
         free = [m for m in alive if not m.protected]
         strength = {m.id: retention(m, now, rules.retention, rules.weekly) for m in free}
         free.sort(key=lambda m: (strength[m.id], m.created, m.recalls, m.id))
         census = Census(dict(Counter(m.level for m in free)), len(alive) - len(free))
-        rows = [life_row(m) for m in alive]
+        rows = [life_row(m) for m in memories]
         return CycleRows(census, rows, lambda level, n: [life_row(m) for m in free if m.level == level][:n])
 
     def relations(self, scope, ids):

@@ -127,7 +127,15 @@ def folders(lab: Lab) -> list[str]:
     return sorted(str(path.parent.relative_to(lab.folder)) for path in lab.folder.rglob("nagori.db"))
 
 
+def journal(lab: Lab) -> str:
+    """Where the journal is: in files, or in a database that nobody runs here."""
+    lab.export()
+    lab.patch.delenv("NAGORI_DATA_DIR")
+    return "away" if "127.0.0.1:1/nobody" in lab.command("remember", "The kettle is green.") else "files"
+
+
 GENERAL = [
+    Experiment("general.database", "postgresql://127.0.0.1:1/nobody", journal, from_to("files", "away")),
     Experiment("general.language", "ja", language, from_to(False, True)),
     Experiment("general.data_dir", "~/elsewhere", folders, from_to([".local/share/nagori"], ["elsewhere"])),
 ]

@@ -50,7 +50,11 @@ __all__ = [
 
 FILE_NAME = "config.toml"
 ENV = "NAGORI_"
-SHORT_NAMES = {"NAGORI_DATA_DIR": "general.data_dir", "NAGORI_LANG": "general.language"}
+SHORT_NAMES = {
+    "NAGORI_DATA_DIR": "general.data_dir",
+    "NAGORI_DATABASE": "general.database",
+    "NAGORI_LANG": "general.language",
+}
 NOT_SETTINGS = (
     "NAGORI_CONFIG",
     "NAGORI_PROJECT",

@@ -10,7 +10,7 @@ from pathlib import Path
 from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
 from nagori.core.values import Value, fault_of, fields_of, find_faults, leaves, replace
 from nagori.core.window import PRESETS
-from nagori.errors import InvalidConfig, Notice
+from nagori.errors import InvalidConfig, InvalidInput, Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -292,10 +292,19 @@ def _contradictions(name: str, section: Any) -> Iterable[Notice]:
 
 
 def _folder_faults(general: General) -> Iterator[Notice]:
-    """The folder must be absolute: a relative one would differ between the projects that call a hook."""
+    """The folder must be absolute: a relative one would differ between the projects that call a hook. The
+    database's password has its own place."""
     folder = general.data_dir
     if folder and not folder.startswith("~/") and not Path(folder).is_absolute():
         yield fault_of("data_dir", "fault.not_absolute", value=repr(folder))
+    if general.database:
+        from nagori.config.address import parse_address
+
+        try:
+            if parse_address(general.database).has_password:  # settings are displayed
+                yield fault_of("database", "fault.database_password")
+        except InvalidInput as fault:
+            yield fault_of("database", fault.message_id, **fault.values)
 
 
 def _key_faults(section: Embedding | Llm) -> Iterator[Notice]:

@@ -14,6 +14,11 @@ class General(Value):
     data_dir: str = setting(
         "", "Folder for memories: an absolute path or `~/…`; empty for the platform's default."
     )
+    database: str = setting(
+        "",
+        "PostgreSQL database for the journal, `postgresql://user@host/database`, without a password; empty"
+        " for files.",
+    )
 
 
 class Embedding(Value):

@@ -89,6 +89,9 @@ class FileJournal:
         self._notes: dict[Path, tuple[_Stamp, Owner | None, str]] = {}
         self._folders: dict[Owner, Path] = {}
 
+    def close(self) -> None:
+        """It holds nothing open."""
+
     # --- owners ---------------------------------------------------------------------------------
 
     def owners(self) -> list[Owner]:

@@ -87,11 +87,24 @@ def rebuild(runtime: Runtime, progress: Progress = no_progress, *, accept_damage
         raise mismatches[0]
     if mismatches:
         _put_copy_aside(runtime, stamp)  # it may hold the only copy of events that the journal lost
+    replacing = getattr(runtime.store, "replacing", None)
+    if replacing is None:
+        return _rebuild_singly(runtime, owners, progress)
     told = 0
-    with _fresh_store(runtime, owners, stamp) as store:
+    with replacing(stamp, lambda store: _up_to_date(runtime, owners, store)) as store:
         for number, owner in enumerate(owners):
             told += runtime.ledger.apply_waiting(owner, runtime.journal.last_seq(owner), store)
             progress(number + 1, len(owners))
+    return told
+
+
+def _rebuild_singly(runtime: Runtime, owners: Sequence[Owner], progress: Progress) -> int:
+    """Rebuild owner after owner. Who is rebuilt cannot write meanwhile; everybody can read."""
+    told = 0
+    for number, owner in enumerate(owners):
+        with runtime.journal.locked(owner) as last, runtime.store.rebuilding(owner):
+            told += runtime.ledger.apply_waiting(owner, last)
+        progress(number + 1, len(owners))
     return told
 
 
@@ -107,21 +120,6 @@ def _up_to_date(runtime: Runtime, owners: Sequence[Owner], store: Store) -> Iter
             last = locks.enter_context(runtime.journal.locked(owner))
             runtime.ledger.apply_waiting(owner, last, store)
         yield
-
-
-@contextmanager
-def _fresh_store(runtime: Runtime, owners: list[Owner], stamp: str) -> Iterator[Store]:
-    """An empty store that replaces the old one at the end."""
-    replacing = getattr(runtime.store, "replacing", None)
-    if replacing is not None:
-        with replacing(stamp, lambda store: _up_to_date(runtime, owners, store)) as store:
-            yield store
-        return
-    with ExitStack() as stack:
-        for owner in owners:
-            stack.enter_context(runtime.journal.locked(owner))
-            stack.enter_context(runtime.store.rebuilding(owner))
-        yield runtime.store
 
 
 def _mismatch(runtime: Runtime, owner: Owner) -> JournalMismatch | None:

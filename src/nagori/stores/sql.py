@@ -1,7 +1,7 @@
 """Shared by all SQL engines: conversion between values and rows, and scope and filter as SQL conditions.
 
-Statements use `?` placeholders; how a list is bound is in the `Dialect`. An engine for PostgreSQL defines its
-own (`Dialect("{} = ANY(?)", list)`), converts `?` to its own placeholder and uses the rest as it is.
+Statements use `?` placeholders; a connection of an engine with others converts them. What else differs is in
+the `Dialect`.
 
 Values were checked when they were written, so reading does not check them again: a cycle reads tens of
 thousands. Rows that cannot be right raise StoreDamaged.
@@ -62,6 +62,9 @@ class Dialect(Value):
 
     among: str  # SQL for: a column is one of a bound list
     pack: Callable[[Sequence[Any]], Any]  # converts the list for binding
+    least: str = "min"  # functions: the least and the greatest of several values, and a power
+    greatest: str = "max"
+    power: str = "pow"
 
 
 def _pack(values: Sequence[Any]) -> str:

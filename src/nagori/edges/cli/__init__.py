@@ -22,7 +22,7 @@ from nagori.core.model import Scope
 from nagori.edges.cli.context import CommandSession, print_json
 from nagori.edges.cli.parser import TranslatedCommand, TranslatedGroup, complain
 from nagori.edges.locale import Translator, language
-from nagori.errors import LimitReached, NagoriError
+from nagori.errors import InvalidInput, LimitReached, NagoriError
 
 BUG, INTERRUPTED = 70, 130
 
@@ -59,6 +59,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "prune": "prune:prune",
         "hook": "hook:hook",
         "process": "hook:process",
+        "worker": "hook:worker",
     },
     "models": {
         "appraise": "llm:appraise",
@@ -127,6 +128,10 @@ def prepare(
     ] = False,
 ) -> None:
     translator = context.ensure_object(Translator)  # the one that `main` complains with
+    if data_dir and str(data_dir).startswith(
+        ("postgresql:", "postgres:")
+    ):  # not repeated: it may hold a password
+        raise InvalidInput("data_dir", "error.postgres_option", value=str(data_dir).partition(":")[0] + ":…")
     loaded = load(config, overrides={"general.language": lang} if lang else None)
     translator.language = language(loaded.config.general.language)
     context.obj = CommandSession(

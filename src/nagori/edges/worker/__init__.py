@@ -6,5 +6,6 @@ started no other.
 
     spawn     start a worker without waiting; the only part that hooks import
     run       the rounds of work
+    claims    the same for many owners in a database, and any number of workers (`nagori worker`)
     recovery  answers of sessions that were killed
 """

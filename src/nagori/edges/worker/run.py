@@ -78,8 +78,8 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
                     finish_killed(runtime, owner)  # after the recorded turns; the next round forms these
                 if time.monotonic() <= until:
                     runtime.journal.finish_work(owner)
-                _judge(memory, owner, lambda: time.monotonic() > until or _is_waiting(folder))
-                _night_if_due(memory, owner)
+                appraise_new(memory, owner, lambda: time.monotonic() > until or _is_waiting(folder))
+                run_cycle_if_due(memory, owner)
             sweep(folder)
             (folder / LOG).unlink(missing_ok=True)
             return formed, True
@@ -108,14 +108,14 @@ def _files(journal: Journal) -> FileJournal:
     return journal
 
 
-def _judge(memory: Nagori, owner: Owner, stop: Callable[[], bool]) -> None:
+def appraise_new(memory: Nagori, owner: Owner, stop: Callable[[], bool]) -> None:
     """Appraise by the model, if one is configured; new turns take precedence."""
     if memory.runtime.llm is not None:
         with suppress(Conflict):  # another process is doing it
             memory.with_scope(Scope(tenant=owner[0], user=owner[1])).appraise(stop=stop)
 
 
-def _night_if_due(memory: Nagori, owner: Owner) -> None:
+def run_cycle_if_due(memory: Nagori, owner: Owner) -> None:
     """Run the cycle if it is due and no schedule is installed. A plan that would move most of a large store
     waits for confirmation."""
     runtime, now = memory.runtime, memory.runtime.clock.now()

@@ -4,8 +4,8 @@ WAL with `BEGIN IMMEDIATE` for every write: readers never wait, writers take tur
 because the journal, not this file, acknowledges writes: a power cut may lose the last commits, and the next
 open applies them again. Deleted text is overwritten (`secure_delete`).
 
-Searching is in `search.py`, writing in `writes.py`, cycle queries in `cycle_queries.py`, rows and conditions
-in `stores/sql.py`.
+Searching is in `search.py`, writing in `writes.py`. What all SQL engines share is in `stores/sql.py`,
+`stores/sql_reads.py` and `stores/cycle_queries.py`.
 """
 
 from __future__ import annotations
@@ -23,27 +23,12 @@ from pathlib import Path
 
 import apsw
 
-from nagori.core.events import RecordedTurn
-from nagori.core.model import (
-    ALIVE,
-    Filter,
-    Hit,
-    Item,
-    ItemFilter,
-    Memory,
-    Relation,
-    Scope,
-    TurnFilter,
-    check_vector,
-    to_micros,
-)
+from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage import (
     NOTHING_APPLIED,
     AppliedPosition,
     Batch,
-    Counts,
-    LogEntry,
     Owner,
     Vector,
     VectorModels,
@@ -53,19 +38,14 @@ from nagori.errors import Conflict, Notice, SchemaTooNew, StoreDamaged, StoreErr
 from nagori.paths import open_private, private_dir
 from nagori.stores import sql as sql
 from nagori.stores.sql import SELECT, Selection, ask, find_model, find_owner
+from nagori.stores.sql_reads import SqlReads
+from nagori.stores.sql_writes import take_lease
 from nagori.stores.sqlite import search as search
 from nagori.stores.sqlite import writes as writing
 from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
-    from typing import Any
-
-    from nagori.core.cycle import CycleRows, CycleRules, LifeRow
-    from nagori.core.levels import Tiers
-    from nagori.core.model import Level
-    from nagori.core.storage import Measures
     from nagori.protocols import Store
 
 BUSY_MS = 30_000
@@ -85,7 +65,7 @@ def _no_more(store: object) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-class SqliteStore:
+class SqliteStore(SqlReads):
     """One file, opened on first use."""
 
     name = "sqlite"
@@ -133,7 +113,7 @@ class SqliteStore:
 
     def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         with self.writing() as db:
-            return writing.take_lease(db, owner, work, holder, now, until)
+            return take_lease(db, owner, work, holder, now, until)
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -148,135 +128,12 @@ class SqliteStore:
             by_id = {m.id: m for _, m in sql.load(db, rows, (*values, json.dumps(list(ids))))}
         return [by_id[id] for id in ids if id in by_id]
 
-    def find(
-        self,
-        scope: Scope,
-        filter: Filter = ALIVE,
-        *,
-        limit: int = 100,
-        older_than: Memory | None = None,
-        oldest_first: bool = False,
-    ) -> list[Memory]:
-        beyond, order = (">", "ASC") if oldest_first else ("<", "DESC")
-        with self.reading() as db:
-            where, values = self.selection(db, scope, filter).meant()
-            if older_than is not None:
-                where += f" AND (m.created, m.id) {beyond} (?, ?)"
-                values = (*values, to_micros(older_than.created), older_than.id)
-            # Use the index for a few of many: SQLite would scan all memories in order.
-            few = filter.session or filter.protected or filter.prefix
-            by = "+m.created" if few else "m.created"
-            rows = f"{SELECT} WHERE {where} ORDER BY {by} {order}, m.id {order} LIMIT ?"
-            return [memory for _, memory in sql.load(db, rows, (*values, limit))]
-
     def candidates(self, scope: Scope, query: Query) -> Candidates:
         with self.reading() as db:
             model = find_model(db, query.model) if query.model else None
             if query.vector is not None:
                 check_vector(query.vector, model.dimension if model else None)
             return search.candidates(db, self.selection(db, scope, query.filter), query, model)
-
-    def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
-        with self.reading() as db:
-            rows = """
-                SELECT source, target, type FROM relation WHERE owner = ?1
-                    AND (source IN (SELECT value FROM json_each(?2))
-                         OR target IN (SELECT value FROM json_each(?2)))
-                ORDER BY source, target, type"""
-            values = (find_owner(db, scope.owner), json.dumps(list(ids)))
-            relations = sql.relations_of(ask(db, rows, values))
-            every = sorted({end for relation in relations for end in (relation.source, relation.target)})
-            ends = {memory.id for memory in self.get(scope, every)}
-        return [relation for relation in relations if {relation.source, relation.target} <= ends]
-
-    def history(self, owner: Owner, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
-        which = "" if id is None else " AND memory = ?"
-        newest = f"SELECT DISTINCT seq FROM log WHERE owner = ?{which} ORDER BY seq DESC LIMIT ?"
-        rows = f"{sql.SELECT_LOG} WHERE owner = ? AND seq IN ({newest}) ORDER BY seq, memory"
-        with self.reading() as db:
-            number = find_owner(db, owner)
-            mine = (number,) if id is None else (number, id)
-            entries = sql.log_entries(ask(db, rows, (number, *mine, _limit(limit))))
-        return entries[::-1] if id is None else entries
-
-    def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:
-        with self.reading() as db:
-            where, values = sql.which_turns(find_owner(db, owner), filter)
-            order = "ASC" if filter.last is None else "DESC"
-            rows = f"{sql.SELECT_TURN} WHERE {where} ORDER BY seq {order} LIMIT ?"
-            limit = filter.first if filter.last is None else filter.last
-            turns = sql.turns_of(ask(db, rows, (*values, _limit(limit))))
-            return turns if filter.last is None else turns[::-1]
-
-    def origins(self, owner: Owner, ids: Sequence[str]) -> list[tuple[str, int]]:
-        rows = """
-            SELECT memory, turn FROM origin WHERE owner = ?1 AND memory IN (
-                SELECT memory FROM origin WHERE owner = ?1 AND turn IN (
-                    SELECT turn FROM origin WHERE owner = ?1
-                        AND memory IN (SELECT value FROM json_each(?2))))
-            ORDER BY memory, turn"""
-        with self.reading() as db:
-            return ask(db, rows, (find_owner(db, owner), json.dumps(list(ids))))
-
-    def state(self, owner: Owner, key: str) -> Any:
-        rows = """SELECT value FROM owner JOIN state ON owner.id = state.owner
-                  WHERE tenant = ? AND user = ? AND key = ?"""
-        with self.reading() as db:
-            values = ask(db, rows, (*owner, key))
-        with sql.translate_decode_errors():
-            return json.loads(values[0][0]) if values else None
-
-    def items(self, owner: Owner, filter: ItemFilter) -> list[Item]:
-        with self.reading() as db:
-            where, values = sql.which_items(find_owner(db, owner), filter)
-            rows = f"{sql.SELECT_ITEM} WHERE {where} LIMIT ? OFFSET ?"
-            return sql.items_of(ask(db, rows, (*values, _limit(filter.limit), filter.offset)))
-
-    def item_namespaces(self, owner: Owner, prefix: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-        within, bounds = sql.within_namespace(prefix)
-        where = " AND ".join(sql.filter_out_empty("owner = ?", within))
-        with self.reading() as db:
-            rows = f"SELECT DISTINCT namespace FROM item WHERE {where} ORDER BY namespace"
-            return [sql.split_namespace(text) for (text,) in ask(db, rows, (find_owner(db, owner), *bounds))]
-
-    def known_owners(self) -> list[Owner]:
-        with self.reading() as db:
-            rows = ask(db, "SELECT tenant, user FROM owner WHERE seq > 0 ORDER BY tenant, user")
-            sql.OWNER_ROW.check(rows)
-        return rows
-
-    def owners_due(self, key: str, before: str) -> list[Owner]:
-        rows = """SELECT tenant, user FROM state JOIN owner ON owner.id = state.owner
-                  WHERE key = ? AND plain IS NOT NULL AND plain < ? ORDER BY tenant, user"""
-        with self.reading() as db:
-            return ask(db, rows, (key, before))
-
-    # --- a whole owner --------------------------------------------------------------------------
-
-    def cycle_rows(self, owner: Owner, rules: CycleRules, now: datetime) -> CycleRows:
-        from nagori.core.cycle import CycleRows
-        from nagori.stores.sqlite import cycle_queries as cycle  # imported late: recall does not need it
-
-        def weakest(level: Level, n: int) -> list[LifeRow]:
-            with self.reading() as db:
-                return cycle.weakest(db, find_owner(db, owner), level, n, rules, now)
-
-        with self.reading() as db:
-            number = find_owner(db, owner)
-            return CycleRows(cycle.census(db, number), cycle.due(db, number, rules, now), weakest)
-
-    def count(self, scope: Scope, model: str | None = None) -> Counts:
-        from nagori.stores.sqlite import cycle_queries as cycle
-
-        with self.reading() as db:
-            missing = sql.without_vector(find_model(db, model)) if model else "0"
-            return cycle.count(db, Selection(find_owner(db, scope.owner), scope), missing)
-
-    def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
-        from nagori.stores.sqlite import cycle_queries as cycle
-
-        with self.reading() as db:
-            return cycle.measure(db, Selection(find_owner(db, scope.owner), scope), now, tiers)
 
     # --- maintenance ----------------------------------------------------------------------------
 
@@ -374,18 +231,16 @@ class SqliteStore:
 
     # --- internal -------------------------------------------------------------------------------
 
-    def reading(self) -> _Operation:
+    def reading(self, owner: Owner | None = None) -> _Operation:
         """A read transaction: everything read inside is consistent."""
         return self._pool.operation("BEGIN")
+
+    def number_of(self, db: Connection, owner: Owner) -> int | None:
+        return find_owner(db, owner)
 
     def writing(self) -> _Operation:
         """A write transaction, or part of the one that is open."""
         return self._pool.operation("BEGIN IMMEDIATE", write=True)
-
-    def selection(self, db: Connection, scope: Scope, filter: Filter) -> Selection:
-        model = filter.unembedded
-        missing = "" if model is None else sql.without_vector(find_model(db, model))
-        return Selection(find_owner(db, scope.owner), scope, filter, missing)
 
 
 class SqliteVectors:
@@ -452,10 +307,6 @@ class SqliteVectors:
         with self._store.writing() as db:
             number, known = find_owner(db, owner), find_model(db, model)
             return writing.drop_vectors(db, number, known, limit) if number and known else 0
-
-
-def _limit(limit: int | None) -> int:
-    return NO_LIMIT if limit is None else limit
 
 
 # --- cache of a writer ----------------------------------------------------------------------------

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from heapq import nlargest
-from math import log
+from collections.abc import Iterable, Sequence
 
 import apsw
 
 from nagori.core.model import Hit
 from nagori.core.relevance import CandidateInfo, Candidates, Query
+from nagori.stores.candidates import (
+    choose_places,
+    common_count,
+    join_candidates,
+    most_telling,
+    sample_numbers,
+    usual_cosine,
+)
 from nagori.stores.sql import (
     SKETCH,
     SKETCH_TYPES,
@@ -34,10 +40,6 @@ if TYPE_CHECKING:
     Near = list[tuple[int, float]]  # keys and cosines
 
 SHORTLIST = 600  # contains 99.9 % of the true top ten of 8,000 real vectors, 98.5 % of the top fifty
-COMMON = 500  # a word in more memories than this, and in a tenth of all, is ignored
-SAMPLE = 200  # sample size for the usual cosine
-MOST_SKETCHES = 500  # maximum number of candidates by words
-MOST_PLACES = 4_000  # maximum over all words; the rarest words come first
 FEW = 32  # up to this many vectors are searched one by one
 
 
@@ -125,22 +127,14 @@ def candidates(db: apsw.Connection, selection: Selection, query: Query, model: M
     """All candidate data for `core.relevance`, in a few queries."""
     number, words = selection.number, query.words
     last, total, mean = _size(db, number)
-    places, common = _places(db, number, words, total)
+    places, left_out = choose_places(_places(db, number, words, total), total)
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
     if query.vector is not None and model is not None:
         near = dict(nearest_keys(db, selection, query.vector, model, query.nearest))
         usual = _usual(db, number, query.vector, model, last)
-    infos = _sketches(db, selection, _most_telling(places, total) | near.keys())
-    return Candidates(
-        total=total,
-        asked=len({word for word in words if word}) - common,
-        mean_tokens=mean,
-        places={word: seen for word, where in places.items() if (seen := _by_id(where, infos))},
-        cosines={infos[key].id: cosine for key, cosine in near.items() if key in infos},
-        usual=usual,
-        infos={sketch.id: sketch for sketch in infos.values()},
-    )
+    infos = _sketches(db, selection, most_telling(places, total) | near.keys())
+    return join_candidates(words, (total, mean), places, left_out, near, usual, infos)
 
 
 def _size(db: apsw.Connection, number: int | None) -> tuple[int, int, float]:
@@ -152,39 +146,12 @@ def _size(db: apsw.Connection, number: int | None) -> tuple[int, int, float]:
 
 def _places(
     db: apsw.Connection, number: int | None, words: Sequence[str], total: int
-) -> tuple[dict[str, Counter[int]], int]:
-    """Which memories contain which words, and the number of ignored words: very common ones do not
-    discriminate and cost most."""
-    common = max(COMMON, total // 10)
+) -> dict[str, Counter[int]]:
     sql = "SELECT doc FROM word_places WHERE term = ? AND doc BETWEEN ? AND ? LIMIT ?"
-    docs_of = {}
-    for word in words:
-        if word:
-            docs_of[word] = [doc for (doc,) in ask(db, sql, (word, *keys(number), 2 * common))]
-    places: dict[str, Counter[int]] = {}
-    room, left_out = MOST_PLACES, 0
-    for word, docs in sorted(docs_of.items(), key=lambda item: len(item[1])):
-        room -= len(docs)
-        if not docs:
-            continue
-        if (len(docs) < 2 * common and room > 0) or not places:
-            places[word] = Counter(docs)
-        else:
-            left_out += 1
-    return places, left_out
-
-
-def _most_telling(places: Mapping[str, Mapping[int, int]], total: int) -> set[int]:
-    """The memories with the rarest words: common words match thousands."""
-    every = {key for where in places.values() for key in where}
-    if len(every) <= MOST_SKETCHES:
-        return every
-    rarity: dict[int, float] = dict.fromkeys(every, 0.0)
-    for where in places.values():
-        weight = log(1 + total / len(where))
-        for key in where:
-            rarity[key] += weight
-    return set(nlargest(MOST_SKETCHES, rarity, key=lambda key: (rarity[key], key)))
+    most = 2 * common_count(total)
+    return {
+        word: Counter(doc for (doc,) in ask(db, sql, (word, *keys(number), most))) for word in words if word
+    }
 
 
 def _usual(
@@ -192,15 +159,12 @@ def _usual(
 ) -> tuple[float, float]:
     """Mean and spread of the question's cosines over an even sample of memories."""
     low, _ = keys(number)
-    step = max(1, last // SAMPLE)
-    spots = json.dumps([low + n for n in range(1, last + 1, step)])
+    spots = json.dumps([low + n for n in sample_numbers(last)])
     sql = f"""
         SELECT avg(c), avg(c * c) FROM (SELECT 1 - vec_distance_cosine(v.v, ?) AS c
         FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value)"""
     [(mean, square)] = ask(db, sql, (vector, spots))
-    if mean is None:
-        return (0.0, 1.0)
-    return (mean, max(square - mean * mean, 1e-12) ** 0.5)
+    return usual_cosine(mean, square)
 
 
 def _sketches(db: apsw.Connection, selection: Selection, spots: Iterable[int]) -> dict[int, CandidateInfo]:
@@ -209,7 +173,3 @@ def _sketches(db: apsw.Connection, selection: Selection, spots: Iterable[int]) -
     rows = ask(db, sql, (json.dumps(list(spots)), *values))
     SKETCH_TYPES.check(rows)
     return {key: CandidateInfo(*rest) for key, *rest in rows}
-
-
-def _by_id(where: Mapping[int, int], infos: Mapping[int, CandidateInfo]) -> dict[str, int]:
-    return {infos[key].id: times for key, times in where.items() if key in infos}

@@ -1,4 +1,4 @@
-"""Write to SQLite: rows, texts, words, vectors, relations, turns, state and log, in one commit."""
+"""Write to SQLite: words and vectors, and with `stores/sql_writes.py` everything else, in one commit."""
 
 from __future__ import annotations
 
@@ -8,35 +8,25 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
-from nagori.core.events import RecordedTurn
-from nagori.core.model import Item, Memory, Relation, check_vector, to_micros
-from nagori.core.storage import AppliedPosition, Batch, LogEntry, Owner, Vector
+from nagori.core.model import Memory, check_vector
+from nagori.core.storage import Batch, Owner, Vector
 from nagori.core.values import replace
 from nagori.language.tokenizer import index_words
 from nagori.stores.sql import (
-    INSERT,
-    INSERT_TURN,
     SELECT,
     Model,
     all_models,
     ask,
-    columns_of,
-    differing_fields,
     find_model,
-    item_values,
     keys,
     load,
     load_by_id,
-    turn_values,
-    update,
-    values_at,
-    values_of,
     without_vector,
 )
+from nagori.stores.sql_writes import MemoryChanges, add_rows, move_owner, put_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
     from typing import Any
 
     Known = Mapping[str, tuple[int, Memory]]
@@ -48,10 +38,8 @@ ADD_WORDS = "INSERT INTO words (rowid, tokens) VALUES (?, ?)"
 FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)"
 SECURE_DELETE = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)"
 MERGE = "INSERT INTO words (words, rank) VALUES ('merge', ?)"
-PUT_TEXT = "INSERT OR REPLACE INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)"
 AMONG = "IN (SELECT value FROM json_each(?))"
 
-WORD_FIELDS = frozenset(("texts", "level", "source", "keywords"))  # they determine its words
 # columns copied beside the bits of a vector
 COPIED_FIELDS = frozenset(("level", "forgotten_at", "project", "agent", "role", "privacy"))
 
@@ -76,27 +64,13 @@ def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Bat
     )
     tokens = change_memories(db, changes) if changes else 0
     tokens += add_memories(db, number, first, newborn) if newborn else 0
-    _put_links(db, number, batch.links)
-    _put_log(db, number, batch.log)
-    if batch.turns or batch.processed:
-        _put_turns(db, number, batch.turns, batch.processed)
-    if batch.origins:
-        _put_origins(db, number, batch.origins)
-    _put_state(db, number, batch.state)
-    if batch.items or batch.renewals:
-        _put_items(db, number, batch.items, batch.renewals)
+    put_beside(db, number, batch)
     put_vectors(db, number, batch.vectors)
     erased, lost = _erase(db, number, batch.erased) if batch.erased else (0, 0)
     if batch.redacted_turns:
         seqs = json.dumps(list(batch.redacted_turns))
         db.execute(f"DELETE FROM turn WHERE owner = ? AND seq {AMONG}", (number, seqs))
-    _move_owner(db, number, batch.after, (len(newborn), tokens - lost, erased))
-
-
-def _move_owner(db: apsw.Connection, number: int, at: AppliedPosition, gained: tuple[int, int, int]) -> None:
-    sql = """UPDATE owner SET seq = ?, mark = ?, journal = ?, next = next + ?, tokens = tokens + ?,
-             erased = erased + ? WHERE id = ?"""
-    db.execute(sql, (at.seq, at.mark, at.journal, *gained, number))
+    move_owner(db, number, batch, (len(newborn), tokens - lost, erased))
 
 
 def empty_owner(db: apsw.Connection, number: int) -> None:
@@ -128,87 +102,43 @@ def refill_owner(db: apsw.Connection, number: int) -> None:
 def add_memories(db: apsw.Connection, number: int, first: int, memories: Sequence[Memory]) -> int:
     """Add memories with their texts and words; returns the number of tokens."""
     keyed = list(enumerate(memories, keys(number)[0] | first))
-    words = [index_words(memory) for memory in memories]
-    pairs = list(zip(keyed, words, strict=True))
-    db.executemany(INSERT, [(key, number, *values_of(memory, len(w))) for (key, memory), w in pairs])
-    parts = [
-        (key, int(level), text.trigger, text.content)
-        for key, memory in keyed
-        for level, text in memory.texts.items()
-    ]
-    db.executemany(PUT_TEXT, parts)
-    db.executemany(ADD_WORDS, [(key, " ".join(w)) for (key, _), w in pairs])
-    return sum(map(len, words))
+    words = {key: index_words(memory) for key, memory in keyed}
+    add_rows(db, number, keyed, words)
+    db.executemany(ADD_WORDS, [(key, " ".join(each)) for key, each in words.items()])
+    return sum(map(len, words.values()))
 
 
 def change_memories(db: apsw.Connection, changes: Sequence[tuple[int, Memory, Memory]]) -> int:
     """Change existing memories (key, old, new); returns the change in tokens."""
-    gained, sorted_changes = 0, _Changes()
-    for key, old, memory in changes:
-        gained += sorted_changes.add(key, old, memory)
+    sorted_changes = MemoryChanges(changes)
     sorted_changes.write(db)
-    if sorted_changes.moved:
+    faded = {key for key, old, memory in changes if _is_kept_in_full(old, memory)}
+    words = [
+        (key, " ".join(former), " ".join(sorted_changes.words[key]))
+        for key, former in sorted_changes.former.items()
+    ]
+    if faded & sorted_changes.words.keys():
+        # Not removed from the index yet, because that is most of a cycle's work: the words are still kept in
+        # full beside it. `compact` removes them.
+        db.execute(SECURE_DELETE, (0,))
+        _replace_words(db, [change for change in words if change[0] in faded])
+        db.execute(SECURE_DELETE, (1,))
+    _replace_words(db, [change for change in words if change[0] not in faded])
+    moved = [
+        key
+        for key, fields in sorted_changes.fields.items()
+        if key in sorted_changes.words or not COPIED_FIELDS.isdisjoint(fields)
+    ]
+    if moved:
         for model in all_models(db):
-            _refresh_vectors(db, model, sorted_changes.moved)
-    return gained
+            _refresh_vectors(db, model, moved)
+    return sorted_changes.gained
 
 
-class _Changes:
-    """Changes of many memories, grouped by statement."""
-
-    def __init__(self) -> None:
-        self.updates: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-        self.deleted_texts: list[tuple[int, int]] = []
-        self.texts: list[tuple[int, int, str, str]] = []
-        self.faded_words: list[tuple[int, str, str]] = []  # old words are in its other texts
-        self.edited_words: list[tuple[int, str, str]] = []
-        self.moved: list[int] = []  # memories whose vectors may change
-
-    def add(self, key: int, old: Memory, memory: Memory) -> int:
-        """Add a change; returns the tokens gained."""
-        fields = differing_fields(old, memory)
-        reworded = not WORD_FIELDS.isdisjoint(fields) and _words_of(old) != _words_of(memory)
-        if "texts" in fields:
-            self._add_texts(key, old, memory)
-        if reworded or not COPIED_FIELDS.isdisjoint(fields):
-            self.moved.append(key)
-        tokens, gained = self._add_words(key, old, memory) if reworded else (None, 0)
-        columns = columns_of(fields, reworded)
-        if columns:
-            self.updates.setdefault(columns, []).append((*values_at(columns, memory, tokens), key))
-        return gained
-
-    def _add_words(self, key: int, old: Memory, memory: Memory) -> tuple[int, int]:
-        before, words = index_words(old), index_words(memory)
-        same = (old.keywords, old.source) == (memory.keywords, memory.source)
-        faded = same and old.text in memory.texts.values()
-        (self.faded_words if faded else self.edited_words).append((key, " ".join(before), " ".join(words)))
-        return len(words), len(words) - len(before)
-
-    def _add_texts(self, key: int, old: Memory, memory: Memory) -> None:
-        self.deleted_texts += [(key, int(level)) for level in old.texts.keys() - memory.texts.keys()]
-        for level, text in memory.texts.items():
-            if old.texts.get(level) != text:
-                self.texts.append((key, int(level), text.trigger, text.content))
-
-    def write(self, db: apsw.Connection) -> None:
-        for columns, values in self.updates.items():
-            db.executemany(update(columns), values)
-        if self.deleted_texts:
-            db.executemany("DELETE FROM text WHERE key = ? AND level = ?", self.deleted_texts)
-        if self.texts:
-            db.executemany(PUT_TEXT, self.texts)
-        if self.faded_words:
-            # Not removed from the index yet, because that is most of a cycle's work: the words are still kept
-            # in full beside it. `compact` removes them.
-            db.execute(SECURE_DELETE, (0,))
-            _replace_words(db, self.faded_words)
-            db.execute(SECURE_DELETE, (1,))
-        _replace_words(db, self.edited_words)
-
-
-def _words_of(memory: Memory) -> tuple[str, tuple[str, ...]]:
-    return memory.searchable, memory.keywords
+def _is_kept_in_full(old: Memory, memory: Memory) -> bool:
+    """Whether the old words are in the memory's other texts."""
+    same = (old.keywords, old.source) == (memory.keywords, memory.source)
+    return same and old.text in memory.texts.values()
 
 
 def _replace_words(db: apsw.Connection, words: Sequence[tuple[int, str, str]]) -> None:
@@ -244,77 +174,6 @@ def _erase(db: apsw.Connection, number: int, ids: Sequence[str]) -> tuple[int, i
     for column in ("source", "target"):
         db.execute(f"DELETE FROM relation WHERE owner = ? AND {column} {AMONG}", (number, names))
     return len(gone), lost
-
-
-# --- relations, log, turns and state --------------------------------------------------------------
-
-
-def _put_links(db: apsw.Connection, number: int, links: Mapping[Relation, bool]) -> None:
-    for relation, stands in links.items():
-        row = (number, relation.source, relation.target, str(relation.type))
-        if stands:
-            db.execute("INSERT OR IGNORE INTO relation VALUES (?, ?, ?, ?)", row)
-        else:
-            db.execute("DELETE FROM relation WHERE owner = ? AND source = ? AND target = ? AND type = ?", row)
-
-
-def _put_log(db: apsw.Connection, number: int, log: Sequence[LogEntry]) -> None:
-    db.executemany(
-        "INSERT OR IGNORE INTO log (owner, seq, at, type, memory) VALUES (?, ?, ?, ?, ?)",
-        [(number, entry.seq, to_micros(entry.at), entry.type, id) for entry in log for id in entry.memories],
-    )
-
-
-def _put_turns(
-    db: apsw.Connection,
-    number: int,
-    turns: Sequence[RecordedTurn],
-    processed: Sequence[tuple[int, int]],
-) -> None:
-    db.executemany(INSERT_TURN, [turn_values(number, turn) for turn in turns])
-    sql = "UPDATE turn SET processed = 1 WHERE owner = ? AND seq BETWEEN ? AND ? AND NOT processed"
-    db.executemany(sql, [(number, first, last) for first, last in processed])
-
-
-def _put_origins(db: apsw.Connection, number: int, origins: Sequence[tuple[str, int]]) -> None:
-    sql = "INSERT OR IGNORE INTO origin (owner, memory, turn) VALUES (?, ?, ?)"
-    db.executemany(sql, [(number, memory, turn) for memory, turn in origins])
-
-
-def _put_state(db: apsw.Connection, number: int, state: Mapping[str, object]) -> None:
-    for key, value in state.items():
-        if value is None:
-            db.execute("DELETE FROM state WHERE owner = ? AND key = ?", (number, key))
-        else:
-            plain = value if isinstance(value, str) else None
-            row = (number, key, json.dumps(value, ensure_ascii=False), plain)
-            db.execute("INSERT OR REPLACE INTO state (owner, key, value, plain) VALUES (?, ?, ?, ?)", row)
-
-
-def _put_items(
-    db: apsw.Connection, number: int, items: Mapping[str, Item | None], renewals: Mapping[str, datetime]
-) -> None:
-    gone = [(number, id) for id, item in items.items() if item is None]
-    db.executemany("DELETE FROM item WHERE owner = ? AND id = ?", gone)
-    rows = [(number, id, *item_values(item)) for id, item in items.items() if item is not None]
-    db.executemany(f"INSERT OR REPLACE INTO item VALUES ({', '.join('?' * 9)})", rows)
-    sql = "UPDATE item SET expires = ? + ttl WHERE owner = ? AND id = ? AND ttl IS NOT NULL"
-    db.executemany(sql, [(to_micros(at), number, id) for id, at in renewals.items()])
-
-
-def take_lease(
-    db: apsw.Connection, owner: Owner, work: str, holder: str, now: float, until: float
-) -> str | None:
-    """None if the holder has it now; otherwise the present holder."""
-    which = (*owner, work)
-    sql = "SELECT holder FROM lease WHERE tenant = ? AND user = ? AND work = ? AND holder <> ? AND until > ?"
-    for (other,) in ask(db, sql, (*which, holder, now)):
-        return str(other)
-    if until > now:
-        db.execute("INSERT OR REPLACE INTO lease VALUES (?, ?, ?, ?, ?)", (*which, holder, until))
-    else:
-        db.execute("DELETE FROM lease WHERE tenant = ? AND user = ? AND work = ?", which)
-    return None
 
 
 # --- vectors --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -9,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from nagori.core.cycle import CyclePlan
-from nagori.core.model import Memory
+from nagori.core.model import Memory, Scope
 from nagori.core.pricing import Price, Tokens
 from nagori.core.serialize import to_record
 from nagori.edges.cli.commands.cost import paid_models
 from nagori.edges.cli.context import CommandSession, Id, Json, print_json, progress
 from nagori.edges.cli.render import dollars, one_line, size
+from nagori.errors import Conflict
 from nagori.services.cycle import CycleReport
 from nagori.services.preview import Preview
 
@@ -23,10 +25,14 @@ def cycle(
     context: typer.Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="help.cycle.dry_run")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="help.cycle.yes")] = False,
+    every: Annotated[bool, typer.Option("--all", help="help.cycle.all")] = False,
     as_json: Json = False,
 ) -> None:
     """Let one night pass: strengthen, fade, archive, revive."""
     session = CommandSession.of(context)
+    if every and not dry_run:
+        _cycle_all(session, yes, as_json)
+        return
     with session.memory() as memory, progress(session) as bar:
         plan = memory.plan()
         if dry_run:
@@ -46,6 +52,27 @@ def cycle(
         if night.waiting:
             why = next(iter(night.waiting.values()))
             session.say("cli.cycle_waiting", n=len(night.waiting), reason=why)
+
+
+def _cycle_all(session: CommandSession, yes: bool, as_json: bool) -> None:
+    """The cycle of every owner. One that another process runs, or that asks first, does not stop the
+    others."""
+    told: list[dict[str, object]] = []
+    with session.memory() as memory:
+        for tenant, user in memory.runtime.journal.owners():
+            there, name = memory.with_scope(Scope(tenant=tenant, user=user)), f"{tenant}/{user}"
+            plan = there.plan()
+            if plan.asks and not yes:
+                told.append({"owner": name, "asks": True, "moves": plan.moves, "total": plan.census.total})
+                continue
+            with suppress(Conflict):
+                night = there.cycle(plan)
+                told.append({"owner": name, "done": night.done, "left": len(night.left)})
+    if as_json:
+        print_json({"owners": told})
+        return
+    for each in told:
+        session.say("cli.cycle_all_asks" if "asks" in each else "cli.cycle_all", **each)
 
 
 def archive(context: typer.Context, id: Id, as_json: Json = False) -> None:

@@ -1,4 +1,4 @@
-"""Commands for hosts: `hook`, and `process`, which runs the worker."""
+"""Commands for hosts: `hook`; `process`, which runs the worker; `worker`, which works for a database."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from nagori.edges.cli.context import CommandSession, Json, print_json
+from nagori.errors import InvalidInput
 
 
 def hook(
@@ -34,3 +35,28 @@ def process(context: typer.Context, as_json: Json = False) -> None:
         print_json({"turns": formed})
     else:
         session.say("cli.worked", n=formed)
+
+
+def worker(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="help.worker.once")] = False,
+    as_json: Json = False,
+) -> None:
+    """Work for all owners of a database: process turns and run cycles, until it is stopped."""
+    import signal
+    from threading import Event
+
+    from nagori.edges.worker.claims import run
+
+    session, stopped = CommandSession.of(context), Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    with session.memory() as memory:
+        journal = memory.runtime.journal
+        if not hasattr(journal, "claim_next"):
+            raise InvalidInput("database", "error.worker_needs_database")
+        count = run(memory, journal, stopped.is_set, once=once)  # type: ignore[arg-type]
+    if as_json:
+        print_json({"owners": count.owners, "turns": count.turns, "failures": count.failures})
+    else:
+        session.say("cli.worker_done", owners=count.owners, turns=count.turns, failures=count.failures)

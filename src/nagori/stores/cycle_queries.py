@@ -7,23 +7,19 @@ storage order; an index would cost a jump for every memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-
-import apsw
 
 from nagori.core.cycle import DAY, Census, CycleRules, LifeRow
 from nagori.core.decay import DAYS_A_WEEK, FULL_SCALE
 from nagori.core.levels import Tier, Tiers
 from nagori.core.model import Level, to_micros
 from nagori.core.storage import Counts, Measures
-from nagori.stores.sql import LIFE_TYPES, Selection, ask, keys
+from nagori.stores.sql import LIFE_TYPES, SQLITE, Dialect, Selection, ask, keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    Values = tuple[Any, ...]
 
 _FULL = "EXISTS (SELECT 1 FROM text t WHERE t.key = m.key AND t.level = 1)"
 _ROW = (
@@ -32,32 +28,28 @@ _ROW = (
 )
 _OWNED = "m.key BETWEEN :first AND :last"
 _ALIVE = f"{_OWNED} AND m.forgotten_at IS NULL"
-# Same as `decay.memory_days`: the archive is frozen, and no age is negative.
-_AGE = "max(0, coalesce(min(m.archived_at, ?1), ?1) - m.anchor)"
-_TIER = f"CASE WHEN {_AGE} < ?2 THEN '{Tier.HOT}' WHEN {_AGE} < ?3 THEN '{Tier.WARM}' ELSE '{Tier.COLD}' END"
-# Same as `Memory.text`: the shortest text at or above the level, at most a trace.
-_SHOWN = """(SELECT length(t.trigger) + length(t.content) FROM text t
-             WHERE t.key = m.key AND t.level <= min(m.level, 3) ORDER BY t.level DESC LIMIT 1)"""
 
 
 # --- for a cycle ----------------------------------------------------------------------------------
 
 
-def census(db: apsw.Connection, number: int | None) -> Census:
-    counted = ", ".join(f"sum(m.level = {level:d} AND NOT m.protected)" for level in Level)
-    sql = f"SELECT sum(m.protected), {counted} FROM memory m WHERE {_ALIVE}"
+def census(db: Any, number: int | None) -> Census:
+    counted = ", ".join(f"count(*) FILTER (WHERE m.level = {level:d} AND NOT m.protected)" for level in Level)
+    sql = f"SELECT count(*) FILTER (WHERE m.protected), {counted} FROM memory m WHERE {_ALIVE}"
     rows: list[Any] = db.execute(sql, _span(number)).fetchall()
     protected, *counts = rows[0]
-    return Census({level: n for level, n in zip(Level, counts, strict=True) if n}, protected or 0)
+    return Census({level: n for level, n in zip(Level, counts, strict=True) if n}, protected)
 
 
 def _span(number: int | None) -> dict[str, Any]:
     return dict(zip(("first", "last"), keys(number), strict=True))
 
 
-def due(db: apsw.Connection, number: int | None, rules: CycleRules, now: datetime) -> list[LifeRow]:
+def due(
+    db: Any, number: int | None, rules: CycleRules, now: datetime, dialect: Dialect = SQLITE
+) -> list[LifeRow]:
     """All rows that may need a step by themselves."""
-    strength, values = _strength(rules, now)
+    strength, values = _strength(rules, now, dialect)
     levels, archive = rules.thresholds, rules.archive
     retained = values["now"] - int(archive.retention_days * DAY)
     values |= {
@@ -82,10 +74,16 @@ def due(db: apsw.Connection, number: int | None, rules: CycleRules, now: datetim
 
 
 def weakest(
-    db: apsw.Connection, number: int | None, level: Level, n: int, rules: CycleRules, now: datetime
+    db: Any,
+    number: int | None,
+    level: Level,
+    n: int,
+    rules: CycleRules,
+    now: datetime,
+    dialect: Dialect = SQLITE,
 ) -> list[LifeRow]:
     """The n weakest unprotected memories of a level."""
-    strength, values = _strength(rules, now)
+    strength, values = _strength(rules, now, dialect)
     sql = f"""
         SELECT {_ROW}, 1 FROM memory m WHERE {_ALIVE} AND m.level = :level AND NOT m.protected
         ORDER BY {strength}, m.created, m.recalls, m.id LIMIT :n"""
@@ -97,11 +95,12 @@ def _life_rows(rows: Sequence[Any]) -> list[LifeRow]:
     return [LifeRow(*row) for row in rows]
 
 
-def _strength(rules: CycleRules, now: datetime) -> tuple[str, dict[str, Any]]:
+def _strength(rules: CycleRules, now: datetime, dialect: Dialect) -> tuple[str, dict[str, Any]]:
     """`core.decay.Curve.at` as SQL."""
+    least, greatest, power = dialect.least, dialect.greatest, dialect.power
     values: dict[str, Any] = {"now": to_micros(now), "top": FULL_SCALE}
     if rules.retention.law == "emotional":
-        start, rate, values["period"] = "m.intensity", "min(m.coefficient, 1.0)", float(DAY)
+        start, rate, values["period"] = "m.intensity", f"{least}(m.coefficient, 1.0)", float(DAY)
     else:
         weekly = rules.weekly
         values |= {"birth": weekly.initial_score, "boost": weekly.boost, "rate": min(weekly.decay, 1.0)}
@@ -110,17 +109,18 @@ def _strength(rules: CycleRules, now: datetime) -> tuple[str, dict[str, Any]]:
         multiplied = ":birth * (1.0 + :boost * m.recalls)"
         start = f":top * ({multiplied if weekly.boost_mode == 'multiplicative' else added})"
         rate = ":rate"
-    return f"min(:top, {start} * pow({rate}, max(0, :now - m.anchor) / :period))", values
+    return f"{least}(:top, {start} * {power}({rate}, {greatest}(0, :now - m.anchor) / :period))", values
 
 
 # --- statistics -----------------------------------------------------------------------------------
 
 
-def count(db: apsw.Connection, selection: Selection, missing: str) -> Counts:
+def count(db: Any, selection: Selection, missing: str) -> Counts:
     """Counts; `missing` is SQL for: without a vector."""
     seen, values = selection.seen()
     sql = f"""
-        SELECT m.level, count(*), sum(m.protected), sum(m.superseded_by IS NOT NULL), sum({missing})
+        SELECT m.level, count(*), count(*) FILTER (WHERE m.protected),
+            count(*) FILTER (WHERE m.superseded_by IS NOT NULL), count(*) FILTER (WHERE {missing})
         FROM memory m WHERE {seen} AND m.forgotten_at IS NULL GROUP BY m.level ORDER BY m.level"""
     rows = ask(db, sql, values)
     gone = f"SELECT count(*) FROM memory m WHERE {seen} AND m.forgotten_at IS NOT NULL"
@@ -134,24 +134,30 @@ def count(db: apsw.Connection, selection: Selection, missing: str) -> Counts:
     )
 
 
-def measure(db: apsw.Connection, selection: Selection, now: datetime, tiers: Tiers) -> Measures:
+def measure(db: Any, selection: Selection, now: datetime, tiers: Tiers) -> Measures:
     """Kinds, tiers and characters, in a few scans."""
     where, values = selection.seen()
     alive = f"{where} AND m.forgotten_at IS NULL"
-    edges = (to_micros(now), tiers.hot_days * DAY, tiers.warm_days * DAY)
+    least, greatest = selection.dialect.least, selection.dialect.greatest
+    # Same as `Memory.text`: the shortest text at or above the level, at most a trace.
+    shown = f"""(SELECT length(t.trigger) + length(t.content) FROM text t
+        WHERE t.key = m.key AND t.level <= {least}(m.level, 3) ORDER BY t.level DESC LIMIT 1)"""
     sums = f"""
-        SELECT total({_SHOWN}), total(length(f.trigger) + length(f.content))
+        SELECT coalesce(sum({shown}), 0), coalesce(sum(length(f.trigger) + length(f.content)), 0)
         FROM memory m JOIN text f ON f.key = m.key AND f.level = 1 WHERE m.level > 1 AND {alive}"""
-    [(shown, whole)] = ask(db, sums, values)
+    [(short, whole)] = ask(db, sums, values)
+    kinds = f"SELECT m.kind, count(*) FROM memory m WHERE {alive} GROUP BY 1 ORDER BY 1"
+    # Same as `decay.memory_days`: the archive is frozen, and no age is negative.
+    ages = f"""
+        SELECT {greatest}(0, coalesce({least}(m.archived_at, p.now), p.now) - m.anchor) AS age
+        FROM memory m CROSS JOIN (SELECT ? AS now) p WHERE {alive}"""
+    by_tier = f"""
+        SELECT CASE WHEN a.age < ? THEN '{Tier.HOT}' WHEN a.age < ? THEN '{Tier.WARM}' ELSE '{Tier.COLD}' END,
+            count(*) FROM ({ages}) a GROUP BY 1 ORDER BY 1"""
+    edges = (tiers.hot_days * DAY, tiers.warm_days * DAY, to_micros(now))
     return Measures(
-        kinds=_groups(db, "m.kind", alive, (), values),
-        tiers=_groups(db, _TIER, alive, edges, values),
-        shown=int(shown),
+        kinds=dict(ask(db, kinds, values)),
+        tiers=dict(ask(db, by_tier, (*edges, *values))),
+        shown=int(short),
         whole=int(whole),
     )
-
-
-def _groups(db: apsw.Connection, by: str, where: str, first: Values, values: Values) -> Mapping[str, int]:
-    """Counts by group; the values of `where` come after those of `by`."""
-    sql = f"SELECT {by}, count(*) FROM memory m WHERE {where} GROUP BY 1 ORDER BY 1"
-    return dict(ask(db, sql, (*first, *values)))

@@ -1,0 +1,277 @@
+"""The PostgreSQL journal: one row an event, the source of truth for many nodes.
+
+A row holds the line that the file journal would write, so both have one format and one checksum. Writers of
+an owner take turns by an advisory lock of their session. The primary key (owner, seq) is the fence: whoever
+lost the lock without noticing cannot write over another. An append is one statement in one transaction; it is
+acknowledged after its commit.
+
+Work (turns to process, cycles that are due) is in the table `work`. A recorded turn and the request to
+process it are one commit, so a killed node leaves nothing that no worker knows of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from threading import get_ident
+
+from nagori.config.address import Address
+from nagori.core.events import Event
+from nagori.core.storage import Owner
+from nagori.core.values import Value
+from nagori.errors import Conflict, JournalError, JournalTooNew, NagoriError, Notice
+from nagori.journals.file import LOCK_SECONDS, Damage, Verdict, decode, encode
+from nagori.postgres import Database, Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+STEPS = ("0001_journal.sql",)
+AT_ONCE = 500  # events read at once
+TURNS = frozenset({"turn_recorded", "heard"})  # they wait for a worker
+CHANNEL = "nagori_work"  # notified when work is requested
+
+OWN = "tenant = ? AND user_id = ?"
+SETTLE = """
+    WITH new AS (INSERT INTO journal_owner (tenant, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING)
+    INSERT INTO work (tenant, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING"""
+PATIENCE = "SELECT set_config('lock_timeout', ?, false)"
+LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || ?, 0))"
+UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(current_schema() || ?, 0))"
+LAST = f"SELECT coalesce(max(seq), 0) FROM journal WHERE {OWN}"
+# One statement, and so one commit: the events, and the request to process turns among them.
+APPEND = f"""
+    WITH appended AS (
+        INSERT INTO journal (tenant, user_id, seq, line) SELECT ?, ?, ? + n, line
+        FROM unnest(?::text[]) WITH ORDINALITY AS new (line, n) WHERE ({LAST}) = ? RETURNING seq),
+    asked AS (
+        UPDATE work SET asked = true WHERE ? AND {OWN} AND EXISTS (SELECT 1 FROM appended) RETURNING 1)
+    SELECT seq FROM appended"""
+REQUEST = """
+    INSERT INTO work (tenant, user_id, asked) VALUES (?, ?, true)
+    ON CONFLICT (tenant, user_id) DO UPDATE SET asked = true"""
+REDACT = f"""
+    UPDATE journal SET line = new.line FROM unnest(?::bigint[], ?::text[]) AS new (n, line)
+    WHERE {OWN} AND seq = n RETURNING seq"""
+# The oldest work that nobody holds. SKIP LOCKED: workers that look at the same time take different owners.
+CLAIM = """
+    UPDATE work
+    SET holder = ?, until = now() + ?, fence = fence + 1, claimed = claimed OR asked, asked = false
+    WHERE (tenant, user_id) = (
+        SELECT tenant, user_id FROM work
+        WHERE (asked OR claimed OR due <= now()) AND (until IS NULL OR until <= now())
+        ORDER BY asked OR claimed DESC, due LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING tenant, user_id, fence"""
+HELD = f"{OWN} AND holder = ? AND fence = ?"
+RENEW = f"UPDATE work SET until = now() + ? WHERE {HELD} RETURNING fence"
+FINISH = f"""
+    UPDATE work SET claimed = false, due = now() + ?, holder = NULL, until = NULL
+    WHERE {HELD} RETURNING fence"""
+GIVE_UP = f"UPDATE work SET until = now() + ?, holder = NULL WHERE {HELD} RETURNING fence"
+
+
+class WorkClaim(Value):
+    """An owner whose work a worker holds. `fence` tells it from earlier and later holders."""
+
+    owner: Owner
+    holder: str
+    fence: int
+
+
+class PostgresJournal:
+    """The journal as a table. Safe for many processes on many machines."""
+
+    def __init__(self, address: Address, *, patience: float | None = None) -> None:
+        self.patience = patience  # seconds to wait for the lock; None: LOCK_SECONDS
+        self.database = Database(address, JournalError)
+        self.database.migrate("journal", "nagori.journals", STEPS)
+        self._held: dict[tuple[Owner, int], Session] = {}  # sessions that hold a lock, by thread
+
+    def close(self) -> None:
+        """Close its connections."""
+        self.database.close()
+
+    # --- owners ---------------------------------------------------------------------------------
+
+    def owners(self) -> list[Owner]:
+        with self.database.session(None) as session:
+            return session.ask("SELECT tenant, user_id FROM journal_owner ORDER BY tenant, user_id")
+
+    def identity(self, owner: Owner) -> str:
+        with self._session(owner) as session:
+            return _identity(session, owner)
+
+    def size(self, owner: Owner) -> int:
+        sum_up = f"SELECT coalesce(sum(octet_length(line)), 0)::bigint FROM journal WHERE {OWN}"
+        return int(self._ask(owner, sum_up, *owner)[0][0])
+
+    # --- writing --------------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self, owner: Owner, patience: float | None = None) -> Iterator[int]:
+        chosen = [seconds for seconds in (patience, self.patience) if seconds is not None]
+        name, who = "\x1f".join(["", *owner]), (owner, get_ident())
+        with self._session(owner) as session:
+            if not _identity(session, owner):
+                session.execute(SETTLE, (*owner, *owner))
+            limit = f"{max(1.0, 1000 * min(chosen, default=LOCK_SECONDS)):.0f}ms"
+            if session.patience != limit:
+                session.ask(PATIENCE, limit)
+                session.patience = limit
+            session.ask(LOCK, name)
+            self._held[who] = session
+            try:
+                yield self.last_seq(owner)
+            finally:
+                del self._held[who]
+                if session.is_usable:  # otherwise the lock was lost with its session
+                    with suppress(NagoriError), self.database.errors():
+                        session.ask(UNLOCK, name)
+
+    def append(self, owner: Owner, events: Sequence[Event], after: int) -> list[Event]:
+        if not events:
+            return []
+        written = [encode([event], after + n) for n, event in enumerate(events)]
+        lines, numbered = [line.decode() for line, _ in written], [event for _, [event] in written]
+        session = self._holder(owner)
+        turns = any(event.type in TURNS for event in events)
+        with self.database.errors():
+            if not session.ask(APPEND, *owner, after, lines, *owner, after, turns, *owner):
+                raise Conflict("error.journal_moved", after=after, last=self.last_seq(owner))
+        return numbered
+
+    def redact(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
+        """The words are gone from every answer at once. PostgreSQL keeps dead rows until VACUUM and its
+        write-ahead log until that turns over; see docs/why/postgres.md."""
+        session = self._holder(owner)
+        lines = [encode([event], seq - 1)[0].decode() for seq, event in replacements.items()]
+        with self.database.errors():
+            return len(session.ask(REDACT, list(replacements), lines, *owner)) if lines else 0
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def last_seq(self, owner: Owner) -> int:
+        return int(self._ask(owner, LAST, *owner)[0][0])
+
+    def read(self, owner: Owner, after: int = 0) -> Iterator[Event]:
+        for _, event in self._scan(owner, after):
+            if isinstance(event, Event):
+                yield event
+
+    def event(self, owner: Owner, seq: int) -> Event | None:
+        for _, event in self._scan(owner, seq - 1, 1):
+            return event if isinstance(event, Event) and event.seq == seq else None
+        return None
+
+    def verify(self, owner: Owner) -> Verdict:
+        verdict, last = Verdict(owner, bytes=self.size(owner)), 0
+        for seq, event in self._scan(owner, 0):
+            missing = Notice("damage.event_missing", expected=last + 1, found=seq)
+            problem = event if seq == last + 1 else missing
+            if isinstance(problem, Notice):
+                verdict.damage.append(Damage("journal", seq, 0, problem))
+            verdict.events, last = verdict.events + isinstance(event, Event), seq
+        return verdict
+
+    # --- work -----------------------------------------------------------------------------------
+
+    def request_work(self, owner: Owner) -> None:
+        """Usually the append of the turns has done it, and nothing is written."""
+        with self._session(owner) as session:
+            if not session.ask(f"SELECT 1 FROM work WHERE {OWN} AND asked", *owner):
+                session.execute(REQUEST, owner)
+            session.execute(f"NOTIFY {CHANNEL}")
+
+    def requested_work(self) -> list[Owner]:
+        with self.database.session(None) as session:
+            return session.ask("SELECT tenant, user_id FROM work WHERE asked OR claimed ORDER BY due")
+
+    def claim_work(self, owner: Owner) -> None:
+        self._ask(
+            owner, f"UPDATE work SET claimed = true, asked = false WHERE {OWN} AND asked RETURNING 1", *owner
+        )
+
+    def finish_work(self, owner: Owner) -> None:
+        self._ask(owner, f"UPDATE work SET claimed = false WHERE {OWN} AND claimed RETURNING 1", *owner)
+
+    def claim_next(self, holder: str, seconds: float) -> WorkClaim | None:
+        """Claim the work of one owner for so long; None if nothing waits that nobody else holds."""
+        with self.database.session(None) as session:
+            for tenant, user, fence in session.ask(CLAIM, holder, timedelta(seconds=seconds)):
+                return WorkClaim((tenant, user), holder, fence)
+        return None
+
+    def renew_claim(self, claim: WorkClaim, seconds: float) -> bool:
+        """Hold a claim for longer; False if it was lost."""
+        values = (timedelta(seconds=seconds), *claim.owner, claim.holder, claim.fence)
+        return bool(self._ask(claim.owner, RENEW, *values))
+
+    def finish_claim(self, claim: WorkClaim, done: bool, again: float) -> bool:
+        """Give a claim back, with its work done or not; it is due again after so many seconds. False if it
+        was lost: another worker has it."""
+        values = (timedelta(seconds=again), *claim.owner, claim.holder, claim.fence)
+        return bool(self._ask(claim.owner, FINISH if done else GIVE_UP, *values))
+
+    def wait_for_work(self, seconds: float) -> None:
+        """Wait until work is requested, but no longer than this."""
+        with self.database.session(None) as session:
+            session.execute(f"LISTEN {CHANNEL}")
+            try:
+                for _ in session.raw.notifies(timeout=seconds, stop_after=1):
+                    break
+            finally:
+                session.execute(f"UNLISTEN {CHANNEL}")
+
+    # --- internal -------------------------------------------------------------------------------
+
+    def _scan(self, owner: Owner, after: int, size: int = AT_ONCE) -> Iterator[tuple[int, Event | Notice]]:
+        page = f"SELECT seq, line FROM journal WHERE {OWN} AND seq > ? ORDER BY seq LIMIT ?"
+        while rows := self._ask(owner, page, *owner, after, size):
+            yield from ((seq, _event_of(line, seq)) for seq, line in rows)
+            after = rows[-1][0]
+
+    @contextmanager
+    def _session(self, owner: Owner) -> Iterator[Session]:
+        """A session for this owner's rows; inside `locked` the one that holds the lock, so that a thread
+        never waits for a connection while it holds a lock."""
+        held = self._held.get((owner, get_ident()))
+        if held is None:
+            with self.database.session(owner[0]) as session:
+                yield session
+        else:
+            with self.database.errors():
+                yield held
+
+    def _ask(self, owner: Owner, sql: str, *values: object) -> list[Any]:
+        with self._session(owner) as session:
+            return session.ask(sql, *values)
+
+    def _holder(self, owner: Owner) -> Session:
+        session = self._held.get((owner, get_ident()))
+        if session is None:
+            raise JournalError("error.lock_not_held")
+        return session
+
+
+def _identity(session: Session, owner: Owner) -> str:
+    """The journal's identity, which never changes once it is there."""
+    if owner not in session.identities:
+        rows = session.ask(f"SELECT identity::text FROM journal_owner WHERE {OWN}", *owner)
+        if not rows:
+            return ""
+        session.identities[owner] = rows[0][0]
+    return session.identities[owner]
+
+
+def _event_of(line: str, seq: int) -> Event | Notice:
+    try:
+        [event] = decode(line.encode())
+    except JournalTooNew:
+        raise
+    except JournalError as fault:
+        return fault.notice
+    except ValueError:
+        return Notice("damage.line_foreign")
+    return event if event.seq == seq else Notice("damage.event_missing", expected=seq, found=event.seq)
