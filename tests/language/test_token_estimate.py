@@ -31,6 +31,8 @@ STRANGE = {
     "rare Korean": drawn(0xAC00, 0xD7A3),
     "cuneiform": drawn(0x12000, 0x12399),
     "private use": drawn(0xE000, 0xF8FF),
+    "Coptic letters": drawn(0x3E2, 0x3EF),
+    "letters of Sindhi and Kurdish": drawn(0x6B0, 0x6B9),
     "Yi": drawn(0xA000, 0xA48C),
     "Ethiopic": drawn(0x1200, 0x1248),
     "mathematical letters": drawn(0x1D400, 0x1D454),

@@ -55,6 +55,7 @@ _OTHERS = {  # for each character, or each word where it says so
     "[\u0250-\u036f\u0500-\u058f\u0700-\u08ff\u0f00-\u1dff\u1f00-\u1fff]": 2.34,
     "[\u07c0-\u08ff\u0f00-\u109f\u1200-\u1dff\u1f00-\u1fff]": 0.9,  # besides: cut into bytes
     "[\u0370-\u03ff]": 1.09,
+    "[\u0370-\u0385\u03cf-\u03ff]": 1.2,  # besides: letters of other times
     "[\u0400-\u04ff]": 0.32,
     "[\u0400-\u04ff]+": 1.63,
     "(?<=[\u0400-\u04ff]{14})[\u0400-\u04ff]": 0.28,  # long compounds
@@ -62,6 +63,9 @@ _OTHERS = {  # for each character, or each word where it says so
     "[\u0590-\u05ff]": 1.3,
     "[\u0600-\u06ff]": 0.9,
     "[\u0670-\u06ff]": 0.43,  # letters that Arabic has not
+    "[\u0600-\u061e\u063b-\u063f\u0653-\u065f\u066a-\u066f]": 1.1,  # besides: rare signs
+    "[\u0671-\u067d\u067f-\u0685\u0687-\u0697\u069a-\u06a8\u06aa-\u06ae\u06b0-\u06b9\u06bb-\u06bd]": 0.9,
+    "[\u06bf\u06c0\u06c2-\u06cb\u06cd-\u06d1\u06d5-\u06ef\u06fa-\u06ff]": 0.9,
     "[\u0900-\u0dff]": 1.61,
     "[\u0b00-\u0b7f]": 1.1,  # besides
     "[\u0e00-\u0eff]": 1.23,
