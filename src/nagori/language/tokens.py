@@ -87,7 +87,8 @@ _OTHERS = {  # for each character, or each word where it says so
     "[\u1100-\u11ff\uac00-\ud7af]": 1.3,
     "[\uff61-\uffff]": 2.1,  # half-width kana
     "[\U00010000-\U0010ffff\ufe00-\ufe0f\u200d]": 2.6,
-    "[\U0001d400-\U0001faff]": 0.5,  # besides
+    "[\U0001d400-\U0001d7ff]": 0.5,  # besides: letters of mathematics
+    "[\U0001d800-\U0001faff]": 0.4,  # besides
     "[\U00010000-\U0001d3ff\U0001fb00-\U0010ffff]": 1.65,  # besides: a token for each byte
 }
 
