@@ -1,6 +1,7 @@
 """The context window: `python -m bench.window [--histories N] [--kept FORMAT=PATH …] [--peer PYTHON]`.
 
-    speed      pruning 1,000 and 10,000 messages by every strategy, beside one pass of counting their tokens
+    speed      pruning 1,000 and 10,000 messages by every strategy, beside one pass of counting their tokens,
+               and in how many passes their characters are counted
     adds       one more message in a conversation of 100 and of 5,000
     histories  random conversations of every format: what a provider would refuse, ours and the literal one
     loops      ten agent loops (`agent_loops`): instructions and failures that are still open in what is sent,
@@ -100,6 +101,7 @@ def speed(memory: Nagori, count: Count) -> Iterator[Row]:
     for messages in (1000, 10_000):
         said = invented(messages)
         counting = timed(lambda said=said: sizes(said, count))
+        whole = _characters(lambda counter, said=said: sizes(said, counter), count)
         for strategy in STRATEGIES:
             prune = partial(memory.prune, model=MODEL, strategy=strategy, remember=False)  # type: ignore[arg-type]
             pruning = timed(lambda said=said, prune=prune: prune(said))
@@ -109,9 +111,32 @@ def speed(memory: Nagori, count: Count) -> Iterator[Row]:
             prune(more)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-            ratios = [f"{pruning / counting:.1f}", f"{again / counting:.2f}"]
+            counted = _characters(
+                lambda counter, said=said, strategy=strategy: memory.prune(
+                    said, count=counter, strategy=strategy, remember=False
+                ),
+                count,
+            )
+            ratios = [
+                f"{counted / whole:.2f}",
+                f"{pruning / counting:.1f}",
+                f"{again / counting:.2f}",
+            ]
             cells = [1000 * each for each in (counting, pruning, again)]
             yield [f"{messages:,}", strategy, *map(number, cells), *ratios, number(peak / 1e6)]
+
+
+def _characters(act: Callable[[Count], object], count: Count) -> int:
+    """How many characters are counted."""
+    seen = 0
+
+    def counter(text: str) -> int:
+        nonlocal seen
+        seen += len(text)
+        return count(text)
+
+    act(counter)
+    return seen
 
 
 def adds(memory: Nagori) -> Iterator[Row]:
@@ -406,6 +431,7 @@ TITLES = {
         "count ms",
         "prune ms",
         "next ms",
+        "passes",
         "prune/count",
         "next/count",
         "peak MB",

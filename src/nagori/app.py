@@ -742,11 +742,14 @@ def _window_rules(
     """The window settings of a call on top of the configured ones, and the token counter."""
     from nagori.adapters.tokens import open_counter
     from nagori.core.window import Window, apply_changes
+    from nagori.services.window.prune import safe_counter
 
     if window is not None:
         check_kind("window", window, Window)
     rules = apply_changes(window or runtime.config.window, changes)
-    return rules, open_counter(rules.model, runtime.observe) if count is None else count
+    if count is None:
+        return rules, open_counter(rules.model, runtime.observe)
+    return rules, safe_counter(count, runtime)
 
 
 def _check_aware(moment: datetime | None) -> datetime | None:

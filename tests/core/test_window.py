@@ -340,7 +340,8 @@ def test_session_lets_whole_sessions_go() -> None:
     messages[9] = replace(messages[9], at=None)
     assert kept(messages, strategy="session")[0] > 7
     worth = worth_of(messages, replace(RULES, strategy="session"))
-    assert worth(7, 24) < 1 <= worth(8, 24) < worth(9, 24) < 2 <= worth(16, 24)
+    last, first, second, next_day = worth([7, 8, 9, 16], 24)
+    assert last < 1 <= first < second < 2 <= next_day
 
 
 def test_session_loses_what_matters_least_within_a_session() -> None:
@@ -348,9 +349,9 @@ def test_session_loses_what_matters_least_within_a_session() -> None:
     messages = [user("an error and so on and on", 40, at=time) for time in times]
     messages[12] = user("nothing, and so on and on", 40, at=times[12])
     apart = worth_of(messages, replace(RULES, strategy="session"))
-    assert apart(11, 24) < apart(12, 24) < apart(13, 24)
+    assert apart([11], 24)[0] < apart([12], 24)[0] < apart([13], 24)[0]
     together = worth_of(messages, replace(RULES, strategy="session", pause_minutes=60.0))
-    assert together(12, 24) < together(11, 24) < together(13, 24)
+    assert together([12], 24)[0] < together([11], 24)[0] < together([13], 24)[0]
 
 
 def test_topic_keeps_what_belongs_to_the_present_one() -> None:
@@ -468,7 +469,7 @@ def test_an_open_question_weighs_more_until_somebody_answers() -> None:
     asked = assistant("Which of the two servers shall I take?", 20)
     others = [tool("ok", "c", tokens=9)]
     worth = worth_of([asked, *others, user("The second.", 9)], RULES, FEATURES)
-    assert worth(0, 2) > 2 * worth(0, 3)
+    assert worth([0], 2)[0] > 2 * worth([0], 3)[0]
 
 
 def test_results_without_a_call_and_failures_by_field() -> None:
@@ -477,7 +478,7 @@ def test_results_without_a_call_and_failures_by_field() -> None:
     assert not is_failure(tool("fine", "c"))
     assert not is_failure(user("it failed with an error"))
     worth = worth_of([Message("tool", "Error", 9), Message("tool", "fine", 9)], RULES)
-    assert worth(0, 1) > worth(0, 2)
+    assert worth([0], 1)[0] > worth([0], 2)[0]
 
 
 def test_a_decision_weighs_more() -> None:
@@ -530,15 +531,15 @@ def test_a_fold_goes_on_where_it_stands() -> None:
 def test_topics_are_compared_at_any_moment() -> None:
     said = ["trains to Sapporo leave Ueno station"] * 4 + ["sourdough bread needs flour and water"] * 4
     worth = worth_of([user(text, 9) for text in said], replace(RULES, strategy="topic"), FEATURES)
-    assert worth(0, 8) < worth(7, 8)
-    assert worth(0, 4) > 1.0 - 1e-9
-    assert worth(0, 3) > 1.0 - 1e-9
+    assert worth([0], 8)[0] < worth([7], 8)[0]
+    assert worth([0], 4)[0] > 1.0 - 1e-9
+    assert worth([0], 3)[0] > 1.0 - 1e-9
 
 
 def test_without_a_language_texts_are_read_plainly() -> None:
     question = assistant("Which one is it?", 20)
     worth = worth_of([question, user("The second.", 9)], RULES)
-    assert worth(0, 1) > worth(0, 2)
+    assert worth([0], 1)[0] > worth([0], 2)[0]
     assert substance_of(user("We decided it."), RULES).is_decision is False
     assert substance_of(user("word " * 20), RULES).information == pytest.approx(1.1)
 

@@ -45,7 +45,7 @@ def test_a_gap_is_told_in_the_models_words_and_only_once(tmp_path: Path, clock: 
 
 @pytest.mark.parametrize("fault", ["500", "hang", "refusal", "garbage"])
 def test_a_failing_model_is_waited_for_once(tmp_path: Path, clock: FrozenClock, fault: str) -> None:
-    said = talk(60)
+    said = talk(400)  # so that there is room for a sentence of the messages themselves
     with Scripted([fault]) as server, helped(tmp_path, server, clock, timeout_seconds=0.4) as memory:
         done = memory.prune(said, budget=crowded(said))
         assert len(server.requests) == 1

@@ -845,15 +845,43 @@ def test_a_conversation_that_is_killed_has_lost_no_turn(tmp_path: Path) -> None:
         assert len(memory.list(limit=100)) == 20
 
 
-def test_words_beyond_any_length_are_in_the_journal_too(
+def test_words_beyond_any_length_are_in_the_journal_too(memory: Nagori) -> None:
+    long = "word " * 90_000
+    talked = memory.conversation(session="s", budget=10**6)
+    talked.add(user(long))
+    recorded = [e for e in heard(memory) if e.data["index"] == 0]
+    assert len(recorded) == 3  # of at most 200,000 characters each
+    assert sum(len(e.data["text"]) for e in recorded) >= len(long) - 10
+
+
+def test_words_beyond_any_length_become_memories_when_they_leave(
     memory: Nagori, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evict, "LONGEST", 2_000)
-    long = "word " * 900
+    monkeypatch.setattr(evict, "LONGEST", 200)
+    last = "The spare key of the observatory is taped under the third bench."
+    long = "Nothing of note was said in this part. " * 20 + last
     memory.prune([user(long), *talk(60)], budget=1000, session="s")
-    turns = [e.data["text"] for e in heard(memory) if e.data["index"] == 0]
-    assert [len(text) <= 2_000 for text in turns] == [True] * 3
-    assert sum(map(len, turns)) >= len(long) - 10
+    assert sum(len(e.data["text"]) for e in heard(memory) if e.data["index"] == 0) >= len(long) - 10
+    assert any("observatory" in found.text for found in memory.recall("Where is the observatory key?"))
+
+
+def test_a_gap_with_nothing_to_tell_is_reported_as_a_notice(memory: Nagori) -> None:
+    """Long gaps of tool results have no words that may be told: they get a notice."""
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for n in range(40)
+    ]
+    steps = [
+        message
+        for call in calls
+        for message in (
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": call["id"], "content": f"Row {call['id']}: " + "9 8 7 6 " * 20},
+        )
+    ]
+    done = memory.prune([user("Look at all rows."), *steps, user("And now?")], budget=1000, remember=False)
+    assert any(gap.summarised for gap in done.plan.gaps)
+    assert done.report["summaries"] == 0 < done.report["notices"]
 
 
 def test_it_is_logged_under_its_own_name(memory: Nagori, caplog: pytest.LogCaptureFixture) -> None:

@@ -228,7 +228,7 @@ def not_in(format: str, what: str) -> dict[str, Any]:
     [
         ([object()], None, TYPE, {"type": "object"}),
         ([{"role": "user", "content": [{"toolUse": {}}]}], None, PART, {"names": "toolUse"}),
-        ([{"role": "user", "content": [{}]}], None, PART, {"names": "nothing"}),
+        ([{"role": "user", "content": [{}]}], None, "error.empty_message_part", {}),
         ([{"role": "user", "content": 7}], None, TYPE, {"type": "int"}),
         ([{"role": 7, "content": "hi"}], None, FORMAT, not_in("openai", "7")),
         ([{"content": "hi"}], "openai", FORMAT, not_in("openai", "{content}")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import sqrt
 
 from nagori.core.model import Kind
@@ -80,25 +81,33 @@ def _worth(message: Message, text: str, words: dict[str, float], often: Counter[
 
 def is_decision(text: str) -> bool:
     """Whether a text says that something was decided."""
-    return cue(Kind.DECISION).occurs(text)
+    decision = cue(Kind.DECISION)
+    if text.isascii():
+        return _lower_case(decision.english.pattern).search(text.lower()) is not None
+    return decision.occurs(text)
+
+
+@cache
+def _lower_case(pattern: str) -> re.Pattern[str]:
+    """A pattern for texts in small letters: it takes half as long as one that ignores case."""
+    return re.compile(pattern, re.MULTILINE)
 
 
 def information(text: str) -> float:
     """The weight of the names, numbers and terms of a text, outside its questions: the keywords with at least
     a noun's weight. Every message of a long conversation is read here, so usual words are skipped early."""
-    if _MAY_ASK.search(text):
+    if any(sign in text for sign in _ASKING_SIGNS):
         text = "\n".join(each for each in sentences(text) if not asks(each))
     found: list[Keyword] = []
     for match in _pattern().finditer(text):
         word, group = match[0], match.lastgroup or ""
-        if group != "latin":
-            found.append(Keyword(word, match.start(), _SAID.get(word, _WEIGHTS[group])))
-        elif word in _SAID or not (word.islower() and word.isalpha()):
-            _take_latin(found, match, None, 0.0)
+        if group == "latin":
+            if word in _SAID or not (word.islower() and word.isalpha()):
+                _take_latin(found, match, None, 0.0)
+        elif (weight := _SAID.get(word, _WEIGHTS[group])) >= NOUN:
+            found.append(Keyword(word, match.start(), weight))
     return sum(word.weight for word in found if word.weight >= NOUN)
 
 
-_MAY_ASK = re.compile(
-    r"[?？]|か(?:[。\n]|$)|\b(?:who|what|when|where|why|how|which|do you|did)\b", re.IGNORECASE
-)
+_ASKING_SIGNS = ("?", "？", "か", "っけ")  # whatever asks has one of them
 FEATURES = TextFeatures(query_tokens, asks, is_chatter, is_decision, information)

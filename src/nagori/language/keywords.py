@@ -45,6 +45,7 @@ _TIME = "[LlNn](?:ast|ext) (?:week(?:end)?|month|year|night|spring|summer|fall|a
 _NUMBER = f"[{_DIGIT}]+(?:[.,:/-][{_DIGIT}]+)*"
 _YEAR = f"(?:,? [0-9]{{4}})?(?![0-9{_LATIN}])"
 _PATTERN = (
+    "(?=[^ ,\n、。])(?:"  # no word begins with these, and most of what stands between words is one of them
     rf"(?P<date>(?=[JFMASOND]){_MONTH}\.? [0-9]{{1,2}}(?:st|nd|rd|th)?{_YEAR}"
     rf"|[0-9]{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}{_YEAR})"
     rf"|(?P<day>{_TIME})"
@@ -61,7 +62,7 @@ _PATTERN = (
     f"|(?P<one>[{_HAN}](?=[はがをにとのへもで{_KATA}]|\\W|$))"
     f"|(?P<verb>[{_HAN}][{_HIRA}]{{1,3}})"
     f"|(?<![{_HAN}{_HIRA}])(?P<kana>[{_HIRA}][{_HIRA}ー]{{1,7}}?)(?=[はがをにと]|\\W|$)"
-    f"|(?P<other>[^\\W\\d_{_HIRA}\u30a0-\u30ff{_HAN}]{{2,}})"
+    f"|(?P<other>[^\\W\\d_{_HIRA}\u30a0-\u30ff{_HAN}]{{2,}}))"
 )
 _WEIGHTS = {"date": AMOUNT, "amount": AMOUNT, "quoted": NAME, "kata": NAME, "denied": NAME, "han": NAME}
 _WEIGHTS |= {"day": DAY, "one": NOUN, "verb": VERB, "kana": VERB, "other": WORD}

@@ -152,11 +152,14 @@ _LONGEST_SMALLTALK = 60  # characters: a longer text is not small talk
 
 
 @cache
-def _smalltalk_phrases() -> list[str]:
-    """The listed words, longest first. A pattern of all of them would take milliseconds to compile in a
-    hook."""
+def _smalltalk_phrases() -> dict[str, list[str]]:
+    """The listed words by their first letter, longest first. A pattern of all of them would take milliseconds
+    to compile in a hook."""
     words = [word.strip() for line in _SMALLTALK.split("\n") for word in line.split("|")]
-    return sorted(filter(None, words), key=len, reverse=True)
+    phrases: dict[str, list[str]] = {}
+    for word in sorted(filter(None, words), key=len, reverse=True):
+        phrases.setdefault(word[0], []).append(word)
+    return phrases
 
 
 def is_chatter(text: str) -> bool:
@@ -168,7 +171,8 @@ def is_chatter(text: str) -> bool:
         if not rest[0].isalnum():
             rest = rest[1:]
             continue
-        word = next((word for word in _smalltalk_phrases() if _begins(rest, word)), None)
+        words = _smalltalk_phrases().get(rest[0], ())
+        word = next((word for word in words if _begins(rest, word)), None)
         if word is None:
             return False
         rest = rest[len(word) :]

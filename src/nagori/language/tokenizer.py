@@ -231,12 +231,14 @@ def is_japanese(text: str) -> bool:
 # --- questions --------------------------------------------------------------------------------------
 
 
+_ASKS = ("ですか", "ますか", "ましたか", "でしょうか", "のか", "かな", "っけ")
+_ASKING_ENDS = (*_ASKS, *(f"{end}。" for end in _ASKS))
+
+
 def asks(text: str) -> bool:
     """Whether a text ends in a question, in either language."""
     end = _without_note(text).rstrip(" \n\t\"'」』）)")[-8:]
-    return end.endswith(("?", "？")) or bool(
-        re.search(r"(?:ですか|ますか|ましたか|でしょうか|のか|かな|っけ)。?$", end)
-    )
+    return end.endswith(("?", "？", *_ASKING_ENDS))
 
 
 def _without_note(text: str) -> str:

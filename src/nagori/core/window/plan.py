@@ -14,10 +14,11 @@ its cache.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
-from itertools import chain
+from itertools import chain, islice
 
 from nagori.core.values import Value
 from nagori.core.window import Window
@@ -105,11 +106,12 @@ def plan_window(
         fold.take(count)
         if fold.used > rules.prune_at * rules.budget:
             fold.prune(count)
+    same = len(fold.left) == len(before.dropped)
     fold.plan = Plan(
         count=len(messages),
-        dropped=before.dropped if len(fold.left) == len(before.dropped) else frozenset(fold.left),
+        dropped=before.dropped if same else frozenset(fold.left),
         cut=fold.cut,
-        gaps=tuple(fold.gaps()),
+        gaps=before.gaps if same and fold.has_same_gaps(before) else tuple(fold.gaps()),
         tokens=fold.used,
         arrived=arrived,
         fits=fold.used <= rules.budget,
@@ -151,6 +153,7 @@ class Fold:
 
     def _go_on(self, messages: Sequence[Message]) -> None:
         more = len(messages) - len(self.messages)
+        self.pins += _find_pins(messages, len(self.messages))
         self.sizes += [message.tokens for message in messages[len(self.messages) :]]
         self.gone += [False] * more
         self.cut = dict(self.cut)
@@ -159,7 +162,9 @@ class Fold:
 
     def _begin_anew(self, messages: Sequence[Message], rules: Window, prices: Prices, before: Plan) -> None:
         self.messages, self.rules, self.prices = messages, rules, prices
+        self._by_score = rules.strategy == "scored"
         self.left: set[int] = set()
+        self.pins = _find_pins(messages)
         self.limit = int(rules.target * rules.budget)
         self.sizes = [message.tokens for message in messages]
         self.cut = {}
@@ -205,8 +210,10 @@ class Fold:
             self._cut(at, self.messages[at].tokens)
             del self.cut[at]
         free = [unit for unit in self._units(self.kept) if id(unit) not in pinned]
-        self._drop(at for unit in free if unit.is_broken for at in unit.members)
-        free = [unit for unit in free if not unit.is_broken]
+        broken = [unit for unit in free if unit.is_broken]
+        if broken:
+            self._drop(at for unit in broken for at in unit.members)
+            free = [unit for unit in free if unit not in broken]
         self._shorten([at for unit in free for at in unit.members], self.limit, self.limit // OVERSIZED)
         self._lose(free, count)
         self._sweep()
@@ -226,57 +233,57 @@ class Fold:
     def _lose(self, free: Sequence[Unit], count: int) -> None:
         """Drop the cheapest units until the window is within its limit. A drop makes its neighbours cheaper,
         because they join an existing gap. It never makes a unit dearer."""
-        ours = {id(unit) for unit in free}
-        queue = self._queue(free, count)
+        worths, prices = {}, {}
+        for unit, worth in zip(free, self._worths(free, count), strict=True):
+            first = unit.members[0]
+            worths[first], prices[first] = worth, self._price(unit, worth)
+        queue = list(zip(prices.values(), prices, strict=True))
         heapify(queue)
         while queue and self.used > self.limit:
             price, first = heappop(queue)
-            unit = self.units.of[first]
-            if self.gone[first] or price > self._price(unit, count):
+            if self.gone[first] or price > prices[first]:
                 continue  # gone, or queued again at a lower price
+            unit = self.units.of[first]
             self._drop(unit.members)
             for near in {near for at in unit.members for near in self.runs.beside(at)}:
                 other = self.units.of[near] if 0 <= near < count else unit
-                if id(other) in ours and not self.gone[other.members[0]]:
-                    heappush(queue, (self._price(other, count), other.members[0]))
+                first = other.members[0]
+                if first in prices and not self.gone[first]:
+                    prices[first] = self._price(other, worths[first])
+                    heappush(queue, (prices[first], first))
         self._clear_results(queue, count)
 
     def _clear_results(self, queue: list[tuple[float, int]], count: int) -> None:
         """Drop more of the cheapest tool results, to free `clear_results` of the budget. Every pruning makes
         the provider's cache useless from there on, so a few large prunings cost less than many small ones."""
         enough = int((self.rules.prune_at - self.rules.clear_results) * self.rules.budget)
-        while queue and self.used > enough and self.rules.strategy == "scored":
-            price, first = heappop(queue)
+        if not self._by_score:
+            return
+        while queue and self.used > enough and queue[0][0] <= CLEARED:
+            _, first = heappop(queue)
             unit = self.units.of[first]
-            if price <= CLEARED and not self.gone[first] and len(unit.members) > 1:
+            if not self.gone[first] and len(unit.members) > 1:
                 self._drop(unit.members)
 
-    def _queue(self, units: Sequence[Unit], count: int) -> list[tuple[float, int]]:
-        """The prices of units, each with its first message."""
-        members = [at for unit in units for at in unit.members]
-        of_many = getattr(self.worth, "of_many", None)
-        worths = of_many(members, count) if of_many else [self.worth(at, count) for at in members]
-        queue, place = [], 0
+    def _worths(self, units: Sequence[Unit], count: int) -> Iterator[float]:
+        """The worth of each unit: that of its best message."""
+        worths = iter(self.worth([at for unit in units for at in unit.members], count))
         for unit in units:
-            first, size = unit.members[0], len(unit.members)
-            worth = worths[place] if size == 1 else max(worths[place : place + size])
-            queue.append((self._price_of(unit, worth), first))
-            place += size
-        return queue
+            size = len(unit.members)
+            yield next(worths) if size == 1 else max(islice(worths, size))
 
-    def _price(self, unit: Unit, count: int) -> float:
-        return self._price_of(unit, max(self.worth(at, count) for at in unit.members))
-
-    def _price_of(self, unit: Unit, worth: float) -> float:
-        """The price of dropping a unit: the worth of its best message, times its tokens per saved token. A
-        new gap needs a notice, so fewer tokens are saved than dropped."""
-        if self.rules.strategy != "scored":
+    def _price(self, unit: Unit, worth: float) -> float:
+        """The price of dropping a unit: its worth, times its tokens per saved token. A new gap needs a
+        notice, so fewer tokens are saved than dropped."""
+        if not self._by_score:
             return worth
-        if len(unit.members) == 1:
-            tokens, gaps = self.sizes[unit.members[0]], self.runs.more(unit.members[0])
+        members, more = unit.members, self.runs.more
+        if len(members) == 1:
+            tokens, gaps = self.sizes[members[0]], more(members[0])
         else:
-            tokens = sum(map(self.sizes.__getitem__, unit.members))
-            gaps = sum(map(self.runs.more, unit.members))
+            tokens, gaps = sum(map(self.sizes.__getitem__, members)), sum(map(more, members))
+        if not gaps:
+            return worth
         saved = tokens - self.prices.notice * gaps
         return worth * min(DEARER, tokens / saved) if saved > 0 else WORTHLESS + worth
 
@@ -305,17 +312,18 @@ class Fold:
         return list(range(next(other, len(self.messages))))
 
     def _pinned_places(self, count: int, turns: set[int]) -> set[int]:
-        of = self.units.of
+        of, task = self.units.of, max(turns, default=-1)
         pins = {id(of[at]) for at in self._prompt() if at < count}
-        pins |= {id(of[at]) for at in self.kept if self.messages[at].pinned}
-        pins |= {id(of[at]) for at in self.kept if at > max(turns, default=-1) and of[at].waiting}
+        pins |= {id(of[at]) for at in self.pins if at < count and not self.gone[at]}
+        pins |= {id(of[at]) for at in self.kept[bisect_right(self.kept, task) :] if of[at].waiting}
         pins |= {id(of[at]) for at in turns if not self.gone[at]}
         if not of[count - 1].stray:
             pins.add(id(of[count - 1]))
         return pins
 
     def _units(self, indexes: Iterable[int]) -> list[Unit]:
-        return list({id(self.units.of[at]): self.units.of[at] for at in indexes}.values())
+        units = map(self.units.of.__getitem__, indexes)
+        return list({id(unit): unit for unit in units}.values())
 
     # --- what goes ---------------------------------------------------------------------------------
 
@@ -332,6 +340,8 @@ class Fold:
 
     def _shorten(self, indexes: Sequence[int], limit: int, oversized: int = 0) -> None:
         """Cut texts of more than `oversized` tokens, the longest first, until all is within `limit`."""
+        if self.used <= limit:
+            return
         for at in sorted(indexes, key=lambda at: -self.sizes[at]):
             if self.used <= limit or self.sizes[at] <= oversized:
                 return
@@ -345,6 +355,14 @@ class Fold:
         self.sizes[at] = self.cut[at] = tokens
 
     # --- gaps --------------------------------------------------------------------------------------
+
+    def has_same_gaps(self, before: Plan) -> bool:
+        """Whether no gap has moved since `before`, a plan that left out the same messages. A gap at the end
+        or inside a unit moves when messages arrive."""
+        if before.terse is not self.runs.terse or not before.gaps or before.gaps[-1].at >= before.count:
+            return False
+        new = map(self.units.of.__getitem__, range(before.count, len(self.messages)))
+        return all(unit.members[-1] - unit.members[0] < len(unit.members) for unit in new)
 
     def gaps(self) -> Iterator[Gap]:
         """The gaps of the plan. A gap inside a kept unit is told after the unit, because a tool result must
@@ -367,6 +385,10 @@ class Fold:
         members = tuple(chain.from_iterable(range(*run) for run in runs))
         tokens = sum(self.runs.price(*run) for run in runs)
         return Gap(members, at, tokens, not self.runs.terse and len(members) >= self.rules.summarise_gap_from)
+
+
+def _find_pins(messages: Sequence[Message], start: int = 0) -> list[int]:
+    return [at for at in range(start, len(messages)) if messages[at].pinned]
 
 
 class _Runs:

@@ -26,37 +26,40 @@ RARE = 0.6  # least information of a user's words, the fewer of them there are
 ALONE = 0.8  # share of the words of others from which an agent works alone on what users said
 _ENDS = 300  # characters from either end of a result in which its failure is told
 _SHORT = 400  # characters of a result that is an answer, not a document
-_SIGNS = (  # one of them is in every failure: much quicker than a pattern
-    *("error", "exception", "traceback", "fail", "fatal", "panic", "denied", "not found", "no such", "exit"),
-    *("http/", "err!", "エラー", "失敗", "例外", "見つかりません", "拒否"),
+_SIGNS = re.compile(  # one of them is in every failure: found much sooner than the whole pattern
+    "error|exception|traceback|fail|fatal|panic|denied|not found|no such|exit|http/|err!"
+    "|エラー|失敗|例外|見つかりません|拒否"
 )
 _FAILURE = re.compile(  # as programs say it, in small letters
     r"(?:error|exception)\b|\b(?:traceback|failed|failure|fatal|panicked|denied|not found|no such)\b"
     r"|\bexit(?:ed)? (?:with )?(?:code|status):? [1-9]|\bhttp/[0-9.]+ [45][0-9]{2}\b|\berr!"
     "|エラー|失敗|例外|見つかりません|拒否"
 )
-_REFUSAL = re.compile(  # as short answers say it
+_REFUSAL = re.compile(  # as short answers say it, in small letters
     r"\b(?:declined|rejected|refused|forbidden|unauthori[sz]ed|unavailable|killed|aborted|crash\w*|\w+backoff"
     r"|timed out|timeout|exceeded|expired|invalid|unable to|cannot|can't|could not|couldn't|did not|must not"
     r"|not (?:allowed|supported|permitted|available|installed)|requires an?|conflicts?|too many"
     r"|be more specific"
     r"|unexpected|undefined|unknown|missing|mismatch|out of memory|no space|broken pipe|segmentation fault)\b"
-    r"|\b[45][0-9]{2} [A-Z]"
-    "|ません|できない|できず|無効|期限切れ|タイムアウト|重複|権限",
-    re.IGNORECASE,
+    r"|\b[45][0-9]{2} [a-z]"
+    "|ません|できない|できず|無効|期限切れ|タイムアウト|重複|権限"
 )
 _CLAUSE = r"(?:^|[.!?:;,。、！？\n—–-]\s*|\b(?:and|but|please|also|you|you should|you must|so|then)\s+)"
 
 
+_ROLE_SCORES = {
+    USER: "user_score",
+    ASSISTANT: "assistant_score",
+    TOOL: "tool_score",
+    SYSTEM: "system_score",
+}
+
+
 def fixed_score(message: Message, rules: Window) -> float:
     """The part of a score that does not change with time: role and content."""
-    roles = {
-        USER: rules.user_score,
-        ASSISTANT: rules.assistant_score,
-        TOOL: rules.tool_score,
-        SYSTEM: rules.system_score,
-    }
-    return rules.role_weight * roles.get(message.role, 0.5) + rules.content_weight * content(message, rules)
+    name = _ROLE_SCORES.get(message.role)
+    role = 0.5 if name is None else getattr(rules, name)
+    return rules.role_weight * role + rules.content_weight * content(message, rules)
 
 
 def recency(index: int, count: int, rules: Window) -> float:
@@ -67,15 +70,14 @@ def recency(index: int, count: int, rules: Window) -> float:
 def content(message: Message, rules: Window) -> float:
     """The content score, 0 to 1."""
     text = message.text if len(message.text) <= 2 * READ else message.text[:READ] + message.text[-READ:]
-    low = text.lower()
-    score = 0.0
+    low, score = text.lower(), 0.0
     if message.failed or _has_any(rules.keywords, low):
         score += rules.keyword_bonus
     if message.answers or message.role == TOOL or _has_marker(rules.tool_markers, message, text):
         score += rules.tool_bonus
     if _has_marker(rules.markers, message, text):
         score += rules.marker_bonus
-    if any(word in low for word in _to_lower(tuple(rules.approvals))):
+    if _any_of(tuple(rules.approvals)).search(low):
         score += rules.approval_bonus
     if len(text) < rules.short and _width(text) < rules.short:
         score *= rules.short_penalty
@@ -88,8 +90,13 @@ def _has_marker(markers: Sequence[str], message: Message, text: str) -> bool:
 
 def _has_any(keywords: Sequence[str], low: str) -> bool:
     """Whether a keyword occurs. English ones match where a word starts: `errors`, but not `explanation`."""
-    words = [word for word in _to_lower(tuple(keywords)) if word in low]  # much quicker than a pattern
-    return any(re.search(rf"(?<![a-z]){re.escape(word)}", low) for word in words)
+    keywords = tuple(keywords)
+    return bool(_any_of(keywords).search(low) and _at_word_start(keywords).search(low))
+
+
+@lru_cache(8)
+def _at_word_start(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z])(?:{_any_of(words).pattern})")
 
 
 @lru_cache(64)
@@ -191,7 +198,7 @@ def is_failure(message: Message) -> bool:
     if message.failed or message.role != TOOL:
         return message.failed
     text = message.text
-    if len(text) <= _SHORT and _REFUSAL.search(text):
+    if len(text) <= _SHORT and _REFUSAL.search(text.lower()):
         return True
     ends = f"{text[:_ENDS]}\n{text[-_ENDS:]}".lower()
-    return any(sign in ends for sign in _SIGNS) and _FAILURE.search(ends) is not None
+    return _SIGNS.search(ends) is not None and _FAILURE.search(ends) is not None

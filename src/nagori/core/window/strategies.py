@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from math import ceil
 
 from nagori.core.window import Window
 from nagori.core.window.messages import TOOL, USER, Message
@@ -34,7 +35,9 @@ LAST = 200  # characters at the end of a message in which it asks
 NEVER = 1 << 60  # messages: it is open still
 FEW = 3  # so few words say nothing about the topic
 
-Worth = Callable[[int, int], float]  # index of a message, and how many there are by now
+# The worth of messages, by their indexes and by how many messages there are by now. Every pruning asks for
+# all messages that may go.
+Worth = Callable[[Sequence[int], int], list[float]]
 
 
 def worth_of(
@@ -60,7 +63,10 @@ class _ScoreWorth:
     def __init__(self, rules: Window, features: TextFeatures) -> None:
         self._rules, self._features = rules, features
         self._messages: Sequence[Message] = ()
-        self._scores: dict[int, tuple[float, float, Substance | None]] = {}
+        self._scores: dict[int, float] = {}  # without recency
+        self._substances: dict[int, Substance] = {}
+        self._weights: dict[int, float] = {}
+        self._weighed_for = 1.0  # the share of what users did not say
         self._rarity: list[float] = []  # for every message the share of all tokens up to it that no user said
         self._users = self._everybody = 0
         # For failures and questions: how many messages there are when the same call has succeeded, or
@@ -70,32 +76,38 @@ class _ScoreWorth:
         self._about: dict[str, str] = {}  # by call
         self._question: int | None = None
 
-    def __call__(self, index: int, count: int) -> float:
-        return self.of_many((index,), count)[0]
-
-    def of_many(self, indexes: Sequence[int], count: int) -> list[float]:
-        """The worth of several messages. Every pruning asks for all messages that may go."""
-        scores, open_until = self._scores, self._open_until
-        rules, rarity = self._rules, self._rarity[count - 1]
-        step = recency(1, count, rules)
+    def __call__(self, indexes: Sequence[int], count: int) -> list[float]:
+        self._weigh_for(self._rarity[count - 1])
+        scores, weights, open_until = self._scores, self._weights, self._open_until
+        step = recency(1, count, self._rules)
         worths = []
         for index in indexes:
-            score, weight, substance = scores.get(index) or self._score(index)
-            if substance is not None:  # its weight changes with the share of what users say
-                weight = emphasis(USER, substance, rules, rarity)
+            weight = weights.get(index) or self._weigh(index)
             if index in open_until and open_until[index] > count:
-                is_result = self._messages[index].role == TOOL
-                weight = max(weight, 1.0) * (rules.error_weight if is_result else rules.question_weight)
-            worths.append((score + step * index) * weight)
+                weight = self._emphasise_open(index, weight)
+            worths.append((scores[index] + step * index) * weight)
         return worths
 
-    def _score(self, index: int) -> tuple[float, float, Substance | None]:
-        """The lasting part of a worth: the score, and the weight. The weight of a user message may change."""
+    def _emphasise_open(self, index: int, weight: float) -> float:
+        rules = self._rules
+        is_result = self._messages[index].role == TOOL
+        return max(weight, 1.0) * (rules.error_weight if is_result else rules.question_weight)
+
+    def _weigh_for(self, rarity: float) -> None:
+        """Weigh user messages anew when the share of what others say has changed by a hundredth."""
+        rarity = ceil(100 * rarity) / 100
+        if rarity != self._weighed_for:
+            self._weighed_for = rarity
+            self._weights = {}
+
+    def _weigh(self, index: int) -> float:
+        """The weight of a message. Its text is read the first time."""
         message, rules = self._messages[index], self._rules
-        substance = substance_of(message, rules, self._features)
-        weight = emphasis(message.role, substance, rules, 1.0)
-        self._scores[index] = fixed_score(message, rules), weight, substance if message.role == USER else None
-        return self._scores[index]
+        if index not in self._scores:
+            self._scores[index] = fixed_score(message, rules)
+            self._substances[index] = substance_of(message, rules, self._features)
+        self._weights[index] = emphasis(message.role, self._substances[index], rules, self._weighed_for)
+        return self._weights[index]
 
     def see(self, messages: Sequence[Message]) -> _ScoreWorth:
         seen, self._messages = len(self._messages), messages
@@ -132,7 +144,7 @@ def _speaker(message: Message) -> tuple[str, str | None]:
 
 
 def _rank_sliding(messages: Sequence[Message], rules: Window, features: TextFeatures) -> Worth:
-    return lambda index, count: index / count
+    return lambda indexes, count: [index / count for index in indexes]
 
 
 def _session(messages: Sequence[Message], rules: Window, features: TextFeatures) -> Worth:
@@ -146,9 +158,9 @@ def _session(messages: Sequence[Message], rules: Window, features: TextFeatures)
         numbers.append(number)
     scored = _rank_scored(messages, rules, features)
 
-    def worth(index: int, count: int) -> float:
-        score = scored(index, count)
-        return numbers[index] + score / (1 + score)  # the fraction stays below 1
+    def worth(indexes: Sequence[int], count: int) -> list[float]:
+        scores = zip(indexes, scored(indexes, count), strict=True)
+        return [numbers[index] + score / (1 + score) for index, score in scores]  # the fraction is below 1
 
     return worth
 
@@ -170,7 +182,7 @@ def _topic(messages: Sequence[Message], rules: Window, features: TextFeatures) -
         added[topic] = end, known
         return known
 
-    def worth(index: int, count: int) -> float:
+    def worth_of_one(index: int, count: int) -> float:
         topic, present = topics[index], topics[count - 1]
         if likeness.get(topic, (0, 0.0))[0] != count:
             mine, theirs = about(topic, count), about(present, count)
@@ -178,7 +190,7 @@ def _topic(messages: Sequence[Message], rules: Window, features: TextFeatures) -
             likeness[topic] = count, 1.0 if topic == present else shared
         return likeness[topic][1] + 0.1 * index / count
 
-    return worth
+    return lambda indexes, count: [worth_of_one(index, count) for index in indexes]
 
 
 def _words(message: Message, features: TextFeatures) -> frozenset[str]:

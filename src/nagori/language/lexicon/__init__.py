@@ -70,7 +70,10 @@ class Bilingual:
             yield from self.japanese.finditer(text)
 
     def occurs(self, text: str) -> bool:
-        return any(True for _ in self.matches(text))
+        return bool(
+            (LETTERS.search(text) and self.english.search(text))
+            or (JAPANESE.search(text) and self.japanese.search(text))
+        )
 
 
 def rows(name: str) -> Iterator[list[str]]:

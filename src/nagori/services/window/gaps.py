@@ -9,6 +9,7 @@ bracket.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from math import ceil
@@ -26,6 +27,7 @@ from nagori.services.window.formats.content import OVERHEAD, cut_text
 
 NOTICES = ("[messages left out: {n}]", "[{n}件省略]")
 SUMMARIES = ("[messages left out: {n}; earlier words: {words}]", "[{n}件省略。これまでの発言: {words}]")
+_NOTICE = re.compile("|".join(re.escape(frame).replace(r"\{n\}", "[0-9,]+") for frame in NOTICES))
 SPARE = 1  # tokens that words may take more in their message than alone
 LEAST = 12  # tokens without which a summary is not begun
 BRACKETS = str.maketrans("[]［］【】\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "()（）（）" + " " * 10)
@@ -52,6 +54,11 @@ def gap_summary(runtime: Runtime, texts: Sequence[Message], tokens: int, count: 
         if told:
             return told
     return gist(texts, tokens, count)
+
+
+def is_notice(text: str) -> bool:
+    """Whether the text for a gap says only how many messages are missing."""
+    return _NOTICE.fullmatch(text) is not None
 
 
 class Words:

@@ -28,7 +28,7 @@ from nagori.language.tokens import estimate_tokens
 from nagori.runtime import Runtime
 from nagori.services.window.evict import leave, note_down
 from nagori.services.window.formats import Count, Format, detect_format, format_of
-from nagori.services.window.gaps import Words, prices, view
+from nagori.services.window.gaps import Words, is_notice, prices, view
 
 LOG = getLogger("nagori.window")
 MOST_WORDS = 500  # gaps whose words are carried along
@@ -49,10 +49,8 @@ class PruneRequest(Value):
     provider: Callable[[list[Any]], int | None] | None = None  # counts whole messages as the provider does
 
     def __post_init__(self) -> None:
-        for name in ("count", "provider"):
-            value = getattr(self, name)
-            if not (callable(value) or (name == "provider" and value is None)):
-                raise InvalidInput(name, "error.not_function", value=value)
+        if self.provider is not None and not callable(self.provider):
+            raise InvalidInput("provider", "error.not_function", value=self.provider)
         check_bool("remember", self.remember)
         if not _is_whole(self.beside):
             raise InvalidInput("beside", "error.not_whole", value=self.beside)
@@ -125,7 +123,7 @@ class PruneResult(Value):
     @property
     def report(self) -> dict[str, Any]:
         """The figures, for logs and people [C6]."""
-        gaps = self.plan.gaps
+        notices = sum(map(is_notice, self.gap_words.values()))
         return {
             "pruned": self.was_pruned,
             "band": self.band.name.lower(),
@@ -135,8 +133,8 @@ class PruneResult(Value):
             "cut": len(self.plan.cut),
             "tokens_before": self.plan.arrived,
             "tokens": self.plan.tokens,
-            "summaries": sum(gap.summarised for gap in gaps),
-            "notices": sum(not gap.summarised for gap in gaps),
+            "summaries": len(self.gap_words) - notices,
+            "notices": notices,
             "remembered": self.remembered,
             "unkept": len(self.unkept),
             "fits": self.plan.fits,
@@ -156,9 +154,7 @@ def prune(
     messages are recorded before that."""
     if not isinstance(before, PruneResult | None):
         raise InvalidInput("before", "error.type_not_pruned", type=type(before).__name__)
-    asked = replace(
-        asked, count=safe_counter(asked.count, runtime), provider=_safe_provider(asked.provider, runtime)
-    )
+    asked = replace(asked, provider=_safe_provider(asked.provider, runtime))
     work = _Work(runtime, scope, read_messages(messages), asked, before)
     if record and asked.remember:
         work.note_down()
@@ -294,9 +290,9 @@ class _Work:
 
 
 def safe_counter(count: Count, runtime: Runtime) -> Count:
-    """A counter that always returns a whole number. If the caller's counter fails, it estimates."""
-    if count is estimate_tokens:
-        return count
+    """A caller's counter that always returns a whole number. If it fails, tokens are estimated."""
+    if not callable(count):
+        raise InvalidInput("count", "error.not_function", value=count)
     failed: list[str] = []
 
     def count_tokens(text: str) -> int:

@@ -98,8 +98,9 @@ def _within(part: dict[str, Any]) -> Iterator[Any]:
     elif is_medium(part) or any(name in part for name in KNOWN):
         yield part
     else:
-        names = ", ".join(part) or "nothing"
-        raise InvalidInput("messages", "error.unknown_message_part", names=names)
+        if not part:
+            raise InvalidInput("messages", "error.empty_message_part")
+        raise InvalidInput("messages", "error.unknown_message_part", names=", ".join(part))
 
 
 def _place(part: Any) -> str:
