@@ -113,6 +113,22 @@ def test_langgraph_vectors_and_values_survive_a_rebuild(store: Any, memory: Nago
     assert store.search(("a",), query="staging server port") == before
 
 
+def test_langgraph_stores_and_finds_although_the_embedder_fails(store: Any, memory: Nagori) -> None:
+    class Broken(WordEmbedder):
+        def embed_query(self, text: str) -> bytes:
+            raise RuntimeError("no")
+
+        embed_passages = embed_query  # type: ignore[assignment]
+
+    store.put(("a",), "k", {"text": FACT})
+    memory.runtime.__dict__["embedder"] = Broken()
+    from nagori.edges.integrations.langgraph_store import NagoriStore
+
+    broken = NagoriStore(memory)
+    broken.put(("a",), "l", {"text": "tea"})
+    assert {item.key for item in broken.search(("a",), query="staging server")} == {"k", "l"}
+
+
 def test_langgraph_filters_compare_numbers_texts_and_nested_fields(store: Any) -> None:
     store.put(("a",), "k", {"n": 5, "deep": {"er": "x", "list": [1, {"y": 2}]}, "a.b": 1})
     matching: list[dict[str, Any]] = [

@@ -90,8 +90,10 @@ def to_jsonl(runtime: Runtime, scope: Scope) -> Iterator[str]:
                 seen.add(relation)
                 yield _line({"relation": relation_record(relation)})
     if scope.project is None and scope.agent is None and scope.role is None:  # items are the owner's own
-        for item in runtime.store.items(scope.owner, ItemFilter()):
-            yield _line({"item": item_record(item)})
+        start = 0
+        while items := runtime.store.items(scope.owner, ItemFilter(limit=PAGE, offset=start)):
+            start += len(items)
+            yield from (_line({"item": item_record(item)}) for item in items)
 
 
 def to_markdown(runtime: Runtime, scope: Scope) -> Iterator[str]:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import cached_property
 from threading import Event, Thread
 from typing import Any, Literal
 
@@ -45,8 +46,10 @@ from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.core.scoring import cosine
 from nagori.edges.integrations import open_memory
+from nagori.errors import ModelError
 from nagori.protocols import Embedder
 from nagori.services.items import ItemDelete, ItemPut, read_value
+from nagori.services.remember import make_vectors
 
 ROOT = "langgraph"
 SWEEP_MINUTES = 5.0
@@ -70,13 +73,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
     ) -> None:
         self.memory, self.ttl_config, self._remember = memory, ttl, remember
         self.index_config = index or None
-        own = memory.runtime.embedder if index is None else None
-        if index:
-            self.embeddings = ensure_embeddings(index["embed"])
-            self._model = f"caller:{index.get('dims')}"
-        else:
-            self.embeddings = OwnEmbeddings(own) if own is not None else None
-            self._model = own.model if own is not None else ""
+        self._own = index is None
         fields = (index.get("fields") if index else None) or ["$"]
         self._fields = _read_paths(fields)
         self._sweeper: Thread | None = None
@@ -100,6 +97,20 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
             finally:
                 store.stop_ttl_sweeper()
 
+    @cached_property
+    def embeddings(self) -> Any:
+        """The caller's embedder, or the memory's own, which is loaded when it is needed; None without any."""
+        if self.index_config:
+            return ensure_embeddings(self.index_config["embed"])
+        own = self.memory.runtime.embedder if self._own else None
+        return None if own is None else OwnEmbeddings(own)
+
+    @property
+    def _model(self) -> str:
+        """The name of the model of the vectors; a caller's embedder has none but its dimension."""
+        config = self.index_config
+        return f"caller:{config.get('dims')}" if config else getattr(self.embeddings, "model", "")
+
     def setup(self) -> None:
         """Nothing to do: the memory was set up when it was opened."""
 
@@ -109,30 +120,24 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         """Execute operations: first those that read, then those that write, all of them or none."""
         asked = _read_ops(ops)
         queries, texts = self._texts_of(asked)
-        vectors: dict[str, Sequence[float]] = {}
-        if self.embeddings is not None:
-            vectors |= {query: self.embeddings.embed_query(query) for query in queries}
-            documents = _pair(texts, self.embeddings.embed_documents(texts) if texts else [])
-            return self._execute(asked, vectors, documents)
-        return self._execute(asked, vectors, {})
+        vectors = {query: self.embeddings.embed_query(query) for query in queries}
+        documents = _pair(texts, self.embeddings.embed_documents(texts) if texts else [])
+        return self._execute(asked, vectors, documents)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """The same, with the embedder awaited and the rest in a thread."""
         asked = _read_ops(ops)
-        queries, texts = self._texts_of(asked)
-        vectors: dict[str, Sequence[float]] = {}
-        documents: Vectors = {}
-        if self.embeddings is not None:
-            vectors |= {query: await self.embeddings.aembed_query(query) for query in queries}
-            documents = _pair(texts, await self.embeddings.aembed_documents(texts) if texts else [])
+        queries, texts = await asyncio.to_thread(self._texts_of, asked)
+        vectors = {query: await self.embeddings.aembed_query(query) for query in queries}
+        documents = _pair(texts, await self.embeddings.aembed_documents(texts) if texts else [])
         return await asyncio.to_thread(self._execute, asked, vectors, documents)
 
     def _texts_of(self, ops: Sequence[Op]) -> tuple[list[str], list[str]]:
         """The queries and the texts of values that must be embedded."""
-        if self.embeddings is None:
-            return [], []
         queries = {op.query: None for op in ops if isinstance(op, SearchOp) and op.query}
-        puts = _last_puts(ops)
+        puts = [op for op in _last_puts(ops) if op.value is not None and op.index is not False]
+        if not (queries or puts) or self.embeddings is None:
+            return [], []
         return list(queries), list({text: None for op in puts for _, text in self._indexed(op)})
 
     def _indexed(self, op: PutOp) -> Iterator[tuple[str, str]]:
@@ -165,7 +170,8 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         if op.value is None:
             return ItemDelete(place, op.key)
         envelope: dict[str, Any] = {"value": op.value}
-        fields = {name: _pack(documents[text]) for name, text in self._indexed(op) if text in documents}
+        texts = {name: text for name, text in self._indexed(op) if text in documents}
+        fields = {name: _pack(documents[text]) for name, text in texts.items() if len(documents[text])}
         if fields:
             envelope["vectors"] = {"model": self._model, "fields": fields}
         return ItemPut(place, op.key, envelope, None if op.ttl is None else timedelta(minutes=op.ttl))
@@ -272,16 +278,25 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
 
 
 class OwnEmbeddings:
-    """The memory's own embedder, with the methods that LangGraph calls."""
+    """The memory's own embedder, with the methods that LangGraph calls. When it fails, values have no vector
+    and a search is not ranked: a store that cannot embed still stores."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        self._embedder, self.model = embedder, embedder.model
 
     def embed_query(self, text: str) -> Sequence[float]:
-        return array("f", self._embedder.embed_query(text))
+        try:
+            return array("f", self._embedder.embed_query(text))
+        except Exception:  # an embedder may be anybody's code
+            logger.exception("the embedder failed")
+            return array("f")
 
     def embed_documents(self, texts: list[str]) -> list[Sequence[float]]:
-        return [array("f", vector) for vector in self._embedder.embed_passages(texts)]
+        try:
+            return [array("f", vector) for vector in make_vectors(self._embedder, texts)]
+        except ModelError:
+            logger.exception("the embedder failed")
+            return [array("f") for _ in texts]
 
     async def aembed_query(self, text: str) -> Sequence[float]:
         return await asyncio.to_thread(self.embed_query, text)
