@@ -99,12 +99,17 @@ def _is_dead(holder: str) -> bool:
         return False
     if int(number) == os.getpid():
         return life != _LIFE
+    return os.name != "nt" and not is_running(int(number))
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of this machine exists; True if nobody can tell."""
     if os.name == "nt":  # on Windows, signal 0 would interrupt the process
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
         return True
-    except (OSError, OverflowError):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
         return False
-    return False
+    except (OSError, OverflowError):
+        return True
+    return True

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
+from hashlib import sha256
 
 import psycopg
 
@@ -12,13 +13,15 @@ from nagori.core.events import Event
 from nagori.core.model import utc
 from nagori.core.storage import Owner
 from nagori.core.values import replace
-from nagori.errors import Conflict, InvalidInput, JournalError, Notice
+from nagori.errors import Conflict, InvalidInput, JournalError, MemoryErased, Notice
 from nagori.journals.file import Damage, Verdict
 
 TABLES = """SELECT pg_advisory_xact_lock(hashtext('nagori_journal'));
 CREATE TABLE IF NOT EXISTS nagori_journal (tenant text, owner text, seq bigint, line text NOT NULL,
     name uuid DEFAULT gen_random_uuid(), PRIMARY KEY (tenant, owner, seq)); -- the first one's is the identity
-CREATE TABLE IF NOT EXISTS nagori_request (tenant text, owner text, claimed boolean)"""
+CREATE TABLE IF NOT EXISTS nagori_request (tenant text, owner text, claimed boolean);
+CREATE TABLE IF NOT EXISTS nagori_erased (
+    digest text PRIMARY KEY, reopened boolean, tenant text, owner text)"""
 SETTINGS = "SELECT set_config('lock_timeout', %s, false), set_config('synchronous_commit', 'on', false)"
 LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || %s, 0))"
 ROWS = "FROM nagori_journal WHERE tenant = %s AND owner = %s"
@@ -29,6 +32,9 @@ CLAIM = "UPDATE nagori_request SET claimed = true WHERE (tenant, owner) = (%s, %
 FINISH = "DELETE FROM nagori_request WHERE (tenant, owner) = (%s, %s) AND claimed RETURNING 1"
 REDACT = """UPDATE nagori_journal SET line = new.line FROM unnest(%s::bigint[], %s::text[]) AS new(n, line)
     WHERE tenant = %s AND owner = %s AND seq = n RETURNING seq"""
+
+ERASE = """INSERT INTO nagori_erased VALUES (%s, false, %s, %s) ON CONFLICT (digest) DO UPDATE
+    SET reopened = false, tenant = excluded.tenant, owner = excluded.owner RETURNING 1"""
 
 
 class PostgresJournal:
@@ -48,6 +54,8 @@ class PostgresJournal:
         with self._session() as session:
             _ask(session, SETTINGS, f"{max(1.0, seconds * 1000):.0f}ms")
             _ask(session, LOCK, "\x1f".join(["", *owner]))
+            if self.is_erased(owner):
+                raise MemoryErased()
             self._holders[owner] = session
             try:
                 yield _ask(session, LAST, *owner)[0][0]
@@ -75,6 +83,29 @@ class PostgresJournal:
         lines = list(map(_line_of, replacements.values()))
         return len(_ask(self._holder(owner), REDACT, list(replacements), lines, *owner))
 
+    def erase(self, owner: Owner) -> None:
+        self._ask(ERASE, _digest_of(owner), *owner)
+        with self._session() as session:
+            _ask(session, LOCK, "\x1f".join(["", *owner]))
+            _ask(session, f"DELETE {ROWS} RETURNING 1", *owner)
+            _ask(session, "DELETE FROM nagori_request WHERE (tenant, owner) = (%s, %s) RETURNING 1", *owner)
+
+    def is_erased(self, owner: Owner) -> bool:
+        found = "SELECT 1 FROM nagori_erased WHERE digest = %s AND NOT reopened"
+        return bool(self._ask(found, _digest_of(owner)))
+
+    def unfinished_erasures(self) -> list[Owner]:
+        return self._ask("SELECT tenant, owner FROM nagori_erased WHERE tenant IS NOT NULL")
+
+    def finish_erasure(self, owner: Owner) -> None:
+        done = "UPDATE nagori_erased SET tenant = NULL, owner = NULL WHERE digest = %s RETURNING 1"
+        self._ask(done, _digest_of(owner))
+
+    def reopen(self, owner: Owner) -> None:
+        if owner in self.unfinished_erasures():
+            raise Conflict("error.erasure_unfinished")
+        self._ask("UPDATE nagori_erased SET reopened = true WHERE digest = %s RETURNING 1", _digest_of(owner))
+
     def verify(self, owner: Owner) -> Verdict:
         verdict, last = Verdict(owner, bytes=self.size(owner)), 0
         for seq, event in self._scan(owner, 0):
@@ -88,6 +119,8 @@ class PostgresJournal:
         return self._ask(f"SELECT coalesce(sum(octet_length(line)), 0)::bigint {ROWS}", *owner)[0][0]
 
     def request_work(self, owner: Owner) -> None:
+        if self.is_erased(owner):
+            return
         self._ask("INSERT INTO nagori_request VALUES (%s, %s, false) RETURNING 1", *owner)
 
     def requested_work(self) -> list[Owner]:
@@ -132,6 +165,10 @@ def _translated() -> Iterator[None]:
         raise Conflict("error.store_changing") from fault
     except psycopg.Error as fault:
         raise JournalError("error.store_fault", reason=str(fault)) from fault
+
+
+def _digest_of(owner: Owner) -> str:
+    return sha256("\x1f".join(owner).encode()).hexdigest()  # a real engine salts it
 
 
 def _line_of(event: Event) -> str:

@@ -23,6 +23,7 @@ from nagori.stores.sql import (
     columns_of,
     differing_fields,
     find_model,
+    find_owner,
     keys,
     load,
     load_by_id,
@@ -97,17 +98,22 @@ def _move_owner(db: apsw.Connection, number: int, at: AppliedPosition, gained: t
 
 def empty_owner(db: apsw.Connection, number: int) -> None:
     """Delete all rows of an owner; its vectors are set aside by text."""
+    for model in all_models(db):
+        _set_vectors_aside(db, model, number)
+    _delete_rows(db, number)
+    sql = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
+    db.execute(sql, (number,))
+
+
+def _delete_rows(db: apsw.Connection, number: int) -> None:
     _forget_all_words(db, number)
     span = keys(number)
     for model in all_models(db):
-        _set_vectors_aside(db, model, number)
         for table in (model.vectors, model.bits):
             db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
     db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", span)
     for table in ("memory", "relation", "log", "turn", "origin", "state"):
         db.execute(f"DELETE FROM {table} WHERE owner = ?", (number,))
-    sql = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
-    db.execute(sql, (number,))
 
 
 def refill_owner(db: apsw.Connection, number: int) -> None:
@@ -116,6 +122,44 @@ def refill_owner(db: apsw.Connection, number: int) -> None:
     for model in all_models(db):
         if (f"aside_{model.id:d}",) in aside:
             _bring_vectors_back(db, model, number)
+
+
+def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
+    """Delete about `at_once` rows of an owner, memories first; returns their number. The row with the name
+    goes last, so that nothing is left behind without an owner."""
+    number = find_owner(db, owner)
+    if number is None:
+        db.execute("DELETE FROM lease WHERE tenant = ? AND user = ?", owner)
+        return db.changes()
+    if not ask(db, "SELECT 1 FROM memory WHERE owner <> ? LIMIT 1", (number,)):
+        return _erase_alone(db, number)
+    ids = [id for (id,) in ask(db, "SELECT id FROM memory WHERE owner = ? LIMIT ?", (number, at_once))]
+    if ids:
+        _erase(db, number, ids)
+        return len(ids)
+    for table in ("relation", "log", "turn", "origin", "state"):
+        count = _delete_some(db, table, number, at_once)
+        if count:
+            return count
+    db.execute("DELETE FROM owner WHERE id = ?", (number,))
+    return 1
+
+
+def _erase_alone(db: apsw.Connection, number: int) -> int:
+    """Delete the only owner with memories in one transaction: the word index is emptied as a whole, and what
+    was computed from the vectors goes with them."""
+    _delete_rows(db, number)
+    db.execute("UPDATE model SET vectors = 0, center = NULL")
+    db.execute("DELETE FROM owner WHERE id = ?", (number,))
+    return 1
+
+
+def _delete_some(db: apsw.Connection, table: str, number: int, at_once: int) -> int:
+    key = {"relation": "source, target, type", "log": "memory, seq", "origin": "memory, turn"}
+    columns = {**key, "turn": "seq", "state": "key"}[table]
+    some = f"SELECT {columns} FROM {table} WHERE owner = ? LIMIT ?"
+    db.execute(f"DELETE FROM {table} WHERE owner = ? AND ({columns}) IN ({some})", (number, number, at_once))
+    return db.changes()
 
 
 # --- memories -------------------------------------------------------------------------------------
