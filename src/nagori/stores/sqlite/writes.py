@@ -48,6 +48,7 @@ FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)
 SECURE_DELETE = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)"
 MERGE = "INSERT INTO words (words, rank) VALUES ('merge', ?)"
 PUT_TEXT = "INSERT OR REPLACE INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)"
+NOBODYS_ROW, FILLER = 0, "nobody"  # a row of the word index that is in no owner's key range
 AMONG = "IN (SELECT value FROM json_each(?))"
 
 WORD_FIELDS = frozenset(("texts", "level", "source", "keywords"))  # they determine its words
@@ -507,9 +508,18 @@ def merge_words(db: apsw.Connection, steps: int, pages: int) -> bool:
     pages at a time; returns whether it is done. The first step merges all segments; the others continue that
     even if new segments appear (see 'merge' in the FTS5 documentation). A step that changes fewer than two
     rows found nothing to do."""
+    _add_segment(db)
     for step in range(steps):
         before = db.total_changes()
         db.execute(MERGE, (-pages if step == 0 else pages,))
         if db.total_changes() - before < 2:
             return True
     return False
+
+
+def _add_segment(db: apsw.Connection) -> None:
+    """Write a row that belongs to nobody anew. A word that was replaced earlier leaves a marker with the word
+    itself when it is deleted, and FTS5 drops markers only while it merges: never if there is one segment."""
+    if ask(db, "SELECT 1 FROM words_docsize WHERE id = ?", (NOBODYS_ROW,)):
+        db.execute(FORGET_WORDS, (NOBODYS_ROW, FILLER))
+    db.execute(ADD_WORDS, (NOBODYS_ROW, FILLER))
