@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from nagori.errors import Conflict, JournalError
+from nagori.errors import Conflict, JournalError, MemoryErased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,10 +68,13 @@ def wait_for_lock(descriptor: int, patience: float) -> None:
 
 @contextmanager
 def lease(runtime: Runtime, owner: Owner, work: str) -> Iterator[Callable[[], None]]:
-    """Hold the lease for `work`; Conflict if another holder has it. Yields a function that renews the lease
-    between the parts of long work; it raises Conflict if the lease was lost."""
+    """Hold the lease for `work`; Conflict if another holder has it, MemoryErased if the owner was erased.
+    Yields a function that renews the lease between the parts of long work; it raises Conflict if the lease
+    was lost."""
     import socket  # imported late: a hook that only appends does not need it
 
+    if runtime.journal.is_erased(owner):  # a lease would hold the name
+        raise MemoryErased()
     holder = f"{socket.gethostname()}:{os.getpid()}:{_LIFE}:{os.urandom(4).hex()}"
 
     def take() -> None:

@@ -109,6 +109,7 @@ def run(
 
 def _finish_erasures(runtime: Runtime, owner: Owner) -> None:
     """What a killed process has not erased."""
+    runtime.ledger.catch_up(owner)
     if runtime.journal.unfinished_erasures() or runtime.store.state(owner, TO_ERASE):
         from nagori.services import erase  # imported late: hardly ever needed
 

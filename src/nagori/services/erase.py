@@ -283,6 +283,7 @@ def resume(runtime: Runtime) -> list[ErasureReceipt]:
     """Finish all erasures that were interrupted."""
     receipts = resume_owners(runtime)
     for owner in runtime.journal.owners():
+        runtime.ledger.catch_up(owner)
         if runtime.store.state(owner, TO_ERASE):
             now, (events, clean) = runtime.clock.now(), finish_parts(runtime, owner)
             steps = [ErasureStep("journal", events), ErasureStep("pages", 1, int(not clean))]
