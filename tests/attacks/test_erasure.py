@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -569,3 +572,92 @@ def test_a_rebuild_that_is_running_cannot_bring_an_erased_user_back(
         assert (receipt.clean, receipt.interrupted, receipt.user) == (True, True, "gone")
         assert other.runtime.store.known_owners() == [("local", "other")]
     assert files_with(folder, [said]) == {}
+
+
+# --- beside others
+
+
+WRITER = """
+import sys
+import time
+from pathlib import Path
+from nagori import Nagori, Scope
+memory = Nagori.open(Path(sys.argv[1]), scope=Scope(user=sys.argv[2]), embedder=None, llm=None)
+n = 0
+while not (Path(sys.argv[1]).parent / "stop").exists():
+    memory.remember(f"The kettle of {sys.argv[2]} whistles {n} times.")
+    n += 1
+    time.sleep(0.02)
+print(n)
+"""
+
+
+def test_others_write_on_while_users_are_erased(tmp_path: Path, clock: FrozenClock) -> None:
+    folder = tmp_path / "data"
+    dice = Random(12)
+    words = {draw_word(dice): [draw_word(dice) for _ in range(30)] for _ in range(3)}
+    for user, said in words.items():
+        with opened(folder, clock, user) as memory:
+            memory.remember_many(f"I say {word}" for word in said)
+    names = [f"writer{n}" for n in range(4)]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name], stdout=subprocess.PIPE, text=True)
+        for name in names
+    ]
+    try:
+        for name in names:
+            while not FileJournal(folder / "journal").last_seq(("local", name)):
+                time.sleep(0.01)
+        erase_users(folder, clock, list(words))
+    finally:
+        (tmp_path / "stop").touch()
+        counts = [int(writer.communicate(timeout=60)[0]) for writer in writers]
+    assert [writer.returncode for writer in writers] == [0] * 4
+    for name, count in zip(names, counts, strict=True):
+        with opened(folder, clock, name) as memory:
+            assert memory.status().counts.total == count > 0
+    assert_gone(folder, clock, {**words, "writer0": []}, list(words))
+
+
+ERASER = """
+import sys
+from pathlib import Path
+from nagori import Nagori, Scope
+with Nagori.open(Path(sys.argv[1]), scope=Scope(user=sys.argv[2]), embedder=None, llm=None) as memory:
+    plan = memory.plan_erasure(everything=True)
+    print("now", flush=True)
+    memory.erase(plan)
+    print("done", flush=True)
+"""
+
+
+def kill_while_erasing(folder: Path, user: str, seconds: float) -> bool:
+    """Whether the process was killed before it was done."""
+    command = [sys.executable, "-c", ERASER, str(folder), user]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "now\n"
+        time.sleep(seconds)
+        process.kill()
+        return "done" not in process.stdout.read()
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 10))])
+def test_a_real_kill_at_any_moment_leaves_the_rest_to_the_next_process(
+    tmp_path: Path, clock: FrozenClock, seed: int
+) -> None:
+    original, dice, died = tmp_path / "original", Random(seed), 0
+    words = build(original, clock, 3, 10, seed=seed + 50)
+    user, others = next(iter(words)), list(words)[1:]
+    for number in range(6):
+        folder = tmp_path / str(number)
+        shutil.copytree(original, folder)
+        before = journals(folder, others)
+        died += kill_while_erasing(folder, user, dice.random() * 0.15)
+        with opened(folder, clock, user) as memory:
+            memory.resume_erasures()
+            if not memory.runtime.journal.is_erased(memory.scope.owner):
+                memory.erase(memory.plan_erasure(everything=True))
+        assert journals(folder, others) == before
+        assert_gone(folder, clock, words, [user])
+    assert died
