@@ -237,7 +237,7 @@ class Store(Protocol):
         ...
 
     def erase(self, owner: Owner, at_once: int) -> int:
-        """Remove everything of this owner, the name and leases included, about `at_once` rows in one
+        """Remove everything of this owner, the name and leases included, about `at_once` memories in one
         transaction, so that others can write in between; returns the number of rows, 0 when nothing is left.
         `FileBacked.compact` then removes the bytes."""
         ...

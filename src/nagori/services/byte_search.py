@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 BLOCK = 8 * 1024 * 1024
-MOST_PASSAGES = 24
+MOST_PASSAGES = 16
 SHORTEST, LONGEST = 8, 48  # characters of a passage
 RARE = 9  # letters of a word that is searched for by itself
 ENCODINGS = ("utf-8", "json", "utf-16", "base64", "gzip")
@@ -28,9 +28,10 @@ def choose_passages(texts: Sequence[str]) -> list[str]:
     longest words."""
     usable = [flat for text in texts if len(flat := " ".join(text.split())) >= SHORTEST]
     chosen = usable[:: -(-len(usable) // MOST_PASSAGES)] if usable else []
-    passages = [_cut(flat) for flat in chosen]
-    longest = (max(re.findall(r"[^\W_]+", flat), key=len, default="") for flat in chosen)
-    passages += [word[:LONGEST] for word in longest if len(word) >= RARE]
+    passages = []
+    for flat in chosen:
+        longest = max(re.findall(r"[^\W_]+", flat), key=len, default="")
+        passages += [_cut(flat), longest[:LONGEST] if len(longest) >= RARE else ""]
     return [passage for passage in dict.fromkeys(passages) if len(passage) >= SHORTEST]
 
 

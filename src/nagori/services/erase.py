@@ -53,11 +53,12 @@ if TYPE_CHECKING:
 EVERYTHING = Filter(archived=True, forgotten=True)
 KINDS = ("owner", "project", "session", "memory", "about")
 PAGE = 1000
-AT_ONCE = 100  # rows of the store in one transaction: others wait no longer
-PAUSE = 0.002  # seconds between two transactions, so that others get their turn
+AT_ONCE = 20  # memories of the store in one transaction: others wait no longer
+PAUSE = 0.002  # least seconds between two transactions
 SURE = 0.5  # least confidence of a memory that is "about" something without saying the words
 MOST_ABOUT = 50  # memories that are found by meaning
 EXAMPLES = 10
+SEARCHED_BYTES = 16_000_000_000  # of all passages together: some seconds
 COMPACT_STEPS = 2_000
 PATIENCE = 60.0  # seconds to wait for readers, and for a rebuild that is running
 NAME_LETTERS = 4  # a shorter name of an owner stands in files by chance
@@ -271,7 +272,7 @@ def erase(
     audit.record(runtime, "erasure_requested", plan.owner, target=target.kind, counts=dict(plan.counts))
     if target.kind == "owner":
         steps = erase_owner(runtime, plan.owner, progress)
-        passages += _names_of(plan.owner)
+        passages = [*_names_of(plan.owner), *passages]
     else:
         with lease(runtime, plan.owner, "erase"):
             steps = _erase_part(runtime, plan)
@@ -452,10 +453,12 @@ def _erase_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
 
 
 def _erase_rows(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
-    removed = 0
+    removed, begin = 0, time.monotonic()
     while count := runtime.store.erase(owner, AT_ONCE):
         removed += count
-        time.sleep(PAUSE)
+        # Who waits for the database looks again after a while: leave it free as long as it was held.
+        time.sleep(max(PAUSE, time.monotonic() - begin))
+        begin = time.monotonic()
     left = runtime.store.applied(owner).seq + (owner in runtime.store.known_owners())
     return [ErasureStep("rows", removed, left)]
 
@@ -533,11 +536,13 @@ def _search(runtime: Runtime, passages: Sequence[str]) -> SearchReport:
     journal says and yet stands in a file is left over."""
     folder = runtime.data_dir
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != KEY_FILE)
-    found, files, size = search_files(paths, passages)
+    total = sum(path.stat().st_size for path in paths if path.exists())
+    fitting = [*passages[: -(-SEARCHED_BYTES // max(1, total))]]
+    found, files, size = search_files(paths, fitting)
     journals = folder / "journal"
     shared = {passage for path, hits in found.items() if journals in path.parents for passage in hits}
     left = [str(path.relative_to(folder)) for path, hits in found.items() if hits - shared]
-    return SearchReport(files, size, len(passages), ENCODINGS, len(shared), tuple(left))
+    return SearchReport(files, size, len(fitting), ENCODINGS, len(shared), tuple(left))
 
 
 def _draft(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from array import array
 from collections.abc import Mapping, Sequence
 
@@ -48,6 +49,7 @@ FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)
 SECURE_DELETE = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)"
 MERGE = "INSERT INTO words (words, rank) VALUES ('merge', ?)"
 PUT_TEXT = "INSERT OR REPLACE INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)"
+SMALL = 50  # so many rows without an index take no longer to delete than one memory
 NOBODYS_ROW, FILLER = 0, "nobody"  # a row of the word index that is in no owner's key range
 AMONG = "IN (SELECT value FROM json_each(?))"
 
@@ -126,8 +128,8 @@ def refill_owner(db: apsw.Connection, number: int) -> None:
 
 
 def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
-    """Delete about `at_once` rows of an owner, memories first; returns their number. The row with the name
-    goes last, so that nothing is left behind without an owner."""
+    """Delete about `at_once` memories of an owner, then its other rows, which are small, many more at once;
+    returns their number. The row with the name goes last, so that nothing is left behind without an owner."""
     number = find_owner(db, owner)
     if number is None:
         db.execute("DELETE FROM lease WHERE tenant = ? AND user = ?", owner)
@@ -139,7 +141,7 @@ def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
         _erase(db, number, ids)
         return len(ids)
     for table in ("relation", "log", "turn", "origin", "state"):
-        count = _delete_some(db, table, number, at_once)
+        count = _delete_some(db, table, number, SMALL * at_once)
         if count:
             return count
     db.execute("DELETE FROM owner WHERE id = ?", (number,))
@@ -510,10 +512,11 @@ def merge_words(db: apsw.Connection, steps: int, pages: int) -> bool:
     rows found nothing to do."""
     _add_segment(db)
     for step in range(steps):
-        before = db.total_changes()
+        before, begin = db.total_changes(), time.monotonic()
         db.execute(MERGE, (-pages if step == 0 else pages,))
         if db.total_changes() - before < 2:
             return True
+        time.sleep(time.monotonic() - begin)  # others get their turn: they look again after a while
     return False
 
 
