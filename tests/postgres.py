@@ -103,7 +103,7 @@ class Server:
             tables = db.execute(
                 "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
                 " WHERE nspname = 'nagori' AND relkind IN ('r', 'p') AND NOT relispartition"
-                " AND relname <> 'nagori_schema'"
+                " AND relname NOT IN ('nagori_schema', 'erasure_salt')"
             ).fetchall()
             if tables:
                 db.execute("; ".join(f'DELETE FROM nagori."{name}"' for (name,) in tables))

@@ -50,10 +50,12 @@ if TYPE_CHECKING:
     from nagori.services.backup import BackupReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
+    from nagori.services.erase import ErasurePlan
     from nagori.services.inspect import Explanation, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
+    from nagori.services.receipt import ErasureReceipt
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
@@ -589,6 +591,39 @@ class AsyncNagori(_AsyncMemory):
     async def undo(self, id: str) -> tuple[Memory, str]:
         """Revert the last change of a memory; returns the memory and what was undone."""
         return await self._workers.run(self._memory.undo, id)
+
+    async def plan_erasure(
+        self,
+        *,
+        everything: bool = False,
+        project: str | None = None,
+        session: str | None = None,
+        memory: str | None = None,
+        about: str | None = None,
+    ) -> ErasurePlan:
+        """What an erasure would remove: everything of this user, or of one project or session, one memory by
+        its id, or what was said about something."""
+        return await self._workers.run(
+            self._memory.plan_erasure,
+            everything=everything,
+            project=project,
+            session=session,
+            memory=memory,
+            about=about,
+        )
+
+    async def erase(self, plan: ErasurePlan, progress: Progress = no_progress) -> ErasureReceipt:
+        """Erase what the plan says, everywhere and for good; protection does not prevent it, and no undo
+        brings it back."""
+        return await self._workers.run(self._memory.erase, plan, progress)
+
+    async def resume_erasures(self) -> Sequence[ErasureReceipt]:
+        """Finish erasures that were interrupted, of every user of this folder."""
+        return await self._workers.run(self._memory.resume_erasures)
+
+    async def reopen(self) -> None:
+        """Start a new, empty memory for a user whose memory was erased."""
+        return await self._workers.run(self._memory.reopen)
 
     async def export(self, format: ExportFormat = "jsonl") -> Sequence[str]:
         """All memories as lines of `jsonl` (complete) or `markdown` (readable)."""

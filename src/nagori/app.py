@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -54,11 +55,13 @@ if TYPE_CHECKING:
     from nagori.services.backup import BackupReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
+    from nagori.services.erase import ErasurePlan
     from nagori.services.inspect import Explanation, Status
     from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
+    from nagori.services.receipt import ErasureReceipt
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
@@ -623,15 +626,61 @@ class Nagori:
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.undo(self.runtime, self.scope, id)
 
+    # --- erasing --------------------------------------------------------------------------------
+
+    def plan_erasure(
+        self,
+        *,
+        everything: bool = False,
+        project: str | None = None,
+        session: str | None = None,
+        memory: str | None = None,
+        about: str | None = None,
+    ) -> ErasurePlan:
+        """What an erasure would remove: everything of this user, or of one project or session, one memory by
+        its id, or what was said about something. Nothing is changed. Choose one."""
+        from nagori.services import erase
+
+        runtime = self.runtime
+        check_bool("everything", everything)
+        given = {"project": project, "session": session, "memory": memory, "about": about}
+        named = {kind: check_text(kind, name) for kind, name in given.items() if name is not None}
+        if everything + len(named) != 1:
+            raise InvalidInput("target", "error.erase_one_target")
+        [(kind, name)] = named.items() or [("owner", "")]
+        return erase.plan_erasure(runtime, self.scope, erase.ErasureTarget(kind, name))
+
+    def erase(self, plan: ErasurePlan, progress: Progress = no_progress) -> ErasureReceipt:
+        """Erase what the plan says, everywhere and for good; protection does not prevent it, and no undo
+        brings it back. Conflict if the plan is no longer right. The receipt is signed and not kept here."""
+        from nagori.services import erase
+
+        runtime = self.runtime
+        check_kind("plan", plan, erase.ErasurePlan)
+        return erase.erase(runtime, self.scope, plan.target, plan.token, progress)
+
+    def resume_erasures(self) -> Sequence[ErasureReceipt]:
+        """Finish erasures that were interrupted, of every user of this folder."""
+        from nagori.services import erase
+
+        return erase.resume(self.runtime)
+
+    def reopen(self) -> None:
+        """Start a new, empty memory for a user whose memory was erased."""
+        from nagori.services import erase
+
+        erase.reopen(self.runtime, self.scope.owner)
+
     # --- export and import ----------------------------------------------------------------------
 
     def export(self, format: ExportFormat = "jsonl") -> Iterator[str]:
         """All memories as lines of `jsonl` (complete) or `markdown` (readable)."""
-        from nagori.services import transfer
+        from nagori.services import audit, transfer
 
         writers = {"jsonl": transfer.to_jsonl, "markdown": transfer.to_markdown}
         if not isinstance(format, str) or format not in writers:
             raise _no_such_format(format)
+        audit.record_or_observe(self.runtime, "exported", self.scope.owner, format=format)
         return writers[format](self.runtime, self.scope)
 
     def import_(
@@ -689,24 +738,35 @@ class Nagori:
 
     def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
         """Write everything to one checked file, while others may write."""
-        from nagori.services import backup
+        from nagori.services import audit, backup
 
-        return backup.backup(self.runtime, _path(path), progress)
+        report = backup.backup(self.runtime, _path(path), progress)
+        audit.record_or_observe(self.runtime, "backed_up", bytes=report.bytes)
+        return report
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
         """Install a backup; former data is moved aside, and its folder is returned."""
-        from nagori.services import backup
+        from nagori.services import audit, backup
 
         utc(stamp, "stamp")  # a time without a zone is refused
         when = stamp.strftime("%Y%m%dT%H%M%S")
-        return backup.restore(_path(path), _path(data_dir, "data_dir"), when)
+        folder = _path(data_dir, "data_dir")
+        aside = backup.restore(_path(path), folder, when, _open_runtime)
+        audit.append(folder, stamp, "restored")
+        return aside
 
     def doctor(self) -> Sequence[Finding]:
         """Diagnose problems of installation and data."""
         from nagori.services.doctor import doctor
 
         return doctor(self.runtime)
+
+
+@contextmanager
+def _open_runtime(folder: Path) -> Iterator[Runtime]:
+    with Nagori.open(folder, embedder=None, llm=None) as memory:
+        yield memory.runtime
 
 
 def _configured_embedder(config: Config, observe: Observer, folder: Path) -> Embedder | None:

@@ -14,6 +14,7 @@
     │   └── JournalTooNew   … because a newer nagori wrote it
     ├── ModelError          a model's or its server's: no answer                         exit 8
     │   └── Unusable        … an unusable answer
+    ├── MemoryErased        this owner's memory was erased; writes are refused           exit 9
     └── MemoryClosed        the caller's: it was closed before                           exit 1
 
 A missing model or library is not an error: the answer is simpler and says so. A ModelError is raised only
@@ -268,3 +269,12 @@ class MemoryClosed(NagoriError):
 
     def __init__(self) -> None:
         super().__init__("error.memory_closed")
+
+
+class MemoryErased(NagoriError):
+    """The memory of this owner was erased. Writes are refused until it is reopened, empty."""
+
+    exit_code = 9
+
+    def __init__(self) -> None:
+        super().__init__("error.memory_erased")

@@ -34,6 +34,7 @@ from nagori.errors import (
     JournalError,
     JournalMismatch,
     JournalTooNew,
+    MemoryErased,
     SchemaTooNew,
     StoreDamaged,
     StoreError,
@@ -139,6 +140,13 @@ class Ledger:
             changed = {seq: other for seq, other in others.items() if other != self.journal.event(owner, seq)}
             return self.journal.redact(owner, changed) if changed else 0
 
+    def replace_events(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
+        """Exchange events that were read before, so that no byte of the former ones is left; returns their
+        number."""
+        with self.journal.locked(owner) as last:
+            self.apply_waiting(owner, last)
+            return self.journal.redact(owner, replacements) if replacements else 0
+
     def set_state(self, owner: Owner, key: str, value: object, now: datetime, by: str) -> None:
         """Set a named value of plain JSON data; None removes it."""
         event = Event("state_changed", now, {"key": key, "value": value}, by=by)
@@ -171,9 +179,12 @@ class Ledger:
         return count
 
     def compare(self, owner: Owner, at: AppliedPosition, last: int) -> None:
-        """JournalMismatch unless the store was made from this journal and is not ahead of it."""
+        """JournalMismatch unless the store was made from this journal and is not ahead of it; MemoryErased if
+        there is no journal any more, because the owner was erased."""
         if at.seq == 0:
             return
+        if last < at.seq and self.journal.is_erased(owner):
+            raise MemoryErased()
         name = "/".join(owner)
         identity = self.journal.identity(owner)
         other = at.journal and identity and at.journal != identity

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from nagori.errors import Conflict, JournalError
+from nagori.errors import Conflict, JournalError, MemoryErased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,10 +68,13 @@ def wait_for_lock(descriptor: int, patience: float) -> None:
 
 @contextmanager
 def lease(runtime: Runtime, owner: Owner, work: str) -> Iterator[Callable[[], None]]:
-    """Hold the lease for `work`; Conflict if another holder has it. Yields a function that renews the lease
-    between the parts of long work; it raises Conflict if the lease was lost."""
+    """Hold the lease for `work`; Conflict if another holder has it, MemoryErased if the owner was erased.
+    Yields a function that renews the lease between the parts of long work; it raises Conflict if the lease
+    was lost."""
     import socket  # imported late: a hook that only appends does not need it
 
+    if runtime.journal.is_erased(owner):  # a lease would hold the name
+        raise MemoryErased()
     holder = f"{socket.gethostname()}:{os.getpid()}:{_LIFE}:{os.urandom(4).hex()}"
 
     def take() -> None:
@@ -99,12 +102,17 @@ def _is_dead(holder: str) -> bool:
         return False
     if int(number) == os.getpid():
         return life != _LIFE
+    return os.name != "nt" and not is_running(int(number))
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of this machine exists; True if nobody can tell."""
     if os.name == "nt":  # on Windows, signal 0 would interrupt the process
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
         return True
-    except (OSError, OverflowError):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
         return False
-    return False
+    except (OSError, OverflowError):
+        return True
+    return True

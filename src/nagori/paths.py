@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from errno import ENOSPC
 from pathlib import Path
 
 from nagori.errors import InvalidInput
@@ -44,8 +45,12 @@ def expand_home(path: str, env: Mapping[str, str]) -> Path:
 def private_dir(path: Path) -> Path:
     """`path` as a folder; created folders, parents included, are private to the owner."""
     if not path.is_dir():
-        private_dir(path.parent)  # ends at the root or at "." at the latest
-        path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+        try:
+            private_dir(path.parent)  # ends at the root or at "." at the latest
+            path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+        except FileNotFoundError:  # an erasure has just removed the empty parent: create it again
+            private_dir(path.parent)
+            path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
     return path
 
 
@@ -60,6 +65,28 @@ def write_private(path: Path, content: bytes) -> None:
     with os.fdopen(open_private(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(content)
     unfinished.replace(path)
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a private file and wait until it is on the disk."""
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        if os.write(descriptor, content) != len(content):
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder: a new file name is durable only after that."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def sweep(folder: Path) -> None:

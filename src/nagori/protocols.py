@@ -158,6 +158,29 @@ class Journal(Protocol):
         other byte changes; returns their number. Only inside `locked`."""
         ...
 
+    def erase(self, owner: Owner) -> None:
+        """Refuse writes for this owner from now on (MemoryErased), then remove all events and requests,
+        durably, so that no byte is left and nobody else's changes. Waits for a writer. After a kill it can be
+        called again. The name of the owner is kept until `finish_erasure`; then only a digest."""
+        ...
+
+    def is_erased(self, owner: Owner) -> bool:
+        """Whether writes are refused because the owner was erased."""
+        ...
+
+    def unfinished_erasures(self) -> list[Owner]:
+        """Owners whose erasure has begun and is not finished."""
+        ...
+
+    def finish_erasure(self, owner: Owner) -> None:
+        """Everything of this owner is removed elsewhere, too: keep the name no longer."""
+        ...
+
+    def reopen(self, owner: Owner) -> None:
+        """Let an erased owner start again with an empty journal, which has another identity. Conflict while
+        the erasure is not finished."""
+        ...
+
     def verify(self, owner: Owner) -> Verdict:
         """Read everything and report faults."""
         ...
@@ -215,6 +238,12 @@ class Store(Protocol):
     def rebuilding(self, owner: Owner) -> AbstractContextManager[None]:
         """Inside, the owner's data is empty and can be filled again; others see the old state until the end.
         Vectors of texts that come back are kept."""
+        ...
+
+    def erase(self, owner: Owner, at_once: int) -> int:
+        """Remove everything of this owner, the name and leases included, about `at_once` memories in one
+        transaction, so that others can write in between; returns the number of rows, 0 when nothing is left.
+        `FileBacked.compact` then removes the bytes."""
         ...
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
@@ -359,6 +388,12 @@ class FileBacked(Protocol):
 
     def quarantine(self, stamp: str) -> Path | None:
         """Move the files aside as they are, under a name with `stamp`, and start empty."""
+        ...
+
+    def erase_copies(self, owner: Owner, others: Sequence[Path] = ()) -> list[Path]:
+        """Remove an owner from copies of the store that were put aside beside it, and from `others`; those
+        that cannot be read are deleted. Returns the files of a rebuild that is running: it may bring the
+        owner back until it ends."""
         ...
 
     def compact(self, steps: int = ...) -> bool:

@@ -66,7 +66,7 @@ class DictionaryStore:
         update_items(data.items, batch.items, batch.renewals)
         self.vectors.change(data, batch.vectors)
         for id in batch.erased:
-            self.erase(data, id)
+            self.erase_memory(data, id)
         data.applied = batch.after
 
     def change_turns(self, turns, batch):
@@ -81,7 +81,7 @@ class DictionaryStore:
         for seq in batch.redacted_turns:
             turns.pop(seq, None)
 
-    def erase(self, data, id):
+    def erase_memory(self, data, id):
         data.memories.pop(id, None)
         data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != id}
         data.relations = {r for r in data.relations if id not in (r.source, r.target)}
@@ -98,6 +98,10 @@ class DictionaryStore:
             same = [id for id, memory in new.memories.items() if memory.digest == vector.digest]
             new.vectors |= {(id, model): vector for id in same}
         self.owners[owner] = new
+
+    def erase(self, owner, at_once):
+        self.leases = {key: lease for key, lease in self.leases.items() if key[0] != owner}
+        return int(self.owners.pop(owner, None) is not None)
 
     def lease(self, owner, work, holder, now, until):
         other, end = self.leases.get((owner, work), (holder, now))

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.events import EFFECTS, Event, fold
+from nagori.core.erasure import redaction_for
+from nagori.core.events import (
+    EFFECTS,
+    OPEN_PROMPTS,
+    OPEN_SINCE,
+    SESSIONS,
+    TO_COMPACT,
+    TO_ERASE,
+    Event,
+    fold,
+)
 from nagori.core.model import (
     Emotion,
     Kind,
@@ -306,3 +316,61 @@ def test_a_record_needs_an_id_and_a_birth(missing: str) -> None:
     record = {name: value for name, value in to_record(newborn()).items() if name != missing}
     with pytest.raises(InvalidInput, match=missing):
         from_record(record)
+
+
+# --- erasure
+
+ERASURE = Event("erased", LATER, {"memories": ["m"], "turns": [2], "sessions": ["s"]}, seq=9)
+
+
+def test_an_erasure_removes_what_it_names_and_stands_until_the_journal_is_redacted() -> None:
+    state = {
+        SESSIONS: {"s": {"shown": ["m"]}, "t": {"shown": []}},
+        OPEN_PROMPTS: {"s": {"at": "2026-04-01"}, "t": {"at": "2026-04-02"}},
+    }
+    outcome = fold([ERASURE], {"m": newborn(protected=True)}, state)
+    assert list(outcome.erased) == ["m"]
+    assert outcome.redacted_turns == [2]
+    assert outcome.state == {
+        SESSIONS: {"t": {"shown": []}},
+        OPEN_PROMPTS: {"t": {"at": "2026-04-02"}},
+        OPEN_SINCE: "2026-04-02",
+        TO_ERASE: [9],
+        TO_COMPACT: True,
+    }
+    assert fold([Event("erased", LATER, seq=3)], {}).state == {TO_ERASE: [3], TO_COMPACT: True}
+    done = Event("redacted", LATER, {"erasures": [9]})
+    assert fold([done], {}, {TO_ERASE: [9, 12]}).state[TO_ERASE] == [12]
+    assert fold([done], {}, {TO_ERASE: [9]}).state[TO_ERASE] is None
+
+
+def test_nothing_but_number_time_and_type_is_left_of_an_erased_event() -> None:
+    redact = redaction_for(ERASURE)
+    gone = [
+        Event("formed", NOW, {"memory": to_record(newborn())}, "m", seq=1),
+        Event("turn_recorded", NOW, {"session": "s", "role": "user", "text": "tea"}, seq=2),
+        Event("session_briefed", NOW, {"session": "s", "shown": ["m"]}, seq=3),
+        Event("session_compacted", NOW, {"session": "s"}, seq=4),
+    ]
+    left = [redact(event) for event in gone]
+    assert [event.data for event in left] == [{"redacted": True}] * 4
+    assert [(e.seq, e.at, e.type, e.memory) for e in left] == [(e.seq, e.at, e.type, e.memory) for e in gone]
+    outcome = fold([*left, ERASURE], {})
+    assert (outcome.memories, outcome.turns, outcome.passed_over) == ({}, [], [])
+
+
+def test_an_erasure_leaves_other_events_and_later_ones_alone() -> None:
+    redact = redaction_for(ERASURE)
+    kept = [
+        Event("formed", NOW, {"memory": {}}, "n", seq=1),
+        Event("turn_recorded", NOW, {"session": "t", "text": "tea"}, seq=3),
+        Event("session_briefed", NOW, {"session": "t", "shown": ["m"]}, seq=4),
+        Event("recalled", NOW, {"memories": ["m", "n"], "session": "t"}, seq=5),
+        Event("formed", LATER, {"memory": to_record(newborn())}, "m", seq=10),  # it was said again
+    ]
+    assert [redact(event) for event in kept] == kept
+    shown = Event("recalled", NOW, {"memories": ["m", "n"], "session": "s"}, seq=5)
+    assert redact(shown).data == {"memories": ["m", "n"]}
+    assert redact(ERASURE).data == {**ERASURE.data, "sessions": []}
+    bare = Event("erased", LATER, {"memories": ["m"]}, seq=9)
+    assert redaction_for(bare)(bare) == bare

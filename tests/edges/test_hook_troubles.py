@@ -262,3 +262,33 @@ def test_what_failed_is_noted_by_its_id_and_old_notes_are_shown_as_they_are(tmp_
     assert "ロックが失われました" in told["promptFalse"].in_language("ja")  # type: ignore[union-attr]
     assert str(told["stopFalse"]) == "nagori: an old {sentence}"
     assert told["stopTrue"] is None
+
+
+# --- erased ---------------------------------------------------------------------------------------
+
+
+def test_the_hooks_of_an_erased_user_say_nothing_and_keep_nothing(data: Path) -> None:
+    call(prompt="The ferry to Rishiri leaves at nine.")
+    working(data)
+    with Nagori.open(data) as memory:
+        memory.remember("The ferry to Rishiri must be booked a week ahead.", protect=True)
+        memory.erase(memory.plan_erasure(everything=True))
+    before = sorted(path.relative_to(data) for path in data.rglob("*"))
+    for event, more in {
+        "SessionStart": {"source": "startup"},
+        "UserPromptSubmit": {"prompt": "When does the wolpertinger ferry leave?"},
+        "PostToolUseFailure": {"tool_name": "Bash", "error": "the wolpertinger failed"},
+        "Stop": {"last_assistant_message": "The wolpertinger leaves at ten."},
+        "SessionEnd": {"reason": "clear"},
+    }.items():
+        assert call(event, **more) == {}
+    after = [path for path in data.rglob("*") if path.is_file()]
+    assert not [path for path in after if b"wolpertinger" in path.read_bytes()]
+    new = {path.relative_to(data) for path in after} - set(before)
+    assert {path.parts[0] for path in new} <= {"hosts"}  # when a hook was called last
+    assert working(data) == 0
+    with Nagori.open(data) as memory:
+        memory.reopen()
+    call(prompt="The ferry to Rebun leaves at ten.")
+    working(data)
+    assert texts(data) == ["The ferry to Rebun leaves at ten."]

@@ -1,10 +1,12 @@
-"""Redact events: remove the words of purged and deleted memories from the journal.
+"""Redact events: remove the words of purged, deleted and erased memories from the journal.
 
 A redacted event keeps its number, time, type and memory, so folding the journal again gives the same state. A
-purged memory keeps its trace; of a deleted one no words stay.
+purged memory keeps its trace; of a deleted one no words stay; of an erased one nothing else.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from nagori.core.events import Event
 from nagori.core.model import Level
@@ -17,6 +19,29 @@ if TYPE_CHECKING:
 NO_WORDS = {"trigger": "", "content": ""}
 TRACE = str(int(Level.TRACE))
 TURNS = frozenset({"turn_recorded", "heard"})
+OF_SESSIONS = frozenset({"session_compacted", "session_briefed"})
+
+
+def redaction_for(erasure: Event) -> Callable[[Event], Event]:
+    """A function that removes from an earlier event what `erasure` names, and returns an event that holds
+    nothing of it as it is. The erasure itself loses the names of sessions."""
+    memories, turns, sessions = (
+        frozenset(erasure.data.get(name, ())) for name in ("memories", "turns", "sessions")
+    )
+
+    def redact(event: Event) -> Event:
+        if event.seq >= erasure.seq:
+            own = event.seq == erasure.seq and sessions
+            return replace(event, data={**event.data, "sessions": []}) if own else event
+        of_session = event.data.get("session") in sessions
+        if event.memory in memories or event.seq in turns or (of_session and event.type in OF_SESSIONS):
+            return replace(event, data={"redacted": True})
+        if of_session and event.type == "recalled":
+            kept = {name: value for name, value in event.data.items() if name != "session"}
+            return replace(event, data=kept)
+        return event
+
+    return redact
 
 
 def without_words(event: Event, *, keep_trace: bool) -> Event:

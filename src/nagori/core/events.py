@@ -58,8 +58,11 @@ MOST_SESSIONS, MOST_SHOWN = 40, 400
 CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other state keys that events set
 WAITING_WISHES = "waiting_wishes"  # state: wishes of the user that could not be granted yet
 TO_COMPACT = "to_compact"  # state: free pages of the store may still hold words
+TO_ERASE = "to_erase"  # state: numbers of erasures whose words are still in the journal
 PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why not
-OF_OTHER_EVENTS = frozenset({OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, PASSED_OVER})
+OF_OTHER_EVENTS = frozenset(
+    {OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, TO_ERASE, PASSED_OVER}
+)
 
 
 # Types that version 0.1 wrote under another name. A journal is never rewritten for a name: it is read by it.
@@ -320,6 +323,8 @@ def prove(events: Sequence[Event], memories: Mapping[str, Memory], state: Mappin
 
 def _changes(event: Event, known: FoldState) -> list[Change]:
     """All changes of an event, after checking that a store can hold them."""
+    if event.data.get("redacted") is True:  # erased: its number, time and type are all that is left
+        return []
     effect = EFFECTS.get(event.type)
     if effect is None:
         if event.skippable:
@@ -366,8 +371,9 @@ STATES: dict[str, tuple[str, ...]] = {  # the state keys that an event of this t
     "session_briefed": (SESSIONS,),
     "purged": (TO_REDACT,),
     "deleted": (TO_REDACT,),
-    "redacted": (TO_REDACT,),
+    "redacted": (TO_REDACT, TO_ERASE),
     "item_deleted": (TO_REDACT,),
+    "erased": (TO_ERASE, SESSIONS, OPEN_PROMPTS),
 }
 
 
@@ -384,8 +390,6 @@ Effect = Callable[[Event, FoldState], Iterator[Change]]
 
 def _apply_turn_recorded(event: Event, known: FoldState) -> Iterator[Change]:
     data = event.data
-    if data.get("redacted"):
-        return
     others: dict[str, Any] = {name: data.get(name) for name in _OF_A_TURN}
     yield RecordedTurn(
         id=str(data.get("turn") or turn_id(data, event.at)),
@@ -415,6 +419,10 @@ def _note_open_prompt(event: Event, known: FoldState) -> Iterator[Change]:
         del prompts[session]
     else:
         return
+    yield from _open_prompts(prompts)
+
+
+def _open_prompts(prompts: Mapping[str, Any]) -> Iterator[Change]:
     yield StateChange(OPEN_PROMPTS, prompts or None)
     yield StateChange(OPEN_SINCE, min((prompt["at"] for prompt in prompts.values()), default=None))
 
@@ -497,13 +505,33 @@ def _request_redaction(known: FoldState, *ids: str) -> StateChange:
 
 
 def _apply_redacted(event: Event, known: FoldState) -> Iterator[Change]:
-    """The words of these memories were removed from the journal."""
+    """The words of these memories, turns and erasures were removed from the journal."""
     done = set(event.data.get("memories", ()))
     waiting = [id for id in known.state(TO_REDACT) or () if id not in done]
     yield StateChange(TO_REDACT, waiting or None)
+    if erased := event.data.get("erasures"):
+        yield StateChange(TO_ERASE, [n for n in known.state(TO_ERASE) or () if n not in erased] or None)
     yield StateChange(TO_COMPACT, True)
     for seq in event.data.get("turns", ()):
         yield TurnRedaction(int(seq))
+
+
+def _apply_erased(event: Event, known: FoldState) -> Iterator[Change]:
+    """Remove memories, turns and the notes about sessions. The event is the request to remove them from the
+    journal, too; it stands until that is done."""
+    for id in event.data.get("memories", ()):
+        yield Erasure(str(id))
+    for seq in event.data.get("turns", ()):
+        yield TurnRedaction(int(seq))
+    if gone := set(event.data.get("sessions", ())):
+        yield StateChange(SESSIONS, _without(known.state(SESSIONS), gone) or None)
+        yield from _open_prompts(_without(known.state(OPEN_PROMPTS), gone))
+    yield StateChange(TO_ERASE, [*(known.state(TO_ERASE) or ()), event.seq])
+    yield StateChange(TO_COMPACT, True)
+
+
+def _without(notes: Any, sessions: set[str]) -> dict[str, Any]:
+    return {session: note for session, note in (notes or {}).items() if session not in sessions}
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -768,6 +796,7 @@ EFFECTS: dict[str, Effect] = {
     "session_compacted": _apply_session_compacted,
     "session_briefed": _apply_session_briefed,
     "redacted": _apply_redacted,
+    "erased": _apply_erased,
     "deleted": _apply_deleted,
     "formed": _apply_formed,
     "repeated": _apply_repeated,

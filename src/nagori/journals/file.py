@@ -5,6 +5,7 @@
                            space.json       the owner, and the journal's identity
                            torn-….bytes     unfinished lines after a crash, kept aside
     <root>/requests/…                       owners with turns to process
+    <root>/=erased/…                        erased owners, without their names (see `tombstones`)
 
 One append is one line `{…,"seq":N,"sum":"xxxxxxxx"}`, with one event or several, so it is complete or absent.
 `seq` is the number of the (last) event, so a missing line is detected, and any event is found by binary
@@ -30,20 +31,23 @@ from zlib import crc32
 from nagori.core.events import RENAMED_TYPES, SKIPPABLE, Event
 from nagori.core.model import utc
 from nagori.core.storage import Owner
-from nagori.core.values import Value, default_factory
-from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew, Notice
+from nagori.core.values import Value, default_factory, replace
+from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew, MemoryErased, Notice
 from nagori.locks import unlock, wait_for_lock
-from nagori.paths import private_dir
+from nagori.paths import private_dir, sync_folder, write_durably
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
+
+    from nagori.journals.tombstones import Tombstone
 
 FORMAT = 1
 SEGMENT_BYTES = 64 * 1024 * 1024
 LOCK_SECONDS = 30.0
 NEAR = 64 * 1024  # below this many bytes, read instead of search
 REQUESTS, CLAIMED = "requests", "=claimed"
+ERASED = "=erased"  # folder of the tombstones; no tenant's folder has this name
 UPGRADE = "upgrade"  # file: 0.1 created this journal, and its note files are not taken over yet
 # files of 0.1 beside the segments (and later-*.json), in the order of taking them over
 NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)
@@ -100,7 +104,18 @@ class FileJournal:
         folders = sorted(path.parent for path in self.root.glob("*/*/space.json"))
         folders += sorted({path.parent for path in self.root.glob("*/*/00000001.jsonl")} - set(folders))
         named_owners = (_note_of(folder)[0] or _owner_of(folder) for folder in folders)
-        return list(dict.fromkeys(named_owner for named_owner in named_owners if named_owner is not None))
+        found = dict.fromkeys(named_owner for named_owner in named_owners if named_owner is not None)
+        return [owner for owner in found if not self.is_erased(owner)]
+
+    def identities(self) -> list[tuple[Owner, str]]:
+        """Every owner with a journal folder, erased or not, and the journal's identity."""
+        folders = {
+            path.parent for name in ("space.json", "00000001.jsonl") for path in self.root.glob(f"*/*/{name}")
+        }
+        named = (
+            (_note_of(folder)[0] or _owner_of(folder), _note_of(folder)[1]) for folder in sorted(folders)
+        )
+        return [(owner, identity) for owner, identity in named if owner is not None]
 
     def unreadable_folders(self) -> list[Path]:
         """Folders with a journal whose owner is unknown."""
@@ -140,11 +155,17 @@ class FileJournal:
     def locked(self, owner: Owner, patience: float | None = None) -> Iterator[int]:
         with _disk_trouble():
             folder = self._settle(owner)
-            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            except FileNotFoundError:
+                self._refuse_erased(owner)
+                raise
         who = (owner, get_ident())
         try:
             chosen = [seconds for seconds in (patience, self.patience) if seconds is not None]
             wait_for_lock(descriptor, min(chosen, default=LOCK_SECONDS))
+            if self._note(folder)[0] != owner:  # the owner was erased while we waited
+                self._refuse_erased(owner)
             self._held[who] = descriptor
             yield self.last_seq(owner)
         finally:
@@ -169,7 +190,7 @@ class FileJournal:
             finally:
                 os.close(descriptor)
             if created:
-                _sync_folder(path.parent)
+                sync_folder(path.parent)
         return numbered
 
     def redact(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
@@ -188,8 +209,79 @@ class FileJournal:
             if replaced:
                 for torn in self.folder(owner).glob("torn-*.bytes"):
                     torn.unlink(missing_ok=True)
-                _sync_folder(self.folder(owner))
+                sync_folder(self.folder(owner))
         return replaced
+
+    # --- erasing --------------------------------------------------------------------------------
+
+    def erase(self, owner: Owner) -> None:
+        """The tombstone first; then the file without which nobody can begin to write; then, when the last
+        writer has finished, all others. A folder name is the owner's name, so the folders go, too."""
+        from nagori.journals import tombstones
+
+        folder = self.folder(owner)
+        with _disk_trouble():
+            tombstones.set_tombstone(private_dir(self.root), self._place(owner), owner, self.identity(owner))
+            (folder / "space.json").unlink(missing_ok=True)
+            if folder.is_dir():
+                self._remove_folder(folder)
+            with suppress(OSError):  # other users of this tenant
+                folder.parent.rmdir()
+            request = self._request(owner)
+            for path in (request, request.with_name(request.name + CLAIMED)):
+                path.unlink(missing_ok=True)
+            sync_folder(self.root)
+
+    def _remove_folder(self, folder: Path) -> None:
+        descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            wait_for_lock(descriptor, LOCK_SECONDS)
+            for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):  # the lock last
+                path.unlink(missing_ok=True)
+            folder.rmdir()
+        finally:
+            unlock(descriptor)
+            os.close(descriptor)
+
+    def is_erased(self, owner: Owner) -> bool:
+        if not os.path.isdir(self.root / ERASED):  # noqa: PTH112 - on the way of hooks; usually that is all
+            return False
+        return any(not each.reopened for each in self.tombstones(owner))
+
+    def tombstones(self, owner: Owner) -> list[Tombstone]:
+        """The tombstones of an owner."""
+        from nagori.journals import tombstones
+
+        return tombstones.find_tombstones(self.root, self._place(owner))
+
+    def unfinished_erasures(self) -> list[Owner]:
+        from nagori.journals import tombstones
+
+        found = (each.owner for each in tombstones.all_tombstones(self.root))
+        return list(dict.fromkeys(owner for owner in found if owner is not None))
+
+    def finish_erasure(self, owner: Owner) -> None:
+        self._change_tombstones(owner, owner=None)
+
+    def reopen(self, owner: Owner) -> None:
+        if owner in self.unfinished_erasures():
+            raise Conflict("error.erasure_unfinished")
+        self._change_tombstones(owner, reopened=True)
+
+    def _change_tombstones(self, owner: Owner, /, **changes: object) -> None:
+        from nagori.journals import tombstones
+
+        with _disk_trouble():
+            for each in self.tombstones(owner):
+                tombstones.write_tombstone(replace(each, **changes))
+
+    def _place(self, owner: Owner) -> str:
+        """The name of the owner's folder, by which a tombstone is found."""
+        return self.folder(owner).relative_to(self.root).as_posix()
+
+    def _refuse_erased(self, owner: Owner) -> None:
+        if self.is_erased(owner):
+            raise MemoryErased()
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -240,7 +332,7 @@ class FileJournal:
 
     def request_work(self, owner: Owner) -> None:
         path = self._request(owner)
-        if path.exists():
+        if path.exists() or self.is_erased(owner):
             return
         with _disk_trouble():
             private_dir(path.parent)
@@ -284,15 +376,19 @@ class FileJournal:
         folder = self.folder(owner)
         named_owner, identity = self._note(folder)
         if named_owner != owner or not identity:
+            self._refuse_erased(owner)
             private_dir(folder)
             if named_owner == owner:
-                _write_durably(folder / UPGRADE, b"")
+                write_durably(folder / UPGRADE, b"")
             said = {"tenant": owner[0], "user": owner[1], "id": identity or os.urandom(16).hex()}
             fresh = folder / f"space.{os.getpid()}.{time.monotonic_ns()}.new"
-            _write_durably(fresh, json.dumps(said, ensure_ascii=False).encode())
+            write_durably(fresh, json.dumps(said, ensure_ascii=False).encode())
             fresh.replace(folder / "space.json")
             for part in (folder, folder.parent, self.root):
-                _sync_folder(part)
+                sync_folder(part)
+            if self.is_erased(owner):  # since we looked
+                self.erase(owner)
+                raise MemoryErased()
         return folder
 
     def _note(self, folder: Path) -> tuple[Owner | None, str]:
@@ -328,6 +424,7 @@ class FileJournal:
         try:
             mine, theirs = os.fstat(descriptor), (self.folder(owner) / "lock").stat()
         except OSError:
+            self._refuse_erased(owner)
             raise JournalError("error.lock_lost") from None
         if (mine.st_dev, mine.st_ino) != (theirs.st_dev, theirs.st_ino):
             raise JournalError("error.lock_lost")
@@ -377,7 +474,7 @@ class FileJournal:
             os.fsync(descriptor)
             return size
         aside = path.with_name(f"torn-{path.stem}-{begin}.bytes")
-        _write_durably(aside, line)
+        write_durably(aside, line)
         os.ftruncate(descriptor, begin)
         os.fsync(descriptor)
         return begin
@@ -643,16 +740,6 @@ def _segment_name(number: int) -> str:
     return f"{number:08d}.jsonl"
 
 
-def _write_durably(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        if os.write(descriptor, content) != len(content):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _last_newline(descriptor: int, size: int) -> int:
     """Offset just after the last newline before `size`, reading backwards."""
     end = size
@@ -663,17 +750,6 @@ def _last_newline(descriptor: int, size: int) -> int:
             return begin + at + 1
         end = begin
     return 0
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync a folder: a new file name is durable only after that."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

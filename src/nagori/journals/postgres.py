@@ -20,7 +20,7 @@ from nagori.config.address import Address
 from nagori.core.events import Event
 from nagori.core.storage import Owner
 from nagori.core.values import Value
-from nagori.errors import Conflict, JournalError, JournalTooNew, NagoriError, Notice
+from nagori.errors import Conflict, JournalError, JournalTooNew, MemoryErased, NagoriError, Notice
 from nagori.journals.file import LOCK_SECONDS, Damage, Verdict, decode, encode
 from nagori.postgres import Database, Session
 
@@ -41,6 +41,16 @@ PATIENCE = "SELECT set_config('lock_timeout', ?, false)"
 LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || ?, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(current_schema() || ?, 0))"
 LAST = f"SELECT coalesce(max(seq), 0) FROM journal WHERE {OWN}"
+DIGEST = """(SELECT encode(sha256(convert_to(salt::text || chr(31) || ? || chr(31) || ?, 'UTF8')), 'hex')
+             FROM erasure_salt)"""
+IS_ERASED = f"SELECT EXISTS (SELECT 1 FROM erased WHERE digest = {DIGEST} AND NOT reopened)"
+ERASE = f"""
+    INSERT INTO erased (digest, tenant, user_id) VALUES ({DIGEST}, ?, ?)
+    ON CONFLICT (digest) DO UPDATE
+    SET reopened = false, tenant = excluded.tenant, user_id = excluded.user_id"""
+FINISH_ERASURE = f"UPDATE erased SET tenant = NULL, user_id = NULL WHERE digest = {DIGEST}"
+REOPEN = f"UPDATE erased SET reopened = true WHERE digest = {DIGEST}"
+TABLES = ("journal", "work", "node_vector", "journal_owner")  # everything of an owner, except leases
 # One statement, and so one commit: the events, and the request to process turns among them.
 APPEND = f"""
     WITH appended AS (
@@ -88,6 +98,7 @@ class PostgresJournal:
         self.database = Database(address, JournalError)
         self.database.migrate("journal", "nagori.journals", STEPS)
         self._held: dict[tuple[Owner, int], Session] = {}  # sessions that hold a lock, by thread
+        self._emptied: dict[Owner, int] = {}  # how often the journal was found empty: its identity may change
 
     def close(self) -> None:
         """Close its connections."""
@@ -101,7 +112,7 @@ class PostgresJournal:
 
     def identity(self, owner: Owner) -> str:
         with self._session(owner) as session:
-            return _identity(session, owner)
+            return self._identity(session, owner)
 
     def size(self, owner: Owner) -> int:
         sum_up = f"SELECT coalesce(sum(octet_length(line)), 0)::bigint FROM journal WHERE {OWN}"
@@ -112,9 +123,10 @@ class PostgresJournal:
     @contextmanager
     def locked(self, owner: Owner, patience: float | None = None) -> Iterator[int]:
         chosen = [seconds for seconds in (patience, self.patience) if seconds is not None]
-        name, who = "\x1f".join(["", *owner]), (owner, get_ident())
+        name, who = _lock_name(owner), (owner, get_ident())
         with self._session(owner) as session:
-            if not _identity(session, owner):
+            if not self._identity(session, owner):
+                self._refuse_erased(session, owner)
                 session.execute(SETTLE, (*owner, *owner))
             limit = f"{max(1.0, 1000 * min(chosen, default=LOCK_SECONDS)):.0f}ms"
             if session.patience != limit:
@@ -123,7 +135,11 @@ class PostgresJournal:
             session.ask(LOCK, name)
             self._held[who] = session
             try:
-                yield self.last_seq(owner)
+                last = self.last_seq(owner)
+                if not last:  # it may have been erased while we waited; nothing is left of an erased owner
+                    self._refuse_erased(session, owner)
+                    session.execute(SETTLE, (*owner, *owner))
+                yield last
             finally:
                 del self._held[who]
                 if session.is_usable:  # otherwise the lock was lost with its session
@@ -150,10 +166,42 @@ class PostgresJournal:
         with self.database.errors():
             return len(session.ask(REDACT, list(replacements), lines, *owner)) if lines else 0
 
+    def erase(self, owner: Owner) -> None:
+        """The tombstone is committed first, so a writer that waits for the lock is refused."""
+        with self.database.session(owner[0]) as session:
+            session.execute(ERASE, (*owner, *owner))
+            session.ask(LOCK, _lock_name(owner))
+            try:
+                with session.raw.transaction():
+                    for table in TABLES:
+                        session.execute(f"DELETE FROM {table} WHERE {OWN}", owner)
+            finally:
+                session.ask(UNLOCK, _lock_name(owner))
+
+    def is_erased(self, owner: Owner) -> bool:
+        return bool(self._ask(owner, IS_ERASED, *owner)[0][0])
+
+    def unfinished_erasures(self) -> list[Owner]:
+        with self.database.session(None) as session:
+            return session.ask("SELECT tenant, user_id FROM erased WHERE tenant IS NOT NULL ORDER BY 1, 2")
+
+    def finish_erasure(self, owner: Owner) -> None:
+        with self._session(owner) as session:
+            session.execute(FINISH_ERASURE, owner)
+
+    def reopen(self, owner: Owner) -> None:
+        if owner in self.unfinished_erasures():
+            raise Conflict("error.erasure_unfinished")
+        with self._session(owner) as session:
+            session.execute(REOPEN, owner)
+
     # --- reading --------------------------------------------------------------------------------
 
     def last_seq(self, owner: Owner) -> int:
-        return int(self._ask(owner, LAST, *owner)[0][0])
+        last = int(self._ask(owner, LAST, *owner)[0][0])
+        if not last:
+            self._emptied[owner] = self._emptied.get(owner, 0) + 1
+        return last
 
     def read(self, owner: Owner, after: int = 0) -> Iterator[Event]:
         for _, event in self._scan(owner, after):
@@ -180,6 +228,8 @@ class PostgresJournal:
     def request_work(self, owner: Owner) -> None:
         """Usually the append of the turns has done it, and nothing is written."""
         with self._session(owner) as session:
+            if session.ask(IS_ERASED, *owner)[0][0]:
+                return
             if not session.ask(f"SELECT 1 FROM work WHERE {OWN} AND asked", *owner):
                 session.execute(REQUEST, owner)
             session.execute(f"NOTIFY {CHANNEL}")
@@ -232,6 +282,20 @@ class PostgresJournal:
             yield from ((seq, _event_of(line, seq)) for seq, line in rows)
             after = rows[-1][0]
 
+    def _identity(self, session: Session, owner: Owner) -> str:
+        """The journal's identity, which changes only if the owner is erased and starts again."""
+        known = (owner, self._emptied.get(owner, 0))
+        if known not in session.identities:
+            rows = session.ask(f"SELECT identity::text FROM journal_owner WHERE {OWN}", *owner)
+            if not rows:
+                return ""
+            session.identities[known] = rows[0][0]
+        return session.identities[known]
+
+    def _refuse_erased(self, session: Session, owner: Owner) -> None:
+        if session.ask(IS_ERASED, *owner)[0][0]:
+            raise MemoryErased()
+
     @contextmanager
     def _session(self, owner: Owner) -> Iterator[Session]:
         """A session for this owner's rows; inside `locked` the one that holds the lock, so that a thread
@@ -255,14 +319,8 @@ class PostgresJournal:
         return session
 
 
-def _identity(session: Session, owner: Owner) -> str:
-    """The journal's identity, which never changes once it is there."""
-    if owner not in session.identities:
-        rows = session.ask(f"SELECT identity::text FROM journal_owner WHERE {OWN}", *owner)
-        if not rows:
-            return ""
-        session.identities[owner] = rows[0][0]
-    return session.identities[owner]
+def _lock_name(owner: Owner) -> str:
+    return "\x1f".join(["", *owner])
 
 
 def _event_of(line: str, seq: int) -> Event | Notice:

@@ -2,32 +2,47 @@
 
 A backup is one tar file: the journal up to a moment, a consistent copy of the store, and a list of checksums.
 The journal only grows, so its first N bytes are a snapshot. The store is copied first, so it is never ahead
-of the journal.
+of the journal. The tombstones of erased owners are saved with the journal.
 
 A restore checks every checksum and every journal line first. It moves the former data aside and deletes
-nothing.
+nothing. What was erased since the backup does not come back: the tombstones and erasures of the former data
+are applied to the restored data before it is put in place.
 """
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
+import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import file_digest
 from pathlib import Path
 
-from nagori.core.values import Value
+from nagori.core.events import checksum_of
+from nagori.core.storage import Owner
+from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
+from nagori.journals import tombstones
 from nagori.journals.file import FileJournal
 from nagori.paths import open_private, private_dir
 from nagori.runtime import Progress, Runtime, no_progress
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 FORMAT = 1
 STORE = "nagori.db"
+WORK = "backup-"  # folders of backups that are being written, with the number of the process
+ASIDE = ".before-restore-"
+KEPT = ("audit.jsonl", "receipt.key")  # files that a restore takes over from the former data
+
+Opener = Callable[[Path], AbstractContextManager[Runtime]]
 
 
 class BackupReport(Value):
@@ -46,7 +61,8 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
     """Write everything to one file, then read it back and check it."""
     if path.exists():
         raise InvalidInput("path", "error.file_exists", path=path)
-    with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix="backup-") as work:
+    prefix = f"{WORK}{os.getpid()}-"
+    with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix=prefix) as work:
         copy = Path(work) / STORE
         saved = _copy_store(runtime, copy)
         members = [(STORE, copy, copy.stat().st_size)] if saved else []
@@ -69,18 +85,100 @@ def _copy_store(runtime: Runtime, copy: Path) -> bool:
     return True
 
 
-def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
-    """Install a backup; returns the folder with the former data, if there was any."""
+def restore(path: Path, data_dir: Path, stamp: str, opened: Opener) -> Path | None:
+    """Install a backup; returns the folder with the former data, if there was any. `opened` opens a data
+    folder."""
     with _trouble(path), _unpack(path, near=data_dir.parent) as (folder, _):
         _read_through(folder)
+        occupied = data_dir.exists() and any(data_dir.iterdir())
+        if occupied:
+            _take_over(data_dir, folder)
+        _apply_erasures(folder, data_dir, opened)
         aside = None
-        if data_dir.exists() and any(data_dir.iterdir()):
-            aside = data_dir.with_name(f"{data_dir.name}.before-restore-{stamp}")
+        if occupied:
+            aside = data_dir.with_name(f"{data_dir.name}{ASIDE}{stamp}")
             data_dir.rename(aside)
         elif data_dir.exists():
             data_dir.rmdir()
         folder.rename(data_dir)
     return aside
+
+
+def folders_aside(data_dir: Path) -> list[Path]:
+    """Folders with former data that restores put aside."""
+    return sorted(
+        path for path in data_dir.parent.glob(f"{glob.escape(data_dir.name)}{ASIDE}*") if path.is_dir()
+    )
+
+
+def _take_over(former: Path, folder: Path) -> None:
+    """Files that no backup replaces: the audit log with its key, and the tombstones."""
+    for name in KEPT:
+        if (former / name).is_file():
+            shutil.copyfile(former / name, folder / name)
+            (folder / name).chmod(0o600)
+    root = folder / "journal"
+    for stone in tombstones.all_tombstones(former / "journal"):
+        place = root / stone.path.relative_to(former / "journal")
+        known = [each for each in tombstones.all_tombstones(root) if each.path == place]
+        journals = (*stone.journals, *(j for each in known for j in each.journals if j not in stone.journals))
+        tombstones.write_tombstone(replace(stone, path=place, journals=journals))
+
+
+def _apply_erasures(folder: Path, former: Path, opened: Opener) -> None:
+    """Remove from unpacked data what was erased since it was saved."""
+    journal = FileJournal(folder / "journal")
+    _remove_unnamed(folder, journal)
+    owners = _erased_owners(journal)
+    parts = [(owner, data) for owner in journal.owners() for data in _later_erasures(former, journal, owner)]
+    if not owners and not parts and not journal.unfinished_erasures():
+        return
+    from nagori.services import erase
+
+    with opened(folder) as runtime:
+        for owner, reopened in owners:
+            erase.erase_owner(runtime, owner)
+            if reopened:
+                runtime.journal.reopen(owner)
+        for owner, data in parts:
+            if owner not in dict(owners):
+                erase.repeat_erasure(runtime, owner, data)
+        erase.resume_owners(runtime)
+
+
+def _remove_unnamed(folder: Path, journal: FileJournal) -> None:
+    """Remove erased journals whose file with the owner's name is damaged. Rows without a known name cannot be
+    found, so the store goes, too: it is rebuilt from the journals."""
+    for place in journal.unreadable_folders():
+        if tombstones.find_tombstones(journal.root, place.relative_to(journal.root).as_posix()):
+            shutil.rmtree(place)
+            (folder / STORE).unlink(missing_ok=True)
+
+
+def _erased_owners(journal: FileJournal) -> list[tuple[Owner, bool]]:
+    """Owners with a journal that was erased, and whether a new one may be started."""
+    found = []
+    for owner, identity in journal.identities():
+        stones = journal.tombstones(owner)
+        if any(not stone.reopened or stone.covers(identity) for stone in stones):
+            found.append((owner, all(stone.reopened for stone in stones)))
+    return found
+
+
+def _later_erasures(former: Path, journal: FileJournal, owner: Owner) -> list[dict[str, Any]]:
+    """What was erased of an owner after the backup, as the former journal says. A turn counts only if both
+    journals have the same event at its number: they may have parted."""
+    known = FileJournal(former / "journal")
+    if known.identity(owner) != journal.identity(owner):
+        return []
+    last = journal.last_seq(owner)
+
+    def is_same(seq: int) -> bool:
+        mine, theirs = journal.event(owner, seq), known.event(owner, seq)
+        return mine is not None and theirs is not None and checksum_of(mine) == checksum_of(theirs)
+
+    erasures = [event.data for event in known.read(owner) if event.type == "erased" and event.seq > last]
+    return [{**data, "turns": [seq for seq in data.get("turns", ()) if is_same(seq)]} for data in erasures]
 
 
 def _journal_prefix(runtime: Runtime) -> Iterator[tuple[str, Path, int]]:
@@ -91,6 +189,7 @@ def _journal_prefix(runtime: Runtime) -> Iterator[tuple[str, Path, int]]:
     files = [file for owner in journal.owners() for file in journal.files(owner)]
     for folder in journal.unreadable_folders():
         files += [(file, file.stat().st_size) for file in sorted(folder.glob("*.json*"))]
+    files += [(stone.path, stone.path.stat().st_size) for stone in tombstones.all_tombstones(journal.root)]
     for file, size in files:
         yield f"journal/{file.relative_to(journal.root).as_posix()}", file, size
 

@@ -23,7 +23,7 @@ from nagori.core.cycle import (
     CycleStep,
     plan_cycle,
 )
-from nagori.core.events import CYCLE, Event, fold
+from nagori.core.events import CYCLE, TO_ERASE, Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, split_batches
@@ -88,6 +88,7 @@ def run(
     runtime: Runtime, owner: Owner, planned: CyclePlan | None = None, progress: Progress = no_progress
 ) -> CycleReport:
     """Plan and execute a cycle. Conflict if another process is running one."""
+    _finish_erasures(runtime, owner)
     adopt_notes(runtime, owner)
     with lease(runtime, owner, "cycle") as renew:
         night = CycleReport(planned or plan(runtime, owner))
@@ -106,6 +107,16 @@ def run(
         redact_purged(runtime, owner)
         note_time(runtime, owner, linked, compacted=compact_if_due(runtime, owner))
     return night
+
+
+def _finish_erasures(runtime: Runtime, owner: Owner) -> None:
+    """What a killed process has not erased."""
+    runtime.ledger.catch_up(owner)
+    if runtime.journal.unfinished_erasures() or runtime.store.state(owner, TO_ERASE):
+        from nagori.services import erase  # imported late: hardly ever needed
+
+        erase.resume_owners(runtime)
+        erase.finish_parts(runtime, owner)
 
 
 def hours_since(runtime: Runtime, owner: Owner) -> float | None:

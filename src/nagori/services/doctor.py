@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from nagori.core.events import PASSED_OVER
+from nagori.core.events import PASSED_OVER, TO_ERASE
 from nagori.core.values import Value
 from nagori.errors import JournalError, NagoriError, Notice
 from nagori.runtime import Runtime
@@ -52,6 +52,7 @@ def doctor(runtime: Runtime) -> list[Finding]:
             _folder,
             _journals,
             _lost_folders,
+            _erasures,
             _store,
             _agreement,
             _embedder,
@@ -115,6 +116,18 @@ def _lost_folders(runtime: Runtime) -> Iterator[Finding]:
     if waiting:
         remedy = Notice("doctor.do_look", path=runtime.data_dir / "spool")
         yield make_finding("journal", "warn", "doctor.turns_unreadable", remedy, n=waiting)
+
+
+def _erasures(runtime: Runtime) -> Iterator[Finding]:
+    """Erasures that were interrupted."""
+    waiting = len(runtime.journal.unfinished_erasures())
+    try:
+        waiting += sum(bool(runtime.store.state(owner, TO_ERASE)) for owner in runtime.journal.owners())
+    except NagoriError:
+        return  # reported by the check of the store
+    if waiting:
+        remedy = run_command("nagori erase --resume")
+        yield make_finding("erasure", "warn", "doctor.erasures_unfinished", remedy, n=waiting)
 
 
 def _agreement(runtime: Runtime) -> Iterator[Finding]:

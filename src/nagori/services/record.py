@@ -13,12 +13,13 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from errno import ENOSPC
 from pathlib import Path
 
 from nagori.core.events import Event
-from nagori.errors import JournalError, JournalTooNew
+from nagori.errors import JournalError, JournalTooNew, MemoryErased
 from nagori.journals.file import FileJournal, decode, encode
 from nagori.language.redaction import fit_to_keep
 from nagori.ledger import record_turns
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 HOOK_PATIENCE = 1.0  # seconds to wait for the journal; the host is waiting, and the spool is safe, too
 SPOOL = "spool"
+UNFINISHED_SECONDS = 60.0  # an older unfinished file is of a killed hook
 
 
 def turn_event(
@@ -58,16 +60,21 @@ def turn_event(
 
 
 def record_or_spool(folder: Path, owner: Owner, events: Sequence[Event]) -> None:
-    """Append turn events to the journal, or else to the spool. OSError if neither can be written."""
+    """Append turn events to the journal, or else to the spool. OSError if neither can be written. Of an
+    erased owner nothing is recorded, and the host is not told."""
     if not events:
         return
     journal, recorded = FileJournal(folder / "journal", patience=HOOK_PATIENCE), False
     try:
         private_dir(folder)
         recorded = bool(record_turns(journal, owner, events))
+    except MemoryErased:
+        return
     except BaseException as trouble:  # includes the timeout while another process holds the journal
         if not recorded:
-            spool(folder, owner, events)
+            path = spool(folder, owner, events)
+            if journal.is_erased(owner):  # an erasure that began meanwhile may not have seen the file
+                path.unlink(missing_ok=True)
         if not isinstance(trouble, (JournalError, OSError)):
             raise
 
@@ -110,5 +117,27 @@ def take_spool(journal: FileJournal, folder: Path) -> None:
     """Move the spool into the journal. After a crash a turn may be there twice; its id is the same, so it
     counts once."""
     for path, owner, events in read_spool(folder):
-        record_turns(journal, owner, events)
-        path.unlink()
+        with suppress(MemoryErased):
+            record_turns(journal, owner, events)
+        path.unlink(missing_ok=True)
+
+
+def erase_spool(folder: Path, owner: Owner) -> int:
+    """Delete what the spool holds of an owner, and files that nobody can attribute; returns their number."""
+    count = 0
+    for path in (folder / SPOOL).glob("*"):
+        try:
+            mine = json.loads(path.read_bytes().partition(b"\n")[0]) == list(owner)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError):
+            mine = True
+        if mine and (path.suffix != ".new" or not _is_new(path)):
+            path.unlink(missing_ok=True)
+            count += 1
+    return count
+
+
+def _is_new(path: Path) -> bool:
+    """Whether a hook may still be writing this file; it checks for an erasure itself."""
+    return time.time() - path.stat().st_mtime < UNFINISHED_SECONDS

@@ -133,9 +133,9 @@ def _mismatch(runtime: Runtime, owner: Owner) -> JournalMismatch | None:
 
 
 def all_owners(runtime: Runtime) -> list[Owner]:
-    """All owners: those with a journal and those in the store."""
+    """All owners: those with a journal and those in the store, without those being erased."""
     try:
-        known = runtime.store.known_owners()
+        known = [owner for owner in runtime.store.known_owners() if not runtime.journal.is_erased(owner)]
     except StoreError:
         known = []
     return list(dict.fromkeys([*runtime.journal.owners(), *known]))

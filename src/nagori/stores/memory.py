@@ -128,6 +128,12 @@ class MemoryStore:
                     room.vectors[memory.id, name] = vector
         self._rooms[owner] = room
 
+    def erase(self, owner: Owner, at_once: int) -> int:
+        leases = [key for key in self._leases if key[0] == owner]
+        for key in leases:
+            del self._leases[key]
+        return len(leases) + (self._rooms.pop(owner, None) is not None)
+
     def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         other, end = self._leases.get((owner, work), (holder, now))
         if other != holder and end > now:

@@ -55,6 +55,11 @@ class NodeStore(SqliteStore):
         with suppress(InvalidInput):  # of a model that has another dimension here
             SqliteVectors.put(self.vectors, owner, found)
 
+    def erase(self, owner: Owner, at_once: int) -> int:
+        with self._database.session(owner[0]) as session:
+            session.execute('DELETE FROM lease WHERE tenant = ? AND "user" = ?', owner)
+        return super().erase(owner, at_once)
+
     def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         with self._database.session(owner[0]) as session, session.raw.transaction():
             return take_lease(session, owner, work, holder, now, until)

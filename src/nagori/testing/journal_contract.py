@@ -29,7 +29,7 @@ import pytest
 from nagori.core.events import Event
 from nagori.core.storage import Owner
 from nagori.core.values import replace
-from nagori.errors import Conflict, InvalidInput, JournalError
+from nagori.errors import Conflict, InvalidInput, JournalError, MemoryErased
 from nagori.protocols import Journal
 
 ME: Owner = ("local", "me")
@@ -527,6 +527,113 @@ class JournalContract:
         left = read_bytes()
         assert b"quokka" not in left
         assert all(word in left for word in (b"kept-1", b"kept-3", b"kept-5"))
+
+    # erasing
+
+    def test_nothing_is_left_of_an_erased_owner_and_others_are_untouched(
+        self, journal: Journal, another: Journal, read_bytes: Callable[[], bytes] | None
+    ) -> None:
+        write(journal, event("quokka-1"), event("quokka-2"))
+        write_singly(journal, "quokka-3", "quokka-4", "quokka-5")
+        journal.request_work(ME)
+        theirs = write(journal, event("kept"), owner=OTHER)
+        another.erase(ME)
+        for handle in (journal, another):
+            assert (list(handle.read(ME)), handle.last_seq(ME), handle.size(ME)) == ([], 0, 0)
+            assert handle.event(ME, 1) is None
+            assert handle.identity(ME) == ""
+            assert handle.owners() == [OTHER]
+            assert handle.requested_work() == []
+            assert list(handle.read(OTHER)) == theirs
+        if read_bytes is not None:
+            assert b"quokka" not in read_bytes()
+            assert b"kept" in read_bytes()
+
+    def test_an_erased_owner_can_write_nothing(self, journal: Journal, another: Journal) -> None:
+        write(journal, event())
+        assert not journal.is_erased(ME)
+        another.erase(ME)
+        for handle in (journal, another):
+            assert handle.is_erased(ME)
+            with pytest.raises(MemoryErased), handle.locked(ME):
+                raise AssertionError("the lock was given")
+            handle.request_work(ME)
+            assert handle.requested_work() == []
+            assert not handle.is_erased(OTHER)
+        assert write(journal, event(), owner=OTHER)
+
+    def test_an_owner_without_events_can_be_erased(self, journal: Journal, another: Journal) -> None:
+        journal.erase(NOBODY)
+        assert another.is_erased(NOBODY)
+        with pytest.raises(MemoryErased):
+            write(another, event(), owner=NOBODY)
+
+    def test_an_erasure_is_unfinished_until_it_is_said_to_be_finished(
+        self, journal: Journal, another: Journal, read_bytes: Callable[[], bytes] | None
+    ) -> None:
+        whose = ("some tenant", "wolpertinger")
+        write(journal, event(), owner=whose)
+        journal.erase(whose)
+        another.erase(whose)  # again, after a kill
+        assert another.unfinished_erasures() == [whose]
+        with pytest.raises(Conflict):
+            another.reopen(whose)
+        journal.finish_erasure(whose)
+        assert another.unfinished_erasures() == []
+        assert another.is_erased(whose)
+        if read_bytes is not None:
+            assert b"wolpertinger" not in read_bytes()
+
+    def test_a_reopened_owner_starts_again_with_another_journal(
+        self, journal: Journal, another: Journal
+    ) -> None:
+        write(journal, event("quokka"))
+        before = journal.identity(ME)
+        journal.erase(ME)
+        journal.finish_erasure(ME)
+        another.reopen(ME)
+        assert not journal.is_erased(ME)
+        assert [each.seq for each in write(journal, event("new"))] == [1]
+        assert words(another) == ["new"]
+        assert another.identity(ME) not in ("", before)
+        another.erase(ME)
+        assert journal.is_erased(ME)
+
+    def test_reopening_who_was_never_erased_changes_nothing(self, journal: Journal) -> None:
+        write(journal, event())
+        journal.reopen(ME)
+        assert words(journal) == ["kettle"]
+        assert not journal.is_erased(ME)
+
+    def test_every_name_can_be_erased_alone(self, journal: Journal, another: Journal) -> None:
+        for number, whose in enumerate(ODD_SPACES):
+            write(journal, event(str(number)), owner=whose)
+        for whose in ODD_SPACES[::2]:
+            another.erase(whose)
+        for number, whose in enumerate(ODD_SPACES):
+            assert journal.is_erased(whose) is (number % 2 == 0)
+            assert words(journal, whose) == ([] if number % 2 == 0 else [str(number)])
+
+    def test_an_erasure_waits_for_the_writer_and_refuses_those_behind(
+        self, journal: Journal, another: Journal
+    ) -> None:
+        write(journal, event())
+        started = threading.Event()
+
+        def write_slowly() -> None:
+            with journal.locked(ME) as last:
+                started.set()
+                time.sleep(0.3)
+                journal.append(ME, [event("late")], last)
+
+        def erase() -> None:
+            started.wait(10)
+            another.erase(ME)
+
+        run_together(write_slowly, erase)
+        assert list(journal.read(ME)) == []
+        with pytest.raises(MemoryErased):
+            write(journal, event())
 
     # checking
 

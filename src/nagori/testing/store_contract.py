@@ -545,6 +545,48 @@ class StoreContract:
         assert ids_with_words(store, "old") == set()
         assert store.check() == []
 
+    @pytest.mark.parametrize("alone", [False, True])
+    def test_nothing_is_left_of_an_erased_owner(self, store: Store, alone: bool) -> None:
+        link = Relation("mem_a", "mem_b", RelationType.REFERENCES)
+        for scope in (ME,) if alone else (ME, OTHER):
+            put(
+                store,
+                memory("mem_a", "a secret", protected=True),
+                memory("mem_b", "no secret"),
+                scope=scope,
+                links={link: True},
+                vectors={"mem_a": vector(1, 0, 0), "mem_b": vector(0, 1, 0)},
+                turns=[turn(1)],
+                origins=[("mem_a", 1), ("mem_b", 1)],
+                state={"cycle": "2026"},
+            )
+            store.lease(scope.owner, "cycle", "somebody", 1.0, 9e9)
+        while store.erase(ME.owner, 1):
+            pass
+        _compare_owners(store, MemoryStore(), ME.owner)
+        assert store.known_owners() == ([] if alone else [OTHER.owner])
+        assert store.owners_due("cycle", "9") == ([] if alone else [OTHER.owner])
+        assert store.lease(ME.owner, "cycle", "me", 2.0, 3.0) is None
+        assert store.vectors.models(ME.owner).counts == {}
+        assert store.vectors.active(ME.owner) is None
+        assert store.check() == []
+        if not alone:
+            assert ids_with_words(store, "secret", OTHER) == {"mem_a", "mem_b"}
+            assert [t.seq for t in store.turns(OTHER.owner, TurnFilter())] == [1]
+            assert store.lease(OTHER.owner, "cycle", "me", 2.0, 3.0) == "somebody"
+
+    def test_an_erased_owner_can_start_again(self, store: Store) -> None:
+        put(store, memory(content="old"), vectors={"mem_a": vector(1, 0, 0)})
+        put(store, memory(content="theirs"), scope=OTHER)
+        while store.erase(ME.owner, 100):
+            pass
+        assert store.erase(("local", "nobody"), 100) == 0
+        put(store, memory(content="new"), vectors={"mem_a": vector(0, 1, 0)})
+        assert ids_with_words(store, "new") == {"mem_a"}
+        assert ids_with_words(store, "old") == set()
+        assert nearest(store, vector(0, 1, 0)) == ["mem_a"]
+        assert store.check() == []
+
     # counting
 
     def test_counts_tell_what_is_there(self, store: Store) -> None:

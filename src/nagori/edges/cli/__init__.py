@@ -1,7 +1,7 @@
 """The command line: the library's verbs, one command each. `--json` for machines, tables for people.
 
 Exit codes: 0 done · 1 a check found faults · 2 bad input · 3 not found · 4 limit reached · 5 conflict ·
-6 store · 7 journal · 8 model · 70 a bug of ours · 130 interrupted.
+6 store · 7 journal · 8 model · 9 erased · 70 a bug of ours · 130 interrupted.
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "import": "transfer:import_",
         "backup": "maintenance:backup",
         "restore": "maintenance:restore",
+        "erase": "erase:erase",
+        "audit": "erase:audit",
         "verify": "maintenance:verify",
         "rebuild": "maintenance:rebuild",
     },

@@ -101,7 +101,10 @@ def _careful(heard: Moment) -> Answer:
 def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answer:
     """The notice for the user, once per session and kind of failure."""
     from nagori.edges.hooks.notices import first_time, notice, say
+    from nagori.errors import MemoryErased
 
+    if isinstance(trouble, MemoryErased):  # that is as it was asked for
+        return Answer()
     told = notice(trouble)
     if folder is not None:
         _mark(folder, heard, json.dumps(told.to_record()))

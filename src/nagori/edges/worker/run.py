@@ -71,6 +71,10 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
             runtime = memory.runtime
             if _is_spooled(folder):
                 take_spool(_files(runtime.journal), folder)
+            if runtime.journal.unfinished_erasures():
+                from nagori.services.erase import resume_owners
+
+                resume_owners(runtime)
             for owner in _owners_with_work(runtime):
                 runtime.journal.claim_work(owner)  # before the work: later requests count separately
                 formed += process(runtime, owner, until)

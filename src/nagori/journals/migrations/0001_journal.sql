@@ -49,6 +49,16 @@ CREATE TABLE lease (
     PRIMARY KEY (tenant, "user", work)
 );
 
+-- Erased owners, by a digest of their name and a random salt; the name itself only until the erasure is finished.
+CREATE TABLE erasure_salt (salt uuid NOT NULL DEFAULT gen_random_uuid());
+INSERT INTO erasure_salt DEFAULT VALUES;
+CREATE TABLE erased (
+    digest   text PRIMARY KEY,
+    reopened boolean NOT NULL DEFAULT false,
+    tenant   text COLLATE "C",
+    user_id  text COLLATE "C"
+);
+
 -- Vectors by the text they belong to, so that a text is embedded once and not once a node. Derived data.
 CREATE TABLE node_vector (
     tenant  text COLLATE "C" NOT NULL,
@@ -77,9 +87,14 @@ BEGIN
         USING ((SELECT current_setting('nagori.every_tenant', true)) = 'on');
     CREATE POLICY every_tenant ON work
         USING ((SELECT current_setting('nagori.every_tenant', true)) = 'on');
+    ALTER TABLE erased ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+    CREATE POLICY names_of_own_tenant ON erased
+        USING (tenant IS NULL OR tenant = (SELECT current_setting('nagori.tenant', true))
+            OR (SELECT current_setting('nagori.every_tenant', true)) = 'on');
     IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'nagori_node') THEN
+        GRANT SELECT ON erasure_salt TO nagori_node;
         GRANT USAGE ON SCHEMA {schema} TO nagori_node;
         GRANT SELECT, INSERT, UPDATE, DELETE
-            ON journal_owner, journal, work, lease, node_vector TO nagori_node;
+            ON journal_owner, journal, work, lease, node_vector, erased TO nagori_node;
     END IF;
 END $$;

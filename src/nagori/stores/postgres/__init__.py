@@ -84,6 +84,15 @@ class PostgresStore(SqlReads):
             writing.show_owner(db, owner)
             writing.refill_owner(db, number)
 
+    def erase(self, owner: Owner, at_once: int) -> int:
+        """PostgreSQL keeps dead rows until VACUUM, and its write-ahead log until that turns over."""
+        with self.writing(owner) as db:
+            if db.number is None:
+                gone = len(ask(db, f"DELETE FROM lease WHERE {OWN} RETURNING 1", owner))
+            else:
+                gone = writing.erase_some(db, owner, db.number, at_once)
+        return gone
+
     def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         with self.writing(owner) as db:
             return take_lease(db, owner, work, holder, now, until)

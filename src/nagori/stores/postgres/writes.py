@@ -74,6 +74,26 @@ def empty_owner(db: Session, number: int) -> None:
     db.execute(RESET, (number,))
 
 
+def erase_some(db: Session, owner: Owner, number: int, at_once: int) -> int:
+    """Delete about so many memories of an owner, and after the last of them everything else; returns the
+    number of rows."""
+    first = ask(db, "SELECT key FROM memory WHERE owner = ? ORDER BY key LIMIT ?", (number, at_once))
+    spots = [key for (key,) in first]
+    gone = 0
+    if spots:
+        for table in ("posting", "embedding", "memory"):
+            rows = f"DELETE FROM {table} WHERE owner = ? AND key = ANY(?) RETURNING 1"
+            gone += len(ask(db, rows, (number, spots)))
+        return gone + len(ask(db, "DELETE FROM text WHERE key = ANY(?) RETURNING 1", (spots,)))
+    db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", keys(number))
+    for table in OWNED:
+        gone += len(ask(db, f"DELETE FROM {table} WHERE owner = ? RETURNING 1", (number,)))
+    gone += len(ask(db, 'DELETE FROM lease WHERE tenant = ? AND "user" = ? RETURNING 1', owner))
+    gone += len(ask(db, "DELETE FROM owner WHERE id = ? RETURNING 1", (number,)))
+    db.owner, db.number = None, None
+    return gone
+
+
 def refill_owner(db: Session, number: int) -> None:
     """Restore the vectors of texts that came back."""
     sql = f"""

@@ -52,8 +52,9 @@ BUSY_MS = 30_000
 PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
 MOST_CONNECTIONS, MOST_IDLE = 64, 8
 MERGE_PAGES = 256  # pages of the word index per step: a few milliseconds
-CHECKPOINT_MS = 1_000  # maximum wait for readers
+CHECKPOINT_MS = 200  # maximum wait for readers; writers wait meanwhile
 NO_LIMIT = -1
+ERASE_IN_COPY = 10_000  # rows at once: nobody waits for a copy
 WAIT_FOR_PLACE = 0.01  # seconds between checks for a free connection
 TROUBLES = (apsw.Error, OSError, OverflowError, UnicodeError)
 # Messages of SQLite about unexpected tables.
@@ -110,6 +111,10 @@ class SqliteStore(SqlReads):
             yield
             with store_errors(self.path):
                 writing.refill_owner(db, number)
+
+    def erase(self, owner: Owner, at_once: int) -> int:
+        with self.writing() as db:
+            return writing.erase_owner(db, owner, at_once)
 
     def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         with self.writing() as db:
@@ -215,6 +220,27 @@ class SqliteStore(SqlReads):
                 if file.exists():
                     aside = file.rename(file.with_name(f"{self.path.name}.damaged-{stamp}{ending}"))
         return aside
+
+    def erase_copies(self, owner: Owner, others: Sequence[Path] = ()) -> list[Path]:
+        from nagori.stores.sqlite import replace as replacing
+
+        replacing.remove_abandoned(self.path)
+        for copy in replacing.find_files(self.path, "damaged"):  # free pages may hold anything
+            replacing.remove(copy)
+        copies = [path for path in others if path.exists()]
+        for copy in [*replacing.find_files(self.path, "before-rebuild"), *copies]:
+            store = SqliteStore(copy)
+            try:
+                while store.erase(owner, ERASE_IN_COPY):
+                    pass
+                erased = store.compact()
+            except StoreError:
+                erased = False
+            finally:
+                store.close()
+            if not erased:
+                replacing.remove(copy)
+        return replacing.find_files(self.path, "rebuild")
 
     def compact(self, steps: int = 1_000) -> bool:
         from nagori.stores.sqlite import replace as replacing

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import apsw
 
+from nagori.locks import is_running
 from nagori.stores.sql import Model, ask, keys
 from nagori.stores.sqlite import writes as writing
 
+SIDE_FILES = ("-wal", "-shm", "-journal")
 # Damaged rows are not taken over; they are made again.
 OLD_MODELS = """SELECT id, name, dimension, center FROM old.model
                 WHERE typeof(id) = 'integer' AND typeof(name) = 'text' AND typeof(dimension) = 'integer'
@@ -77,25 +79,19 @@ def remove_abandoned(path: Path) -> None:
     """Remove drafts of killed processes."""
     for file in path.parent.glob(f"{path.name}.rebuild-*"):
         number = re.search(r"-(\d+)-[0-9a-f]{8}(?:-wal|-shm|-journal)?$", file.name)
-        if number and not _is_alive(int(number[1])):
+        if number and not is_running(int(number[1])):
             file.unlink(missing_ok=True)
 
 
-def _is_alive(pid: int) -> bool:
-    if os.name == "nt":  # on Windows, signal 0 would interrupt the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+def find_files(path: Path, kind: str) -> list[Path]:
+    """Files beside the store: copies put aside ("damaged", "before-rebuild") and drafts ("rebuild")."""
+    found = path.parent.glob(f"{path.name}.{kind}-*")
+    return sorted(file for file in found if not file.name.endswith(SIDE_FILES))
 
 
 def remove(path: Path) -> None:
     """Remove a file with its side files."""
-    for ending in ("-wal", "-shm", "-journal", ""):
+    for ending in (*SIDE_FILES, ""):
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 

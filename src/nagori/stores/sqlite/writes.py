@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from array import array
 from collections.abc import Mapping, Sequence
 
@@ -18,6 +19,7 @@ from nagori.stores.sql import (
     all_models,
     ask,
     find_model,
+    find_owner,
     keys,
     load,
     load_by_id,
@@ -38,6 +40,8 @@ ADD_WORDS = "INSERT INTO words (rowid, tokens) VALUES (?, ?)"
 FORGET_WORDS = "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)"
 SECURE_DELETE = "INSERT INTO words (words, rank) VALUES ('secure-delete', ?)"
 MERGE = "INSERT INTO words (words, rank) VALUES ('merge', ?)"
+SMALL = 50  # so many rows without an index take no longer to delete than one memory
+NOBODYS_ROW, FILLER = 0, "nobody"  # a row of the word index that is in no owner's key range
 AMONG = "IN (SELECT value FROM json_each(?))"
 
 # columns copied beside the bits of a vector
@@ -75,17 +79,22 @@ def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Bat
 
 def empty_owner(db: apsw.Connection, number: int) -> None:
     """Delete all rows of an owner; its vectors are set aside by text."""
+    for model in all_models(db):
+        _set_vectors_aside(db, model, number)
+    _delete_rows(db, number)
+    sql = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
+    db.execute(sql, (number,))
+
+
+def _delete_rows(db: apsw.Connection, number: int) -> None:
     _forget_all_words(db, number)
     span = keys(number)
     for model in all_models(db):
-        _set_vectors_aside(db, model, number)
         for table in (model.vectors, model.bits):
             db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
     db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", span)
     for table in ("memory", "relation", "log", "turn", "origin", "state", "item"):
         db.execute(f"DELETE FROM {table} WHERE owner = ?", (number,))
-    sql = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
-    db.execute(sql, (number,))
 
 
 def refill_owner(db: apsw.Connection, number: int) -> None:
@@ -94,6 +103,44 @@ def refill_owner(db: apsw.Connection, number: int) -> None:
     for model in all_models(db):
         if (f"aside_{model.id:d}",) in aside:
             _bring_vectors_back(db, model, number)
+
+
+def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
+    """Delete about `at_once` memories of an owner, then its other rows, which are small, many more at once;
+    returns their number. The row with the name goes last, so that nothing is left behind without an owner."""
+    number = find_owner(db, owner)
+    if number is None:
+        db.execute("DELETE FROM lease WHERE tenant = ? AND user = ?", owner)
+        return db.changes()
+    if not ask(db, "SELECT 1 FROM memory WHERE owner <> ? LIMIT 1", (number,)):
+        return _erase_alone(db, number)
+    ids = [id for (id,) in ask(db, "SELECT id FROM memory WHERE owner = ? LIMIT ?", (number, at_once))]
+    if ids:
+        _erase(db, number, ids)
+        return len(ids)
+    for table in ("relation", "log", "turn", "origin", "state"):
+        count = _delete_some(db, table, number, SMALL * at_once)
+        if count:
+            return count
+    db.execute("DELETE FROM owner WHERE id = ?", (number,))
+    return 1
+
+
+def _erase_alone(db: apsw.Connection, number: int) -> int:
+    """Delete the only owner with memories in one transaction: the word index is emptied as a whole, and what
+    was computed from the vectors goes with them."""
+    _delete_rows(db, number)
+    db.execute("UPDATE model SET vectors = 0, center = NULL")
+    db.execute("DELETE FROM owner WHERE id = ?", (number,))
+    return 1
+
+
+def _delete_some(db: apsw.Connection, table: str, number: int, at_once: int) -> int:
+    key = {"relation": "source, target, type", "log": "memory, seq", "origin": "memory, turn"}
+    columns = {**key, "turn": "seq", "state": "key"}[table]
+    some = f"SELECT {columns} FROM {table} WHERE owner = ? LIMIT ?"
+    db.execute(f"DELETE FROM {table} WHERE owner = ? AND ({columns}) IN ({some})", (number, number, at_once))
+    return db.changes()
 
 
 # --- memories -------------------------------------------------------------------------------------
@@ -337,9 +384,19 @@ def merge_words(db: apsw.Connection, steps: int, pages: int) -> bool:
     pages at a time; returns whether it is done. The first step merges all segments; the others continue that
     even if new segments appear (see 'merge' in the FTS5 documentation). A step that changes fewer than two
     rows found nothing to do."""
+    _add_segment(db)
     for step in range(steps):
-        before = db.total_changes()
+        before, begin = db.total_changes(), time.monotonic()
         db.execute(MERGE, (-pages if step == 0 else pages,))
         if db.total_changes() - before < 2:
             return True
+        time.sleep(time.monotonic() - begin)  # others get their turn: they look again after a while
     return False
+
+
+def _add_segment(db: apsw.Connection) -> None:
+    """Write a row that belongs to nobody anew. A word that was replaced earlier leaves a marker with the word
+    itself when it is deleted, and FTS5 drops markers only while it merges: never if there is one segment."""
+    if ask(db, "SELECT 1 FROM words_docsize WHERE id = ?", (NOBODYS_ROW,)):
+        db.execute(FORGET_WORDS, (NOBODYS_ROW, FILLER))
+    db.execute(ADD_WORDS, (NOBODYS_ROW, FILLER))
