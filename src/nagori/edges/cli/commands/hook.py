@@ -49,12 +49,12 @@ def worker(
     from nagori.edges.worker.claims import run
 
     session, stopped = CommandSession.of(context), Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
     with session.memory() as memory:
         journal = memory.runtime.journal
         if not hasattr(journal, "claim_next"):
             raise InvalidInput("database", "error.worker_needs_database")
+        for number in (signal.SIGTERM, signal.SIGINT):  # what has begun is finished first
+            signal.signal(number, lambda *_: stopped.set())
         count = run(memory, journal, stopped.is_set, once=once)  # type: ignore[arg-type]
     if as_json:
         print_json({"owners": count.owners, "turns": count.turns, "failures": count.failures})
