@@ -46,6 +46,8 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
     """Write everything to one file, then read it back and check it."""
     if path.exists():
         raise InvalidInput("path", "error.file_exists", path=path)
+    if not isinstance(runtime.journal, FileJournal):
+        raise StoreError("error.backup_needs_files")
     with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix="backup-") as work:
         copy = Path(work) / STORE
         saved = _copy_store(runtime, copy)
@@ -86,8 +88,7 @@ def restore(path: Path, data_dir: Path, stamp: str) -> Path | None:
 def _journal_prefix(runtime: Runtime) -> Iterator[tuple[str, Path, int]]:
     """The files of every journal up to their present ends, including journals without a known owner."""
     journal = runtime.journal
-    if not isinstance(journal, FileJournal):
-        raise StoreError("error.backup_needs_files")
+    assert isinstance(journal, FileJournal)
     files = [file for owner in journal.owners() for file in journal.files(owner)]
     for folder in journal.unreadable_folders():
         files += [(file, file.stat().st_size) for file in sorted(folder.glob("*.json*"))]
