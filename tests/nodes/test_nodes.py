@@ -88,6 +88,20 @@ def test_nodes_that_write_at_the_same_time_lose_nothing(node: Open) -> None:
     assert nodes[0].verify().sound
 
 
+def test_more_threads_than_connections_take_turns(node: Open) -> None:
+    memory = node("postgres")
+    for database in (memory.runtime.journal.database, memory.runtime.store.database):  # type: ignore[attr-defined]
+        database._connections = 2
+        database._begin()
+
+    def write(number: int) -> None:
+        memory.with_scope(user=f"user {number % 3}").remember(f"Thread {number} was here.")
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(write, range(24)))
+    assert sum(len(digests(memory.with_scope(user=f"user {n}"))) for n in range(3)) == 24
+
+
 def test_a_text_is_embedded_once_for_all_nodes(node: Open) -> None:
     class Counting(WordEmbedder):
         texts = 0
