@@ -27,6 +27,9 @@ def process(context: typer.Context, as_json: Json = False) -> None:
     from nagori.edges.worker.run import work as work_now
 
     session = CommandSession.of(context)
+    if session.data_dir is None and session.config.general.database:
+        worker(context, once=True, as_json=as_json)
+        return
     if spawn.is_working(session.folder):
         session.say("cli.worker_busy")
         return
