@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS, MOST_IDLE = 32, 8
 CONNECT_SECONDS = 10
+PATIENCE_SECONDS, WAIT_FOR_PLACE = 30.0, 0.01  # for a session while all are in use
 ROLE = "nagori_node"
 # A vanished machine must not hold a lock longer than others wait for it.
 KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 2}
@@ -189,6 +190,16 @@ class Database:
         if self._pid != os.getpid():  # a forked child must not use its parent's connections
             _LEFT_TO_PARENTS.extend(self._idle)
             self._begin()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while (session := self._idle_session(tenant)) is None:
+            if self._places.acquire(timeout=WAIT_FOR_PLACE):
+                return self._open(tenant)
+            if time.monotonic() > deadline:
+                raise self._error("error.postgres_busy", where=self.address.shown)
+        return session
+
+    def _idle_session(self, tenant: str | None) -> Session | None:
+        """A session that somebody gave back and that still answers."""
         psycopg = driver()
         while (session := self._pop()) is not None:
             try:
@@ -196,8 +207,9 @@ class Database:
                 return session
             except psycopg.OperationalError:  # the server was restarted: nothing was asked of it yet
                 self._discard(session)
-        if not self._places.acquire(timeout=CONNECT_SECONDS):
-            raise self._error("error.postgres_busy", where=self.address.shown)
+        return None
+
+    def _open(self, tenant: str | None) -> Session:
         try:
             session = self._connect()
             session.show_tenant(tenant)

@@ -11,7 +11,7 @@ from nagori.core.storage import Owner
 from nagori.errors import Conflict, Notice
 from nagori.journals.file import FileJournal
 from nagori.protocols import Journal
-from nagori.testing.journal_contract import ME, JournalContract, event, write
+from nagori.testing.journal_contract import ME, JournalContract, event, words, write
 
 WRITER = """
 import sys
@@ -139,6 +139,22 @@ class TestPostgresJournal(JournalContract):
         postgres.ask("DELETE FROM journal WHERE seq = 2")
         [damage] = journal.verify(ME).damage
         assert damage.problem == Notice("damage.event_missing", expected=2, found=3)
+
+    def test_redacted_words_leave_the_tables_files_with_vacuum_full(
+        self, journal: Journal, postgres: Server
+    ) -> None:
+        """PostgreSQL keeps dead rows: the words are gone from every answer at once, and from the files of the
+        tables when an operator says so. The write-ahead log is recycled in its own time."""
+        write(journal, event("kept"), event("quokka-in-the-files"))
+        with journal.locked(ME):
+            journal.redact(ME, {2: event("gone")})
+        assert words(journal) == ["kept", "gone"]
+        postgres.ask("VACUUM FULL journal")
+        postgres.ask("CHECKPOINT")
+        files = [path for path in (postgres.place / "data" / "base").rglob("*") if path.is_file()]
+        held = b"".join(path.read_bytes() for path in files)
+        assert b"kept" in held
+        assert b"quokka-in-the-files" not in held
 
     def test_the_key_is_a_fence_by_itself(self, journal: Journal, postgres: Server) -> None:
         """A row that somebody is about to commit is no number for us, though we cannot see it yet."""

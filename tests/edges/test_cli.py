@@ -118,11 +118,10 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pyt
         assert isinstance(answer.json, dict), command
     refused = run("appraise", "--json")
     assert (refused.code, refused.json["error"]["field"]) == (2, "llm.provider")  # type: ignore[index]
-    names = {command[0] for command in commands} | {
-        "appraise",
-        "hook",
-        "mcp",
-    }  # the last two speak nothing else
+    refused = run("worker", "--json")  # files have no need of it: tests/nodes
+    assert (refused.code, refused.json["error"]["field"]) == (2, "database")  # type: ignore[index]
+    others = {"appraise", "hook", "mcp", "worker"}  # a hook and an MCP server speak nothing else
+    names = {command[0] for command in commands} | others
     assert names == {name for commands in COMMANDS.values() for name in commands}
 
 

@@ -13,7 +13,7 @@ from tests.postgres import Server
 from nagori import Nagori, Scope
 from nagori.config import Config
 from nagori.core.events import Event
-from nagori.errors import InvalidConfig, InvalidInput, JournalError, NagoriError
+from nagori.errors import InvalidConfig, InvalidInput, JournalError, NagoriError, StoreError
 from nagori.services.purge import redact_purged
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -86,6 +86,20 @@ def test_nodes_that_write_at_the_same_time_lose_nothing(node: Open) -> None:
     assert len(digests(nodes[0])) == 60
     assert digests(nodes[0]) == digests(nodes[1])
     assert nodes[0].verify().sound
+
+
+def test_more_threads_than_connections_take_turns(node: Open) -> None:
+    memory = node("postgres")
+    for database in (memory.runtime.journal.database, memory.runtime.store.database):  # type: ignore[attr-defined]
+        database._connections = 2
+        database._begin()
+
+    def write(number: int) -> None:
+        memory.with_scope(user=f"user {number % 3}").remember(f"Thread {number} was here.")
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(write, range(24)))
+    assert sum(len(digests(memory.with_scope(user=f"user {n}"))) for n in range(3)) == 24
 
 
 def test_a_text_is_embedded_once_for_all_nodes(node: Open) -> None:
@@ -274,6 +288,16 @@ def test_a_configured_database_has_no_password() -> None:
         with pytest.raises(InvalidConfig) as caught:
             Config().evolve({"general.database": bad})
         assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_a_database_is_not_backed_up_to_a_file_but_examined(node: Open, store: str, tmp_path: Path) -> None:
+    memory = node(store)
+    memory.remember("The kettle is green.")
+    with pytest.raises(StoreError, match="pg_dump"):
+        memory.backup(tmp_path / "x.tar")
+    assert not (tmp_path / "x.tar").exists()
+    assert {finding.state for finding in memory.doctor()} == {"ok"}
 
 
 def test_a_newer_schema_is_refused(node: Open, postgres: Server) -> None:

@@ -198,9 +198,13 @@ def test_the_command_works_for_everybody(memory: Nagori, postgres: Server, tmp_p
     said = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True)
     assert json.loads(said.stdout) == {"owners": 6, "turns": 6, "failures": 0}
     assert journal_of(memory).requested_work() == []
+    memory.turn("My bicycle is red.", session="s")
+    command = [sys.executable, "-m", "nagori", "process", "--json"]
+    said = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True)
+    assert json.loads(said.stdout)["turns"] == 1
     command = [sys.executable, "-m", "nagori", "cycle", "--all", "--json"]
     said = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True)
-    assert len(json.loads(said.stdout)["owners"]) == 6
+    assert len(json.loads(said.stdout)["owners"]) == 7
 
 
 def test_a_worker_of_its_own_needs_a_database(tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ APPEND = f"""
         INSERT INTO journal (tenant, user_id, seq, line) SELECT ?, ?, ? + n, line
         FROM unnest(?::text[]) WITH ORDINALITY AS new (line, n) WHERE ({LAST}) = ? RETURNING seq),
     asked AS (
-        UPDATE work SET asked = true WHERE ? AND {OWN} AND EXISTS (SELECT 1 FROM appended) RETURNING 1)
+        UPDATE work SET asked = true
+        WHERE ? AND {OWN} AND NOT asked AND EXISTS (SELECT 1 FROM appended) RETURNING 1)
     SELECT seq FROM appended"""
 REQUEST = """
     INSERT INTO work (tenant, user_id, asked) VALUES (?, ?, true)
@@ -71,8 +72,7 @@ CLAIM = """
     SET holder = ?, until = now() + ?, fence = fence + 1, claimed = claimed OR asked, asked = false
     WHERE (tenant, user_id) = (
         SELECT tenant, user_id FROM work
-        WHERE (asked OR claimed OR due <= now()) AND (until IS NULL OR until <= now())
-        ORDER BY asked OR claimed DESC, due LIMIT 1 FOR UPDATE SKIP LOCKED)
+        WHERE ({}) AND (until IS NULL OR until <= now()) ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING tenant, user_id, fence"""
 HELD = f"{OWN} AND holder = ? AND fence = ?"
 RENEW = f"UPDATE work SET until = now() + ? WHERE {HELD} RETURNING fence"
@@ -249,8 +249,10 @@ class PostgresJournal:
     def claim_next(self, holder: str, seconds: float) -> WorkClaim | None:
         """Claim the work of one owner for so long; None if nothing waits that nobody else holds."""
         with self.database.session(None) as session:
-            for tenant, user, fence in session.ask(CLAIM, holder, timedelta(seconds=seconds)):
-                return WorkClaim((tenant, user), holder, fence)
+            for waiting in ("asked OR claimed", "due <= now()"):  # each has its index
+                found = session.ask(CLAIM.format(waiting), holder, timedelta(seconds=seconds))
+                for tenant, user, fence in found:
+                    return WorkClaim((tenant, user), holder, fence)
         return None
 
     def renew_claim(self, claim: WorkClaim, seconds: float) -> bool:

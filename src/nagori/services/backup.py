@@ -61,6 +61,8 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
     """Write everything to one file, then read it back and check it."""
     if path.exists():
         raise InvalidInput("path", "error.file_exists", path=path)
+    if not isinstance(runtime.journal, FileJournal):
+        raise StoreError("error.backup_needs_files")
     prefix = f"{WORK}{os.getpid()}-"
     with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix=prefix) as work:
         copy = Path(work) / STORE
@@ -184,8 +186,7 @@ def _later_erasures(former: Path, journal: FileJournal, owner: Owner) -> list[di
 def _journal_prefix(runtime: Runtime) -> Iterator[tuple[str, Path, int]]:
     """The files of every journal up to their present ends, including journals without a known owner."""
     journal = runtime.journal
-    if not isinstance(journal, FileJournal):
-        raise StoreError("error.backup_needs_files")
+    assert isinstance(journal, FileJournal)
     files = [file for owner in journal.owners() for file in journal.files(owner)]
     for folder in journal.unreadable_folders():
         files += [(file, file.stat().st_size) for file in sorted(folder.glob("*.json*"))]

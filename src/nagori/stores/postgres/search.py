@@ -44,7 +44,7 @@ def nearest(db: Session, selection: Selection, vectors: Sequence[bytes], model: 
     whose = (selection.number, model.id)
     asked = ([half_vector(each) for each in vectors], [full_vector(each) for each in vectors])
     found: list[Near] = [[] for _ in vectors]
-    for n, *near in ask(db, sql, (*whose, *values, *asked, 2 * k + SPARE, *whose)) if vectors else ():
+    for n, *near in ask(db, sql, (*whose, *values, *asked, k + SPARE, *whose)) if vectors else ():
         found[n - 1].append(tuple(near))
     return [each[:k] for each in found]
 

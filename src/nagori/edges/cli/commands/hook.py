@@ -27,6 +27,9 @@ def process(context: typer.Context, as_json: Json = False) -> None:
     from nagori.edges.worker.run import work as work_now
 
     session = CommandSession.of(context)
+    if session.data_dir is None and session.config.general.database:
+        worker(context, once=True, as_json=as_json)
+        return
     if spawn.is_working(session.folder):
         session.say("cli.worker_busy")
         return
@@ -49,12 +52,12 @@ def worker(
     from nagori.edges.worker.claims import run
 
     session, stopped = CommandSession.of(context), Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
     with session.memory() as memory:
         journal = memory.runtime.journal
         if not hasattr(journal, "claim_next"):
             raise InvalidInput("database", "error.worker_needs_database")
+        for number in (signal.SIGTERM, signal.SIGINT):  # what has begun is finished first
+            signal.signal(number, lambda *_: stopped.set())
         count = run(memory, journal, stopped.is_set, once=once)  # type: ignore[arg-type]
     if as_json:
         print_json({"owners": count.owners, "turns": count.turns, "failures": count.failures})
