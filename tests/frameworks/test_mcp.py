@@ -232,6 +232,21 @@ def test_a_memory_and_a_session_are_resources_and_a_forgotten_one_is_not(memory:
     assert talk(memory, lost) == [-32602] * 5
 
 
+def test_a_long_memory_is_cut_in_answers_and_whole_as_a_resource(memory: Nagori) -> None:
+    long = "The kettle log: " + "steam " * 2000
+    id = memory.remember(long).id
+
+    async def work(client: Any) -> tuple[str, str]:
+        listed = await client.call_tool("list", {})
+        one = await client.read_resource(f"memory://{id}")
+        return listed.structured_content["memories"][0]["text"], json.loads(one.contents[0].text)["text"]
+
+    listed, whole = talk(memory, work)
+    assert len(listed) == 2001
+    assert listed.endswith("…")
+    assert whole == long.strip()
+
+
 def test_prompts_tell_which_tool_to_use(memory: Nagori) -> None:
     async def work(client: Any) -> list[str]:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
