@@ -15,6 +15,7 @@ import pytest
 from nagori import Config, Nagori, Scope
 from nagori.config import load
 from nagori.edges.locale import Translator
+from nagori.errors import InvalidInput
 
 pytest.importorskip("mcp", reason="mcp is not installed; `make test-frameworks` installs and runs it")
 
@@ -405,6 +406,17 @@ def test_a_port_needs_the_token_and_a_host_and_an_origin_of_this_machine(memory:
     assert status(authorization=bearer, host="evil.example.com") == 421
     assert status(authorization=bearer, origin="https://evil.example.com") == 403
     assert status(authorization=bearer, origin="http://localhost:5173") == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "example.com", "192.168.0.7", "::"])
+def test_a_port_is_never_opened_to_other_machines(tmp_path: Path, host: str) -> None:
+    from typer.testing import CliRunner
+
+    from nagori.edges.cli import app
+
+    done = CliRunner().invoke(app, ["--data-dir", str(tmp_path), "mcp", "--http", "--host", host])
+    assert isinstance(done.exception, InvalidInput)
+    assert done.exception.message_id == "error.mcp_host"
 
 
 def random_body(dice: random.Random) -> bytes:
