@@ -381,3 +381,15 @@ def test_what_is_no_file_is_written_to_and_stays_what_it_is(run: Run, tmp_path: 
     assert run("prune", talk, "-o", link).code == 0
     assert link.is_symlink()
     assert "tea" in target.read_text(encoding="utf-8")
+
+
+def test_without_its_package_the_mcp_server_says_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("nagori.edges.mcp")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("mcp", "mcp.server", "anyio"):
+        monkeypatch.setitem(sys.modules, name, None)
+    answer = run("mcp")
+    assert answer.code == 2
+    assert "nagori[mcp]" in answer.err

@@ -15,6 +15,7 @@ import pytest
 from nagori import Config, Nagori, Scope
 from nagori.config import load
 from nagori.edges.locale import Translator
+from nagori.errors import InvalidInput
 
 pytest.importorskip("mcp", reason="mcp is not installed; `make test-frameworks` installs and runs it")
 
@@ -232,6 +233,21 @@ def test_a_memory_and_a_session_are_resources_and_a_forgotten_one_is_not(memory:
     assert talk(memory, lost) == [-32602] * 5
 
 
+def test_a_long_memory_is_cut_in_answers_and_whole_as_a_resource(memory: Nagori) -> None:
+    long = "The kettle log: " + "steam " * 2000
+    id = memory.remember(long).id
+
+    async def work(client: Any) -> tuple[str, str]:
+        listed = await client.call_tool("list", {})
+        one = await client.read_resource(f"memory://{id}")
+        return listed.structured_content["memories"][0]["text"], json.loads(one.contents[0].text)["text"]
+
+    listed, whole = talk(memory, work)
+    assert len(listed) == 2001
+    assert listed.endswith("…")
+    assert whole == long.strip()
+
+
 def test_prompts_tell_which_tool_to_use(memory: Nagori) -> None:
     async def work(client: Any) -> list[str]:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
@@ -390,6 +406,17 @@ def test_a_port_needs_the_token_and_a_host_and_an_origin_of_this_machine(memory:
     assert status(authorization=bearer, host="evil.example.com") == 421
     assert status(authorization=bearer, origin="https://evil.example.com") == 403
     assert status(authorization=bearer, origin="http://localhost:5173") == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "example.com", "192.168.0.7", "::"])
+def test_a_port_is_never_opened_to_other_machines(tmp_path: Path, host: str) -> None:
+    from typer.testing import CliRunner
+
+    from nagori.edges.cli import app
+
+    done = CliRunner().invoke(app, ["--data-dir", str(tmp_path), "mcp", "--http", "--host", host])
+    assert isinstance(done.exception, InvalidInput)
+    assert done.exception.message_id == "error.mcp_host"
 
 
 def random_body(dice: random.Random) -> bytes:

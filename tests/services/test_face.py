@@ -309,7 +309,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "import_": ([],),
     "import_drafts": ([],),
 }
-NO_MEMORY = {"open", "folder", "restore", "close", "runtime", "config"}  # need none, or end it
+NO_MEMORY = {"open", "folder", "restore", "close", "runtime", "config", "items"}  # need none, or end it
 VERBS = sorted(name for name in vars(Nagori) if not name.startswith("_") and name not in NO_MEMORY)
 
 
@@ -347,6 +347,7 @@ def test_what_a_memory_gave_out_is_closed_with_it(memory: Nagori) -> None:
         lambda: list(lines),
         memory.__enter__,
         lambda: memory.config,
+        lambda: memory.items,
     ):
         with pytest.raises(MemoryClosed):
             call()

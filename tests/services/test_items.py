@@ -122,6 +122,17 @@ def test_an_expired_item_is_not_read_and_the_cycle_deletes_it(memory: Nagori, cl
     assert not words_on_disk(memory, "gone soon")
 
 
+def test_reading_an_item_many_times_at_once_writes_nothing(memory: Nagori, clock: FrozenClock) -> None:
+    memory.items.put(("a",), "k", 1, ttl=HOUR)
+    before = memory.runtime.journal.last_seq(memory.scope.owner)
+    clock.forward(seconds=35)
+    memory.items.renew(memory.items.list())
+    assert memory.runtime.journal.last_seq(memory.scope.owner) == before
+    clock.forward(seconds=5)
+    memory.items.renew(memory.items.list())
+    assert memory.runtime.journal.last_seq(memory.scope.owner) == before + 1
+
+
 def test_no_byte_of_a_deleted_item_is_left_after_the_cycle_and_a_later_one_stays(memory: Nagori) -> None:
     memory.items.put(("who@example.org",), "blue-key", {"said": "purple elephants"})
     memory.items.put(("who@example.org",), "blue-key", {"said": "green elephants"})
@@ -169,6 +180,7 @@ def test_an_export_carries_items_and_importing_it_twice_adds_nothing(memory: Nag
         "{}",
         '{"namespace":"ab","key":"k","value":"1","created":"2026-01-01T00:00:00Z"}',
         '{"namespace":["a"],"key":5,"value":"1","created":"2026-01-01T00:00:00Z"}',
+        '{"namespace":["a"],"key":"k","value":1,"created":"2026-01-01T00:00:00Z"}',
         '{"namespace":["a"],"key":"k","value":"{","created":"2026-01-01T00:00:00Z"}',
         '{"namespace":["a"],"key":"k","value":"1","created":"2026-01-01"}',
         '{"namespace":["a"],"key":"k","value":"1","created":"2026-01-01T00:00:00Z","ttl":1e30}',

@@ -98,10 +98,12 @@ class Items:
         self._runtime.ledger.write(self._owner, write)
 
     def renew(self, items: Iterable[Item]) -> None:
-        """Start the time to live of these items again."""
-        ids = [item.id for item in items if item.ttl is not None]
+        """Start the time to live of these items again. Where that would gain less than a hundredth of it,
+        nothing is written: a program may read an item many times a second."""
+        now = self._runtime.clock.now()
+        ids = [item.id for item in items if item.ttl and _would_gain(item, now) >= item.ttl / 100]
         if ids:
-            event = Event("items_renewed", self._runtime.clock.now(), {"items": ids}, by="caller")
+            event = Event("items_renewed", now, {"items": ids}, by="caller")
             self._runtime.ledger.write(self._owner, lambda: [event])
 
     def delete_expired(self, prefix: Labels = ()) -> int:
@@ -152,6 +154,12 @@ class Items:
                 gone.append(id)
         note_deletions()
         return [*events]
+
+
+def _would_gain(item: Item, now: datetime) -> timedelta:
+    """How much later the item would expire if it were renewed now."""
+    assert item.ttl is not None
+    return item.ttl if item.expires is None else now + item.ttl - item.expires
 
 
 def read_value(item: Item) -> Any:

@@ -37,6 +37,7 @@ Long-term memory of this user, kept on their own machine across sessions and pro
 
 LONGEST_TEXT = 100_000  # characters of one argument
 LONGEST_SHOWN = 300  # characters of a memory where a person chooses between several
+LONGEST_LISTED = 2_000  # characters of a memory in an answer
 MOST_CHOICES = 5  # memories to choose from
 MOST_NOTES = 100
 HOUR_MS = 3_600_000
@@ -53,7 +54,10 @@ class Shown(BaseModel):
     """A memory."""
 
     id: str
-    text: str = Field(description="What is left of it; older memories are shorter.")
+    text: str = Field(
+        description="What is left of it; older memories are shorter. One that ends with … is cut: the"
+        " resource memory://{id} has it whole."
+    )
     at: datetime = Field(description="When it was said or happened.")
     kind: KindName
     said_by: str = Field(description="user, assistant, tool or import")
@@ -347,11 +351,14 @@ def list_memories(
         return Shortlist(memories=[show(each) for each in view.list(filter, limit=limit, older_than=last)])
 
 
-def show(memory: Memory, confidence: float | None = None) -> Shown:
-    """A memory as a client sees it."""
+def show(memory: Memory, confidence: float | None = None, *, whole: bool = False) -> Shown:
+    """A memory as a client sees it. A long one is cut unless it is asked for by its id: clients refuse large
+    answers."""
+    text = memory.text.whole
+    cut = not whole and len(text) > LONGEST_LISTED
     return Shown(
         id=memory.id,
-        text=memory.text.whole,
+        text=f"{text[:LONGEST_LISTED]}…" if cut else text,
         at=memory.created,
         kind=str(memory.kind),  # type: ignore[arg-type]
         said_by=str(memory.trust),
@@ -434,7 +441,7 @@ def _add_resources(server: MCPServer[Served], served: Served) -> None:
                 raise NotFound(id)
         except NagoriError as error:
             raise ResourceNotFoundError(served.translator.say(error)) from error
-        return show(found).model_dump_json(indent=2)
+        return show(found, whole=True).model_dump_json(indent=2)
 
     def read_session(session: str) -> str:
         """What a session was about, in a few of its own sentences."""

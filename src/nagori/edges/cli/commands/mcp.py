@@ -25,7 +25,7 @@ def mcp(
         from nagori.edges.mcp.dropin import make_dropin
         from nagori.edges.mcp.tools import make_server
     except ModuleNotFoundError as missing:
-        raise InvalidInput("mcp", "error.mcp_missing", package=missing.name) from missing
+        raise InvalidInput("mcp", "error.mcp_missing", package="mcp") from missing
     session = CommandSession.of(context)
     if http and host not in serve.LOOPBACK:
         raise InvalidInput("host", "error.mcp_host", host=host)
