@@ -147,7 +147,7 @@ class DictionaryStore:
         strength = {m.id: retention(m, now, rules.retention, rules.weekly) for m in free}
         free.sort(key=lambda m: (strength[m.id], m.created, m.recalls, m.id))
         census = Census(dict(Counter(m.level for m in free)), len(alive) - len(free))
-        rows = [life_row(m) for m in alive]
+        rows = [life_row(m) for m in self.data(owner).memories.values()]
         return CycleRows(census, rows, lambda level, n: [life_row(m) for m in free if m.level == level][:n])
 
     def relations(self, scope, ids):
