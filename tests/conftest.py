@@ -3,6 +3,7 @@
 import socket
 import tempfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from nagori import Nagori
 from nagori.testing import FrozenClock, WordEmbedder
 
 profiles.load_profile()
+_NUMBERS = count()
 
 
 def pytest_report_header() -> str:
@@ -23,7 +25,11 @@ def pytest_report_header() -> str:
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home and a temporary folder of its own; nothing of the machine's own settings is seen."""
-    home, temporary = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("tmp")
+    # Not by mktemp: it reads all folders of all tests to find a free number.
+    own = tmp_path_factory.getbasetemp() / "own" / str(next(_NUMBERS))
+    home, temporary = own / "home", own / "tmp"
+    for folder in (home, temporary):
+        folder.mkdir(mode=0o700, parents=True)
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)  # to be asked for anew
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "LC_ALL", "LC_MESSAGES", "LANGUAGE"):

@@ -16,14 +16,15 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import share_of
 
 from nagori import Draft, Emotion, Filter, Nagori, Scope, Source, Turn
 from nagori.config import Config
 from nagori.errors import InvalidInput, NagoriError
 from nagori.testing import FrozenClock, WordEmbedder
 
-EXAMPLES = int(os.environ.get("NAGORI_ODD") or 300)  # read before the tests clear the environment
-REBUILT_EVERY, MOVED_EVERY = 100, 1000  # examples
+EXAMPLES = int(os.environ.get("NAGORI_ODD") or share_of(300))  # read before the tests clear the environment
+REBUILT_EVERY, MOVED_EVERY = 50, 1000  # examples
 
 
 class Odd:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -264,31 +265,39 @@ def test_a_row_is_a_memory_as_the_cycle_sees_it() -> None:
 # --- any store
 
 
-@st.composite
-def stores(draw: st.DrawFn) -> list[LifeRow]:
-    count = draw(st.integers(0, 60))
-    made = []
-    for n in range(count):
-        level = draw(st.sampled_from(list(Level)))
-        away = level is Level.ARCHIVED
-        made.append(
-            row(
-                f"m{n}",
-                level=level,
-                intensity=draw(st.floats(0, 100)),
-                coefficient=draw(st.sampled_from([0.7, 0.95, 0.995, 1.0])),
-                anchor=MOMENT - draw(st.integers(-DAY, 200 * DAY)),
-                created=MOMENT - draw(st.integers(0, 300 * DAY)),
-                protected=draw(st.booleans()),
-                recalled_at=draw(st.none() | st.integers(MOMENT - 5 * DAY, MOMENT)),
-                reinforced_at=draw(st.none() | st.integers(MOMENT - 5 * DAY, MOMENT)),
-                archived_at=MOMENT - draw(st.integers(0, 400 * DAY)) if away else None,
-                keep_until=draw(st.none() | st.integers(MOMENT - DAY, MOMENT + REARCHIVE_AFTER)),
-                revival_at=draw(st.none() | st.integers(MOMENT - DAY, MOMENT + DAY)) if away else None,
-                full=draw(st.booleans()),
-            )
-        )
-    return made
+def _ago(least: int, most: int) -> st.SearchStrategy[int]:
+    """A moment so many microseconds before now."""
+    return st.integers(MOMENT - most, MOMENT - least)
+
+
+LATELY = st.none() | _ago(0, 5 * DAY)
+FIELDS = {
+    "level": st.sampled_from(list(Level)),
+    "intensity": st.floats(0, 100),
+    "coefficient": st.sampled_from([0.7, 0.95, 0.995, 1.0]),
+    "anchor": _ago(-DAY, 200 * DAY),
+    "created": _ago(0, 300 * DAY),
+    "protected": st.booleans(),
+    "recalled_at": LATELY,
+    "reinforced_at": LATELY,
+    "archived_at": _ago(0, 400 * DAY),
+    "keep_until": st.none() | _ago(-REARCHIVE_AFTER, DAY),
+    "revival_at": st.none() | _ago(-DAY, DAY),
+    "full": st.booleans(),
+}
+
+
+def stores() -> st.SearchStrategy[list[LifeRow]]:
+    """Up to sixty memories in any state, large stores as often as small ones."""
+    fields = st.fixed_dictionaries(FIELDS)
+    drawn = st.integers(0, 60).flatmap(lambda count: st.lists(fields, min_size=count, max_size=count))
+    return drawn.map(lambda rows: [_any_row(f"m{n}", each) for n, each in enumerate(rows)])
+
+
+def _any_row(id: str, fields: dict[str, Any]) -> LifeRow:
+    if fields["level"] is not Level.ARCHIVED:
+        fields = {**fields, "archived_at": None, "revival_at": None}
+    return row(id, **fields)
 
 
 def applied(rows: list[LifeRow], steps: list[CycleStep]) -> list[LifeRow]:

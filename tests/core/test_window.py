@@ -524,6 +524,7 @@ def test_a_fold_goes_on_where_it_stands() -> None:
     for count in range(71, len(messages) + 1):
         plan = plan_window(messages[:count], SMALL, before=plan, fold=fold)
     assert replace(plan, arrived=0) == replace(plan_window(messages, SMALL), arrived=0)
+    assert fold.places() == [at for at in range(len(messages)) if at not in plan.dropped]
 
 
 def test_topics_are_compared_at_any_moment() -> None:
@@ -543,7 +544,7 @@ def test_without_a_language_texts_are_read_plainly() -> None:
 
 
 def test_results_of_tools_go_in_larger_steps() -> None:
-    messages, usual = loop(100), replace(RULES, budget=3000)
+    messages, usual = loop(40), replace(RULES, budget=1200)
     small = replace(usual, clear_results=0.0)
     steps = {
         rules.clear_results: len(

@@ -255,7 +255,7 @@ def test_a_folder_that_cannot_be_written_stops_nobody_and_is_told(memory: Rememb
     assert all(notice.startswith("nagori: ") and "doctor" in notice for notice in told(memory.world))
 
 
-@pytest.mark.parametrize("harm", [directory, garbage])
+@pytest.mark.parametrize("harm", [garbage, pytest.param(directory, marks=pytest.mark.slow)])
 def test_what_was_said_while_the_store_was_ill_is_there_when_it_is_well(
     memory: Remembering, harm: Any
 ) -> None:

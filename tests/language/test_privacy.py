@@ -14,7 +14,7 @@ from tests.profiles import examples
 
 from nagori.core.model import strictest_privacy
 from nagori.core.visibility import is_visible
-from nagori.language.redaction import RedactedText, fit_to_keep, redact_secrets, scrub, strip_private
+from nagori.language.redaction import fit_to_keep, redact_secrets, strip_private
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -234,7 +234,7 @@ BENIGN = [
 
 @pytest.mark.parametrize("text", BENIGN)
 def test_what_only_looks_like_a_secret_is_kept(text: str) -> None:
-    assert scrub(text) == RedactedText(text, ())
+    assert (fit_to_keep(text), redact_secrets(text)) == (text, (text, ()))
 
 
 # ── marked passages ──────────────────────────────────────────────────────────────────────────────────
@@ -264,9 +264,9 @@ def test_private_passages_and_own_blocks_leave_no_trace(text: str, expected: str
     assert strip_private(text) == expected
 
 
-def test_scrub_names_what_it_took() -> None:
+def test_what_is_marked_and_what_is_secret_is_not_kept() -> None:
     text = "<private>a</private><memories>b</memories> password: " + "hunter" + "2x"
-    assert scrub(text) == RedactedText("password: [secret:password]", ("private", "memories", "password"))
+    assert fit_to_keep(text) == "password: [secret:password]"
 
 
 PIECES = [
@@ -315,9 +315,9 @@ PIECES = [
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=14).map("".join))
 @examples(1500)
-def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
-    once = scrub(text).text
-    assert scrub(once).text == once
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    once = fit_to_keep(text)
+    assert fit_to_keep(once) == once
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=60), st.text(max_size=20))
@@ -364,10 +364,10 @@ def test_nothing_inside_a_private_passage_survives(outside: str, inside: str) ->
     ],
 )
 @pytest.mark.parametrize("prefix", ["", "password: token= private key memories < @ :// bearer マイナンバー "])
-def test_hostile_repetition_is_scrubbed_for_good(unit: str, prefix: str) -> None:
+def test_hostile_repetition_is_redacted_for_good(unit: str, prefix: str) -> None:
     """A step that is not linear would never finish here."""
-    safe = scrub(prefix + unit * (300_000 // len(unit))).text
-    assert scrub(safe).text == safe
+    safe = fit_to_keep(prefix + unit * (100_000 // len(unit)))
+    assert fit_to_keep(safe) == safe
 
 
 # ── who may see ──────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from nagori.language import tokenizer as t
-from nagori.language.keywords import keywords
 from nagori.language.passages import resemblance, sentences, shingles
 from nagori.language.redaction import clean
 from nagori.language.tokenizer import stem
@@ -56,7 +55,7 @@ def index(*texts: str) -> apsw.Connection:
 
 
 def search(db: apsw.Connection, query: str) -> list[int]:
-    match = t.fts_query(t.query_tokens(query))
+    match = " OR ".join(f'"{token}"' for token in t.query_tokens(query))
     found = db.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank", (match,))
     return [row[0] for row in found]
 
@@ -178,14 +177,6 @@ def test_stems_are_those_of_porter2(word: str, expected: str) -> None:
     assert stem(word) == expected
 
 
-def test_nothing_in_a_token_acts_as_query_syntax() -> None:
-    assert t.fts_query([]) == ""
-    assert t.fts_query(['a"b', "NOT", "c*"]) == '"a""b" OR "NOT" OR "c*"'
-    db = index("x")
-    hostile = t.fts_query(['a" OR "x', "NEAR(", "tokens:"])
-    assert [*db.execute("SELECT * FROM words WHERE words MATCH ?", (hostile,))] == []
-
-
 # ── cleaning and normalising ─────────────────────────────────────────────────────────────────────────
 
 
@@ -256,25 +247,6 @@ def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) 
     assert sentences(text) == expected
 
 
-def test_keywords_are_readable_surface_words() -> None:
-    said = "昨日、田中さんとラーメンを食べた。3時から会議で、ラーメンの話をした。"
-    assert keywords(said) == ["ラーメン", "田中", "3時", "会議", "話"]
-    said = "Yesterday we met Alice in Paris; src/app/main.py was slow and slow again."
-    assert keywords(said) == ["Alice", "Paris", "src/app/main.py", "slow", "yesterday".capitalize()]
-
-
-def test_keywords_hold_no_stop_words_and_no_overlaps() -> None:
-    said = "The text.py in core/text.py and the text are what they are. PostgreSQL 12% 2026年"
-    found = keywords(said, limit=9)
-    assert not {"the", "what", "they", "are"} & {word.lower() for word in found}
-    assert not any(a != b and a.lower() in b.lower() for a in found for b in found)
-    assert {"PostgreSQL", "12%", "2026年"} <= set(found)
-
-
-def test_keywords_of_plain_hiragana_are_its_words() -> None:
-    assert keywords("りんごがすき") == ["りんご"]
-
-
 # ── near duplicates ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -340,7 +312,6 @@ VERBS = (
     t.normalise,
     t.tokens,
     t.query_tokens,
-    keywords,
     shingles,
     sentences,
     t.is_japanese,
@@ -415,6 +386,6 @@ def test_resemblance_is_symmetric_and_bounded(a: str, b: str) -> None:
 @pytest.mark.parametrize("unit", ["a", "a_", "1,", "漢", "あ", "ア-", "a'", "。」", "Mr. ", "a://", "1月"])
 def test_hostile_repetition_is_read_to_its_end(unit: str) -> None:
     """A step that is not linear would never finish here."""
-    text = unit * (200_000 // len(unit))
+    text = unit * (100_000 // len(unit))
     for verb in VERBS:
         assert verb(text) == verb(text)

@@ -34,6 +34,32 @@ def open_all(folder: Path) -> list[Nagori]:
     ]
 
 
+# --- printing
+
+
+def test_an_explanation_and_a_status_are_readable_when_printed(memory: Nagori) -> None:
+    kept = memory.remember("The kettle\x1b[2J leaks.", kind="fact", category="work")
+    memory.protect(memory.remember("Tea.").id)
+    first, *lines = str(memory.why(kept.id)).splitlines()
+    assert first == repr(kept)
+    assert "\x1b" not in first
+    assert lines[:3] == ["strength 80, full", "intensity 80, work", "age 0.0 days × coefficient 0.995 a day"]
+    assert [line.split(": ")[0] for line in lines[3:6]] == [
+        "becomes a summary",
+        "becomes a trace",
+        "goes to the archive",
+    ]
+    assert lines[6:] == ["history:", f"  {kept.created:%Y-%m-%d %H:%M}  formed"]
+    assert str(memory.status()).splitlines() == [
+        "memories: 2 (full 2)",
+        "protected: 1",
+        "events: 3",
+        "embedder: words-64",
+        f"folder: {memory.status().data_dir}",
+    ]
+    assert "protected. It does not fade" in str(memory.why(memory.list(Filter(protected=True))[0].id))
+
+
 # --- metadata
 
 

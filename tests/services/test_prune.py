@@ -24,7 +24,7 @@ from nagori.language.tokens import estimate_tokens
 from nagori.messages import find
 from nagori.services import ingest, vectors
 from nagori.services.vectors import without_vector
-from nagori.services.window import formats, gaps
+from nagori.services.window import evict, formats, gaps
 from nagori.services.window.formats import format_of
 from nagori.services.window.formats.content import cut_text, moment, shorten_content, weigh
 from nagori.testing import WordEmbedder
@@ -845,10 +845,15 @@ def test_a_conversation_that_is_killed_has_lost_no_turn(tmp_path: Path) -> None:
         assert len(memory.list(limit=100)) == 20
 
 
-def test_words_beyond_any_length_are_in_the_journal_too(memory: Nagori) -> None:
-    long = "word " * 90_000
+def test_words_beyond_any_length_are_in_the_journal_too(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evict, "LONGEST", 2_000)
+    long = "word " * 900
     memory.prune([user(long), *talk(60)], budget=1000, session="s")
-    assert sum(len(e.data["text"]) for e in heard(memory) if e.data["index"] == 0) >= len(long) - 10
+    turns = [e.data["text"] for e in heard(memory) if e.data["index"] == 0]
+    assert [len(text) <= 2_000 for text in turns] == [True] * 3
+    assert sum(map(len, turns)) >= len(long) - 10
 
 
 def test_it_is_logged_under_its_own_name(memory: Nagori, caplog: pytest.LogCaptureFixture) -> None:

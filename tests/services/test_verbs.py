@@ -379,6 +379,14 @@ def test_there_is_an_end_to_undoing(memory: Nagori) -> None:
         memory.edit(memory.remember("x").id)
 
 
+def test_an_edit_keeps_the_callers_keywords_and_drops_words_that_were_edited_out(memory: Nagori) -> None:
+    kept = memory.remember("Alice paints the shed green.", keywords=("Alice", "shed", "household"))
+    edited = memory.edit(kept.id, content="Somebody paints the SHED green.")
+    assert edited.keywords == ("shed", "household")
+    assert not any(hit.terms["words"] for hit in memory.recall("Alice"))
+    assert memory.recall("household")[0].id == kept.id
+
+
 def test_two_who_edit_at_once_do_not_overwrite_each_other(memory: Nagori) -> None:
     from nagori.services import edit
 

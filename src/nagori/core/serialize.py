@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Record = dict[str, Any]
 
 
-_TIMES = (
+TIMES = (
     "created",
     "anchor",
     "recalled_at",
@@ -65,7 +65,7 @@ _ENUMS: dict[str, Callable[[Any], Any]] = {"kind": Kind, "trust": Trust, "privac
 def to_record(memory: Memory) -> Record:
     """`memory` as JSON-ready data, without empty values."""
     record: Record = {name: getattr(memory, name) for name in _PLAIN}
-    record |= {name: _iso(getattr(memory, name)) for name in _TIMES}
+    record |= {name: _iso(getattr(memory, name)) for name in TIMES}
     record |= {name: str(getattr(memory, name)) for name in _ENUMS}
     source = memory.source
     record["level"] = int(memory.level)
@@ -94,7 +94,7 @@ def from_record(record: object) -> Memory:
     for name in _PLAIN:
         if record.get(name) is not None:
             fields[name] = _plain(name, record[name])
-    for name in _TIMES:
+    for name in TIMES:
         if record.get(name) is not None:
             fields[name] = _time(name, record[name])
     for name, enum in _ENUMS.items():

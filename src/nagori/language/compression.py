@@ -18,7 +18,7 @@ from math import log, pow
 
 from nagori.core.model import Emotion, Kind, Text, Valence
 from nagori.core.values import Value
-from nagori.language.keywords import TALK, VERB, Keyword, find_keywords
+from nagori.language.keywords import RETURNS, TALK, VERB, Keyword, find_keywords, sum_weights
 from nagori.language.lexicon import Bilingual, cue
 from nagori.language.passages import sentences
 from nagori.language.tokenizer import asks
@@ -34,7 +34,6 @@ WIDE = 1.5  # width of a Japanese character, relative to a Latin letter
 SENTENCES = 2
 KEYWORDS, KEYWORD_CHARACTERS = 11, 120
 DECIDES, ASKS, CODE, FIRST = 1.4, 0.7, 0.3, 1.3  # factors on the weight of a sentence
-RETURNS = 0.4  # bonus for a repeated word
 DENSITY = 0.3  # 0 prefers the longest sentence, 1 the densest
 
 _SPACES = re.compile(r"[^\S\n]+")
@@ -144,7 +143,7 @@ def _worth(part: _Part, often: Counter[str]) -> float:
     """The weight of a sentence: its keywords relative to its length; more for decisions and lessons, less for
     questions."""
     distinct = {word.text.casefold(): word.weight for word in part.words}
-    total = sum(weight * (1 + RETURNS * log(often[word])) for word, weight in distinct.items())
+    total = sum_weights(distinct, often)
     if _decisive().occurs(part.text):
         total *= DECIDES
     if asks(part.text):

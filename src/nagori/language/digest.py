@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from math import log, sqrt
+from math import sqrt
 
 from nagori.core.model import Kind
-from nagori.core.values import Value
 from nagori.core.window.messages import ASSISTANT, USER, Message
 from nagori.core.window.scores import TextFeatures
 from nagori.language.keywords import (
@@ -24,9 +23,10 @@ from nagori.language.keywords import (
     _pattern,
     _take_latin,
     find_keywords,
+    sum_weights,
 )
 from nagori.language.lexicon import cue
-from nagori.language.passages import is_chatter, sentences
+from nagori.language.passages import ScoredSentence, choose_sentences, is_chatter, sentences
 from nagori.language.tokenizer import asks, query_tokens
 
 MOST = 200  # messages that are read
@@ -35,27 +35,11 @@ SHORTEST, LONGEST = 8, 240  # characters of a sentence that can stand alone
 WORTH = {USER: 1.5, ASSISTANT: 1.0}
 OTHERS = 0.7  # what a tool gives back, what a system says
 QUESTION = 0.6
-TOLD = 0.5  # share of a sentence's words that may have been told
-
-
-class _Sentence(Value):
-    place: int
-    text: str
-    words: frozenset[str]
-    worth: float
 
 
 def gist(messages: Sequence[Message], tokens: int, count: Callable[[str], int]) -> str:
     """The most telling sentences of `messages`, in at most so many tokens."""
-    chosen: list[_Sentence] = []
-    told: set[str] = set()
-    for each in sorted(_sentences(_some(messages)), key=lambda each: (-each.worth, each.place)):
-        cost = count(each.text) + 1
-        if cost <= tokens and len(each.words & told) <= TOLD * len(each.words):
-            chosen.append(each)
-            told |= each.words
-            tokens -= cost
-    return " ".join(each.text for each in sorted(chosen, key=lambda each: each.place))
+    return " ".join(choose_sentences(_sentences(_some(messages)), tokens, lambda text: count(text) + 1))
 
 
 def _some(messages: Sequence[Message]) -> Sequence[Message]:
@@ -66,7 +50,7 @@ def _some(messages: Sequence[Message]) -> Sequence[Message]:
     return messages[:: max(step, 1)]
 
 
-def _sentences(messages: Sequence[Message]) -> list[_Sentence]:
+def _sentences(messages: Sequence[Message]) -> list[ScoredSentence]:
     cut = [
         (message, " ".join(text.split()))
         for message in messages
@@ -76,15 +60,19 @@ def _sentences(messages: Sequence[Message]) -> list[_Sentence]:
     weights = [{word.text.casefold(): word.weight for word in find_keywords(text)} for _, text in cut]
     often = Counter(word for words in weights for word in words)
     return [
-        _Sentence(place, text, frozenset(words), _worth(message, text, words, often))
+        ScoredSentence(place, text, frozenset(words), _worth(message, text, words, often))
         for place, ((message, text), words) in enumerate(zip(cut, weights, strict=True))
         if any(weight >= WORD for weight in words.values())
     ]
 
 
 def _worth(message: Message, text: str, words: dict[str, float], often: Counter[str]) -> float:
-    told = sum(weight * (1 + 0.4 * log(often[word])) for word, weight in words.items()) / sqrt(len(words))
-    return told * WORTH.get(message.role, OTHERS) * (QUESTION if asks(text) else 1.0)
+    return (
+        sum_weights(words, often)
+        / sqrt(len(words))
+        * WORTH.get(message.role, OTHERS)
+        * (QUESTION if asks(text) else 1.0)
+    )
 
 
 # --- features of a text, for the choice of what stays -----------------------------------------------

@@ -1,8 +1,7 @@
 """Find the keywords of a text and their weights: names, numbers with units, dates, identifiers, terms,
 emotions.
 
-`find_keywords` weighs all words of a text, for compression. It is one pass with one pattern, because a cycle
-reads tens of thousands of texts. `keywords` names a text in a few words.
+It is one pass with one pattern, because a cycle reads tens of thousands of texts.
 
     Moved the API to port 8080 on May 3  ->  moved · API · port · 8080 · May 3
     莉子ちゃんは11月3日に京都へ行かない      ->  莉子ちゃん · 11月3日 · 京都 · 行かない
@@ -11,13 +10,13 @@ reads tens of thousands of texts. `keywords` names a text in a few words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from math import log
 
 from nagori.language.lexicon import Feeling, japanese_words
 from nagori.language.lexicon.english import look_up
-from nagori.language.tokenizer import _ASKING, _PARTICLES, _ROMAN, STOP_WORDS, normal_form, normalise
-from nagori.language.tokenizer import _KATA as _ALL_KATA
+from nagori.language.tokenizer import STOP_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 NAME, AMOUNT, DAY, NOUN, WORD, VERB, TALK = 2.0, 3.0, 1.6, 1.0, 0.7, 0.5, 0.1
 FELT = 0.4  # minimum strength of an emotion word
 FEELING = 0.5  # maximum bonus of an emotion word
+RETURNS = 0.4  # bonus of a repeated word
 LONGEST_NAME = 40  # maximum characters of a joined name; longer ones are headings
 _HIRA = "\u3041-\u3096"
 _KATA = "\u30a1-\u30fa"
@@ -143,6 +143,11 @@ def find_keywords(text: str, feeling: float = 0.0) -> list[Keyword]:
     return _with_feelings(found, text, feeling) if feeling and not text.isascii() else found
 
 
+def sum_weights(weights: Mapping[str, float], often: Mapping[str, int]) -> float:
+    """The weight of a sentence: that of its words, more for those that the text `often` repeats."""
+    return sum(weight * (1 + RETURNS * log(often[word])) for word, weight in weights.items())
+
+
 def _parse_amount(amount: str) -> str:
     """A number with its unit: `4 weeks`; the number alone for `29 and`."""
     number, owner, unit = amount.rpartition(" ")
@@ -234,81 +239,3 @@ def _feeling_spans(text: str) -> Iterator[tuple[int, int]]:
 def _is_feeling(feeling: Feeling, mark: str, before: str) -> bool:
     """Whether an emotion word is strong enough and not the end of another word."""
     return abs(feeling.valence) >= FELT and not ("^" in mark and "ぁ" <= before <= "ん")
-
-
-# --- the words that stand out ----------------------------------------------------------------------
-
-_COUNTED = "(?:[年日時分週]間?|[ヶか]月間?|[千万億]?円|[月秒千万億人回個本枚歳台件点度階匹杯冊泊名割倍%])"
-_COMPARED = 1000  # maximum characters of a keyword that is searched for others
-_DULL_LIST = """
-    自分 場合 今回 以上 以下 一緒 本当 必要 可能 普通 全部 最近 質問 回答 確認 大丈夫 結局 一応 多分 絶対
-    全然 実際 部分 状態 今日 昨日 明日 今朝 今夜 今年 去年 来年 今週 先週 来週 今月 先月 来月
-"""
-
-_DULL = frozenset(_DULL_LIST.split()) | _ASKING
-
-
-@cache
-def _candidate() -> re.Pattern[str]:
-    return re.compile(
-        f"(?P<amount>[0-9][0-9.,:]{{0,20}}{_COUNTED}(?:[0-9]{{1,9}}{_COUNTED})*)"
-        rf"|(?P<ascii>(?:[~.]?/)?[{_ROMAN}_][{_ROMAN}_./@:'’~+#-]*)"
-        f"|(?P<kana>[{_ALL_KATA}][{_ALL_KATA}ー]+(?:[・=][{_ALL_KATA}][{_ALL_KATA}ー]+)*)"
-        f"|(?P<han>[{_HAN}]{{2,6}})"
-        f"|(?P<one>[{_HAN}](?=[{_PARTICLES}もで]|\\W|$))"
-        f"|(?<![{_HAN}{_HIRA}])(?:(?P<kana_only>[{_HIRA}][{_HIRA}ー]+?)(?=[{_PARTICLES}]|\\W|$)"
-        f"|[{_HIRA}][{_HIRA}ー]*+)"  # no word ends inside this run, so it is not tried again from its middle
-    )
-
-
-def keywords(text: str, limit: int = 5) -> list[str]:
-    """Readable keywords, most salient first: names, terms and amounts, then frequent and early words."""
-    plain = normal_form("NFKC", text)
-    rank: dict[str, list[int]] = {}
-    shown: dict[str, str] = {}
-    for found in _candidate().finditer(plain):
-        for word, weight in _weigh_candidate(found, plain):
-            key = normalise(word)
-            seen = rank.setdefault(key, [0, 0, -len(rank)])
-            seen[:2] = max(seen[0], weight), seen[1] + 1
-            shown.setdefault(key, word)
-    best = sorted(rank, key=rank.__getitem__, reverse=True)
-    if best and rank[best[0]][0]:
-        best = [key for key in best if rank[key][0]]
-    return [shown[key] for key in _without_overlaps(best, limit)]
-
-
-def _without_overlaps(keys: Iterable[str], limit: int) -> list[str]:
-    kept: list[str] = []
-    for key in keys:
-        if len(kept) >= limit:
-            break
-        if not any(key in other[:_COMPARED] or other in key for other in kept):
-            kept.append(key)
-    return kept
-
-
-def _weigh_candidate(found: re.Match[str], plain: str) -> Iterator[tuple[str, int]]:
-    """The words of one candidate with their weight: 2 for a distinctive form, 1 for an ordinary word, 0 as a
-    last resort."""
-    word, group = found[0], found.lastgroup
-    if group != "ascii":
-        if group and word not in _DULL:
-            yield word, {"kana_only": 0, "one": 1}.get(group, 2)
-        return
-    word = re.sub("^[a-zA-Z]+://([^/]+).*", r"\1", word).rstrip("./:'’~+-") or word
-    path = word.count("/") > 1 or (re.search(r"^/|\.[A-Za-z0-9]{1,5}$", word) and "/" in word)
-    at_start = plain[max(0, found.start() - 3) : found.start()].rstrip(" ")[-1:] in '\n.!?:;"“(「。！？•*#>-'
-    for piece in [word] if path else re.split("[/:]", word):
-        piece = re.sub("['’]s$", "", piece)
-        if (weight := weight_of(piece, at_start)) is not None:
-            yield piece, weight
-
-
-def weight_of(word: str, at_start: bool) -> int | None:
-    """How distinctive a word is: 2 for a name or identifier, 1 for a plain word, None for neither."""
-    if len(word) < 2 or re.sub("['’]", "", word.casefold()) in STOP_WORDS or re.fullmatch("[0-9.,:_]+", word):
-        return None
-    if re.fullmatch("[a-z]+(?:[-'’][a-z]+)*", word):
-        return 1 if len(word) > 2 else None
-    return 1 if at_start and word.isalpha() and word[1:].islower() else 2

@@ -6,9 +6,10 @@ Long texts are searched by passage, and a recall shows the best passage instead 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
+from nagori.core.values import Value
 from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, _PICTURE, normalise
 
 SIZE = 800  # characters: about the best input length of a small embedder
@@ -98,6 +99,35 @@ def _dot_inside(text: str, start: int, dot: int, end: int) -> bool:
     if word.isdigit():
         return not text[start:dot].strip().rstrip("0123456789")
     return word != "No" or text[end : end + 2].strip().isdigit()
+
+
+# --- extracts --------------------------------------------------------------------------------------
+
+REDUNDANT = 0.5  # maximum share of a sentence's words that were used before
+
+
+class ScoredSentence(Value):
+    """A sentence of many texts: its place in their order, its words and its score."""
+
+    place: int
+    text: str
+    words: frozenset[str]
+    score: float
+
+
+def choose_sentences(
+    found: Iterable[ScoredSentence], tokens: int, count_tokens: Callable[[str], int]
+) -> list[str]:
+    """The sentences with the highest scores that fit in `tokens`, without redundant ones, in their order."""
+    chosen: list[ScoredSentence] = []
+    used: set[str] = set()
+    for each in sorted(found, key=lambda each: (-each.score, each.place)):
+        cost = count_tokens(each.text)
+        if cost <= tokens and len(each.words & used) <= REDUNDANT * len(each.words):
+            chosen.append(each)
+            used |= each.words
+            tokens -= cost
+    return [each.text for each in sorted(chosen, key=lambda each: each.place)]
 
 
 # --- small talk -----------------------------------------------------------------------------------

@@ -10,28 +10,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from nagori.core.values import Value
 from nagori.language.credentials import PREFIXED, SPOKEN, WRITTEN
 
 
-class RedactedText(Value):
-    """The redacted text, and the kinds of secrets that were removed."""
-
-    text: str
-    removed: tuple[str, ...]
-
-
-def scrub(text: str) -> RedactedText:
-    """Text without private passages, injected blocks and secrets. Applying it twice changes nothing more."""
-    spoken = _without_private(text)
-    bare = without_memories(spoken)
-    safe, kinds = redact_secrets(bare)
-    blocks = [name for name, cut in (("private", spoken != text), ("memories", bare != spoken)) if cut]
-    return RedactedText(safe, (*blocks, *kinds))
-
-
 def fit_to_keep(text: str, *, strip: bool = True, redact: bool = True) -> str:
-    """`text` as it may be stored: clean, without private passages and secrets."""
+    """`text` as it may be stored: clean, without private passages, injected blocks and secrets. Applying it
+    twice changes nothing more."""
     text = clean(text)
     if strip:
         text = strip_private(text)

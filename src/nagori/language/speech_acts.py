@@ -1,7 +1,7 @@
-"""What somebody does by saying something: state, ask, order, thank, or keep the talk going.
+"""Classify an utterance by its speech act: statement, question, order, thanks or small talk.
 
-Only a statement is a memory of its own; a question or an order is the trigger of one, thanks and small talk are
-nothing. A text that does several things is a statement if it states anything.
+Only a statement becomes a memory of its own. A question or an order can be the trigger of a memory; thanks and
+small talk are not stored. A text with several acts is a statement if any sentence states something.
 """
 
 # ruff: noqa: E501 — a pattern is easier to read in one piece
@@ -16,12 +16,12 @@ from nagori.language.statement_check import ORDER_VERBS
 from nagori.language.tokenizer import normal_form
 from nagori.language.wishes import WishKind, classify_wish
 
-LONGEST = 3000  # characters: whoever says more states something
-_PASTED = 600  # characters of one sentence: code or a log, not an order
+LONGEST = 3000  # maximum characters; a longer text is a statement
+_PASTED = 600  # maximum characters of an order; a longer sentence is code or a log
 
 
 class SpeechAct(StrEnum):
-    """What an utterance does."""
+    """The kinds of speech acts."""
 
     STATEMENT = "statement"
     QUESTION = "question"
@@ -31,8 +31,8 @@ class SpeechAct(StrEnum):
 
 
 def speech_act(text: str) -> SpeechAct:
-    """What a text does as a whole. A standing instruction ("always …", "from now on …") and a wish to the memory
-    state something; small parts ("ok", "thanks") do not make a question a statement."""
+    """The speech act of a whole text. Standing instructions ("always …", "from now on …") and wishes to the
+    memory are statements. "ok" or "thanks" beside a question leave it a question."""
     plain = normal_form("NFKC", strip_outer_quotes(text[:LONGEST])).replace("’", "'").strip()
     if len(text) > LONGEST or classify_wish(plain).kind is not WishKind.NONE:
         return SpeechAct.STATEMENT
@@ -44,30 +44,20 @@ def speech_act(text: str) -> SpeechAct:
 
 
 def is_statement(text: str) -> bool:
-    """Does any sentence of it state something worth keeping?"""
+    """Whether any sentence states something worth keeping."""
     return speech_act(text) is SpeechAct.STATEMENT
 
 
 def is_question(text: str) -> bool:
-    """Does it ask, and state nothing?"""
+    """Whether it asks something and states nothing."""
     return speech_act(text) is SpeechAct.QUESTION
-
-
-def is_order(text: str) -> bool:
-    """Does it only ask for something to be done now?"""
-    return speech_act(text) is SpeechAct.ORDER
-
-
-def is_thanks(text: str) -> bool:
-    """Does it only thank?"""
-    return speech_act(text) is SpeechAct.THANKS
 
 
 _SENTENCE = re.compile(r"[^.!?。\n]+(?:[.](?=\S)[^.!?。\n]*)*[.!?。]*|[.!?。]+")
 
 
 def _act(said: str) -> SpeechAct:
-    """What one sentence does."""
+    """The speech act of one sentence."""
     if _is_thanks(said):
         return SpeechAct.THANKS
     if is_chatter(said) or _SMALL.fullmatch(said):
@@ -89,7 +79,7 @@ _STANDING = re.compile(
     r"|(?:し|使わ|入れ|触ら|送ら|変え|消さ|書か)ないで(?:ください|ね|よ|ほしい)?[。!]*$|禁止(?:です|で|だ)?[。!]*$",
     re.IGNORECASE,
 )
-# An order that names no occasion but a whole kind of them: how to write, call, answer.
+# An order that is not about one occasion but about how to write, name or answer in general.
 _GENERAL = re.compile(
     r"^(?:please )?(?:use|write|call|answer|reply|address|format|prefer|avoid|spell|name|keep|put)\b[^.!?\n]{0,80}\b(?:everything|everywhere|anywhere|in (?:this|our|the) (?:repo|project|house|team|codebase)|for (?:us|this (?:repo|project|house|client|team))|unless|when i (?:ask|write|say)|if i (?:ask|write|say))\b"
     "|^(?!.{0,30}(?:この|これ|それ|その|今|さっき|もう一度|もう一回|ここ|あれ))[^、。!?]{1,20}(?:は|には)[^。!?]{1,40}(?:ください|下さい|お願い(?:します)?|ほしい(?:です)?)[。!ね]*$|(?:で|って|と)呼んで(?:ください|ほしい|ね|よ|$|。)|(?:敬語|タメ口|丁寧語|敬体|常体|標準語|関西弁|です・?ます)[^。]{0,8}(?:で|に|なしで)",
@@ -134,7 +124,7 @@ _NO_ASK_EN = re.compile(
 
 
 def _asks_in_english(said: str) -> bool:
-    """By its mark or by its first words; "could you …?" is an order, in whatever mark."""
+    """Whether it ends with a question mark or begins like a question. "Could you …?" is an order."""
     ends = said.rstrip(" \"')]").endswith("?")
     if _REQUEST_EN.search(said):
         return False

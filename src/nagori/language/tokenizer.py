@@ -13,7 +13,7 @@ During its steps a `y` that is a consonant is written `Y`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from unicodedata import category
 
@@ -34,8 +34,6 @@ _HIRA = "\u3041-\u3096"
 _KATA = "\u30a1-\u30fa\u31f0-\u31ff"
 # The small ka and ke stand for a kanji in 関ヶ原 and 三ヵ月; a katakana word never begins with them.
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af々〆〇ヶヵ"
-_ROMAN = "0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
-_NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3130-\u318f\uac00-\ud7a3"
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0971-\u0dff"
 
 _FOLD: dict[int, int | str] = {code: code - 0x60 for code in (*range(0x30A1, 0x30F7), 0x30FD, 0x30FE)}
@@ -101,7 +99,6 @@ _RANGES = {  # the first match wins; small letters belong to two scripts
     "Z": "\u200d\u200d",
     " ": "\u3005\u30ff",
 }
-_MARK_BOUNDS = "\u0483\u0487\u0591\u05bd\u0610\u061a\u064b\u065f\u0670\u0670\u0900\u0963\u0971\u0dff"
 _RUN = re.compile(
     r"([a0][a0m]*(?:(?:[-.']|_+|(?<=0),(?=000(?!0)))[a0][a0m]*)*(?:\+\+|\#)?)"
     r"|([Kk]+)|(T[Ttkw]*)|(H[Hhw]*)|(N+)|([Oo][OoMm]*)|(RR|[PSR][QS]*(?:Z[PSR][QS]*)*)"
@@ -220,11 +217,6 @@ def _content(run: str) -> Iterator[str]:
         noun = re.sub(f"[{_PARTICLES}もでや]$", "", piece)
         if len(noun) > 1:
             yield from _grams(noun)
-
-
-def fts_query(tokens: Iterable[str]) -> str:
-    """A MATCH expression for any of the tokens. No token can act as syntax."""
-    return " OR ".join('"' + token.replace('"', '""').replace("\0", "") + '"' for token in tokens)
 
 
 def is_japanese(text: str) -> bool:

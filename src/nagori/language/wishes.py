@@ -1,8 +1,8 @@
-"""What a user wishes of the memory itself: keep this, do not keep this, forget that, or nothing.
+"""Detect what a user wants of the memory itself: keep this, do not keep this, forget that, or nothing.
 
-A wish is obeyed, so precision comes first: it is the speaker's own request to the memory. A report of one, a
-question about the past, a task that must not be forgotten, code and other people's words are none. Every
-pattern is bounded, so hostile text costs linear time.
+Wishes are carried out, so precision comes first: only the speaker's own request to the memory counts. A report
+of a request, a question about the past, a reminder of a task ("don't forget to call"), code and quotations do
+not count. Every pattern is bounded, so hostile text costs linear time.
 """
 
 # ruff: noqa: E501 — a pattern is easier to read in one piece
@@ -17,11 +17,11 @@ from nagori.core.values import Value
 from nagori.language.lexicon import JAPANESE, LETTERS, own_words, strip_outer_quotes
 from nagori.language.tokenizer import normal_form
 
-MOST = 2000  # characters at each end of a text: a wish stands before or after what it is about
+MOST = 2000  # characters that are read at each end of a text: a wish comes before or after its subject
 
 
 class WishKind(StrEnum):
-    """What is to be done with what is said now, or with what was said before."""
+    """What should happen to this text (KEEP, NOT_KEEP) or to earlier ones (FORGET)."""
 
     KEEP = "keep"
     NOT_KEEP = "not_keep"
@@ -30,7 +30,7 @@ class WishKind(StrEnum):
 
 
 class Wish(Value):
-    """A wish. `matter`: the words that name what to forget; `last`: the last thing said is meant."""
+    """A wish. `matter`: the words that name what to forget; `last`: forget the previous statement."""
 
     kind: WishKind
     matter: str = ""
@@ -41,8 +41,8 @@ NO_WISH = Wish(WishKind.NONE)
 
 
 def classify_wish(text: str) -> Wish:
-    """The wish a user's words express. A wish to forget goes before one not to keep, and that before one to
-    keep: whoever says two of them minds most about the first."""
+    """The wish that a text expresses. Of several, FORGET has priority over NOT_KEEP, and that over KEEP: the
+    more private reading is the safer one."""
     ends = text if len(text) <= 2 * MOST else f"{text[:MOST]}\n{text[-MOST:]}"
     if _PRIVATE.search(ends):
         return Wish(WishKind.NOT_KEEP)
@@ -58,7 +58,7 @@ _SENTENCE = re.compile(r"[^.!?。\n]{1,600}(?:[.](?=\S)[^.!?。\n]{1,200}){0,3}[
 
 
 def _wishes_in(spoken: str) -> Iterator[Wish]:
-    told = ""  # what an earlier sentence says was told: "I gave you my number. Delete it"
+    told = ""  # the subject of an earlier sentence: "I gave you my number. Delete it"
     for sentence in _SENTENCE.findall(spoken):
         said = sentence.strip()
         if JAPANESE.search(said):
@@ -76,7 +76,7 @@ _FILLER = (
     r"|one more thing|before i forget|from (?:here|now) on|important|quick note|reminder|please|pls|plz|kindly|in fact|in that case)"
 )
 _ASKS_YOU = r"\b(?:can|could|will|would|may i ask you to|can't|won't) you (?:please |kindly |just |also |maybe |perhaps )?"
-# Where a request can stand: at the start of a clause, or after words that make one.
+# Where a request can begin: at the start of a clause, or after words that introduce one.
 _HEAD = (
     rf"(?:(?:^|[,:;—–(-] ?)(?:{_FILLER}[,:]? ){{0,4}}"
     rf"|\b(?:please|pls|plz|kindly),? (?:do |just |also |always )?|(?P<asks>{_ASKS_YOU})"
@@ -170,13 +170,13 @@ _TOLD = (
 )
 _THAT_AWAY = rf"{_HEAD}(?:forget|delete|erase|remove|wipe|scrub|purge|get rid of|drop|discard|lose) (?:it|that|them|those|all that)\b(?! (?:from|in|file|line))"
 _ABOUT_FIRST = r"^(?:about|regarding|as for|concerning) (?P<what>[^.!?\n,:;]{1,60})[:,] ?[^.!?\n]{0,40}\b(?:don't want you to (?:know|remember|have|keep)|(?:please )?(?:forget|erase|delete|wipe|scrub|drop) (?:it|that|all of (?:it|that)|everything))\b"
-# Behind such words an imperative is somebody else's, or part of a report or a question.
+# After these words an imperative is somebody else's, or part of a report or a question.
 _REPORTED = re.compile(
     r"(?:\b(?:said|says|say|tells?|told|ask(?:s|ed)?|wrote|shout(?:s|ed)|yell(?:s|ed)|sings?|sang|goes|reads?|warn(?:s|ed)|begged|means?|called|titled|lyrics?)"
     r"(?: (?:me|us|him|her|them|you|to|that|everyone|people|we|i|should|must|the \w+)){0,5}[,:]? ?|\bhow (?:do|can|to|would|does|should) [^.!?]{0,40}|\b(?:function|method|button|command|option|flag|checkbox|setting|endpoint|song|film|book|poem) )$",
     re.IGNORECASE,
 )
-# A question about memory, not a request to it; "can you …?" and "can we …?" are requests.
+# A question about the memory, not a request to it. "Can you …?" and "can we …?" are requests.
 _ASKED = re.compile(
     r"^(?:(?:and|so|but|hey|ok|okay|also|well|hm+|wait),? )?(?:do(?! not\b)|did|does|didn't|doesn't|have|has|had|was|were|why|where|who|whose|how"
     r"|when (?:did|do|does|will|was)|what(?:'s| is| was| did| do| does| are| were| should| would| happens)|which|is|are|should i|should we|can i|could i)\b",
@@ -190,7 +190,7 @@ _KINDLY = re.compile(
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """The English patterns, compiled when the first English sentence is read."""
+    """The English patterns, compiled on first use."""
     listed = {
         "forget_last": "|".join(_only_first_group(_FORGET_LAST)),
         "not_keep": "|".join(_only_first_group(_NOT_KEEP)),
@@ -204,7 +204,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 def _only_first_group(patterns: tuple[str, ...]) -> list[str]:
-    """Joined patterns may not name a group twice."""
+    """The patterns without the group `asks`: in one pattern a group name may occur only once."""
     return [pattern.replace("(?P<asks>", "(?:") for pattern in patterns]
 
 
@@ -231,7 +231,7 @@ _NOTHING_NAMED = ("", "it", "that", "this", "anything", "so", "about it", "about
 
 
 def _is_request(said: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    """The first place that is the speaker's own request."""
+    """The first match that is the speaker's own request."""
     if _ASKED.match(said) or (said.endswith("?") and not _KINDLY.search(said)):
         return None
     return next(
@@ -240,7 +240,7 @@ def _is_request(said: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
 
 
 def _clause(found: re.Match[str]) -> int:
-    """Where the request begins, behind the mark that sets it apart."""
+    """Where the request begins, after the punctuation before it."""
     return found.start() + len(found[0]) - len(found[0].lstrip(" ,:;—–(-"))
 
 
@@ -257,7 +257,7 @@ _LEAD = re.compile(
 
 
 def _tidy(words: str) -> str:
-    """The matter without what only leads to it or follows it."""
+    """The subject without leading and trailing words that do not name it."""
     return _LEAD.sub("", _TAIL.sub("", words).strip()).strip(" ,.:;!?…—–-\"'、。")
 
 
@@ -266,8 +266,7 @@ def _tidy(words: str) -> str:
 _POLITE = "(?:ください|下さい|くれ(?!て|た(?!ら)|なくて|なかった)(?:る|ない|ますか|ませんか|ます|ません|たら|ると)?|(?:ほ|欲)しい|もら(?:える|えます|えない|えません|えたら|えると|いたい|っていい)|いただ(?:け|き)|頂(?:け|き)|ちょうだい|頂戴|お願い|おくれ|な(?![いかくき])|ね|よ|や|さい|の)"
 _END = f"(?={_POLITE}|[。!?、,…\\s♪~〜ー]|$|けど|から|って(?:ば|お願い))"
 _FINISH = f"(?={_POLITE}|[。!?…♪~〜ー]|$)"
-_KEEP_AWAY = "(?:お|と)(?:いて|いといて|け|いてて)"
-# Verbs that mean remembering whatever stands before them, and those that need a sign that memory is meant.
+# Verbs that always mean remembering (_STRONG), and those that need a sign that memory is meant (_WEAK).
 _STRONG = (
     "(?:覚え|おぼえ)(?:て(?:おいて|といて|いて|て|って)|といて|とけ|とって|ててください|ておけ|てください|て)"
     "|(?:記憶|暗記)し(?:て(?:おいて|といて|いて|て)?|といて|とけ)|(?:記憶|メモリー?|頭|脳内|心|頭の片隅)に(?:とめ|留め|とど|入れ|いれ|残し|置い|刻ん|叩き込ん|保存し|記録し)(?:て(?:おいて|といて|いて)?|といて|で(?:おいて)?|どいて|とど?いて|めて(?:おいて)?|めといて)"
@@ -355,7 +354,7 @@ def _japanese(said: str) -> Iterator[Wish]:
 
 
 def _names_what_was_told(before: str, found: re.Match[str]) -> bool:
-    """Is something named that was told or is remembered, and no file or line?"""
+    """Whether it names something that was said or is remembered, not a file or a line of code."""
     clause = before[-80:]
     told = re.search(f"{_JA_PAST_SAID}|記憶|メモリー?から|覚えて", clause)
     if re.search(_JA_CODE, clause) and not told:
@@ -365,7 +364,7 @@ def _names_what_was_told(before: str, found: re.Match[str]) -> bool:
         ",",
         "な",
     ):
-        # "…は忘れて", "…、忘れて": any topic will do, but "傘を忘れて" is a report
+        # "…は忘れて", "…、忘れて": any topic; but "傘を忘れて" is a report
         return bool(
             _JA_REFERS.search(clause)
             or (re.search("(?:は|のこと(?:は|を)?|、|も|全部|ぜんぶ|すべて)$", clause) and len(clause) > 2)
@@ -389,7 +388,7 @@ def _keeps(said: str) -> Iterator[re.Match[str]]:
 
 
 def _matter(before: str) -> str:
-    """What stands before the verb, without the words that say it was told."""
+    """The subject before the verb, without words such as "what I said about"."""
     clause = whole = re.split("[。!?]", before)[-1][-80:]
     while (shorter := _JA_LEADS.sub("", _JA_TRAILS.sub("", clause))) != clause:
         clause = shorter

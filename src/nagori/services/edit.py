@@ -14,7 +14,6 @@ from nagori.core.model import Filter, Memory, Scope, Text
 from nagori.core.serialize import emotion_record, to_record
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
-from nagori.language.keywords import keywords
 from nagori.ledger import read_memories
 from nagori.runtime import Runtime
 from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
@@ -150,7 +149,7 @@ def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any
         if not text.whole:
             raise InvalidInput("content", "error.text_would_be_empty")
         data["text"] = {"trigger": text.trigger, "content": text.content}
-        data["keywords"] = keywords(text.whole)
+        data["keywords"] = _keywords_after(memory.keywords, old.whole, text.whole)
     for name in ("kind", "category", "privacy"):
         value = getattr(changes, name)
         if value is not None and value != getattr(memory, name):
@@ -168,6 +167,13 @@ def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any
             runtime.config.retention,
         )
     return data
+
+
+def _keywords_after(words: Sequence[str], old: str, new: str) -> list[str]:
+    """The keywords that stay when the text changes: those in the new text, and those that the caller gave,
+    which the old text did not contain. A word that was edited out cannot be found any more."""
+    old, new = old.casefold(), new.casefold()
+    return [word for word in words if word.casefold() in new or word.casefold() not in old]
 
 
 # --- protecting -----------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Form memories from conversation turns [E14].
 
-Each turn becomes a memory; a long one becomes several. Rules read emotion, category and kind. If the same
-speaker said the same before, the older memory is counted as repeated. A correction marks the older memory as
-superseded; both stay.
+A statement becomes a memory; a question and its answer become one together; a long turn becomes several.
+Rules determine emotion, category, kind and importance. If the same speaker said the same before, the
+repetition is counted on the older memory. A correction, or a new statement on the same subject, marks the
+older memory as superseded; both are kept.
 """
 
 from __future__ import annotations
@@ -39,19 +40,20 @@ from nagori.services.remember import (
 from nagori.services.wishes import queue_protection
 
 NEAREST = 2  # number of older memories compared with a new one
-# The corrected memory is found by meaning (spreads above the usual cosine) and some words (their share
-# by rarity), or by many words alone: with few memories the usual cosine is not known yet.
+# The corrected memory must be similar in meaning (in standard deviations above the typical cosine) and share
+# some words (weighted by rarity), or share many words: with few memories the typical cosine is unknown.
 SAME_MATTER, SOME_WORDS, MANY_WORDS = 2.2, 0.10, 0.40
-ENOUGH_WORDS = 0.30  # for a relation without supersession, where a mistake does no harm
+ENOUGH_WORDS = 0.30  # for a relation that supersedes nothing, where a mistake is harmless
 LOOKED_AT = 50
 NEIGHBOURS = 2  # turns
-LONGEST_STATEMENT = 400  # characters of a statement that may replace another
-# From these odds on a statement replaces an older one; from the lower ones it may: both are told together.
+LONGEST_STATEMENT = 400  # maximum characters of a statement that may supersede another
+# Log-odds from which a statement supersedes an older one; between MAY_REPLACE and that, the two are linked
+# and shown together.
 REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.3, 0.5, -2.75, 8
 
 
 class FormationInput(Value):
-    """A turn, the event that recorded it, and what was answered."""
+    """A turn, the number of the event that recorded it, and the answer to it."""
 
     turn: Turn
     seq: int
@@ -60,7 +62,7 @@ class FormationInput(Value):
 
 
 class _Passage(Value):
-    """What one memory is formed of: a side of an exchange, or both."""
+    """The text of one memory: one side of an exchange, or both."""
 
     said: FormationInput
     text: str
@@ -68,7 +70,7 @@ class _Passage(Value):
 
     @property
     def matter(self) -> str:
-        """The words by which its importance is judged: what the user stated, or else what was answered."""
+        """The text whose importance is rated: the user's statement, or else the answer."""
         return self.text if not self.answer or is_statement(self.text) else self.answer
 
 
@@ -89,7 +91,7 @@ def form_memories(runtime: Runtime, scope: Scope, said: Iterable[FormationInput]
 
 
 def _passages(runtime: Runtime, said: FormationInput) -> Iterator[_Passage]:
-    """What is said in pieces of a size that can be found; a short exchange is one piece."""
+    """The turn and its answer as passages of searchable size; a short exchange is one passage."""
     # Redact before splitting: half of a private passage or of a key is not recognised.
     own = [piece for piece in pieces(redact_text(runtime, said.turn.text)) if piece.strip()]
     answers = [piece for piece in pieces(redact_text(runtime, said.answer)) if piece.strip()]
@@ -103,12 +105,12 @@ def _passages(runtime: Runtime, said: FormationInput) -> Iterator[_Passage]:
 
 
 def _embed_matters(runtime: Runtime, scope: Scope, passages: Sequence[_Passage]) -> Mapping[str, Vector]:
-    """Vectors of what is judged, by its words; none without a model."""
+    """Vectors of the texts to rate, by text; empty without an embedder."""
     return embed_texts(runtime, scope, [each.matter for each in passages])
 
 
 def _form(runtime: Runtime, scope: Scope, passage: _Passage, known: Mapping[str, Vector]) -> _Formation:
-    """The memory of a passage. Only a user can ask for protection or correct something."""
+    """The memory of a passage. Only users can ask for protection or correct something."""
     said, turn, text = passage.said, passage.said.turn, passage.text
     felt = appraise(text, speaker_role=turn.role)
     vector = known.get(passage.matter)
@@ -130,7 +132,7 @@ def _form(runtime: Runtime, scope: Scope, passage: _Passage, known: Mapping[str,
     tie = RelationType.CONTRADICTS if felt.correction else speaks_of(text)
     seqs = [seq for seq in (said.seq, said.answer_seq if passage.answer else None) if seq is not None]
     users = turn.role is Trust.USER
-    # Between people everybody speaks of many things; what one says to an assistant is meant to hold.
+    # Only what is said to an assistant: between people, a similar statement is rarely a replacement.
     states = users and not turn.speaker and len(text) <= LONGEST_STATEMENT and is_statement(text)
     return _Formation(compose(runtime, scope, draft), seqs, tie if users else None, states)
 
@@ -151,7 +153,7 @@ def _keep(
     try:
         kept = store_memories(runtime, scope, new, vectors, origins)
     except LimitReached as full:
-        # Nobody can be asked here which one to release: the memory is kept, and the wish waits.
+        # Nobody can be asked now which memory to release. Store this one unprotected and queue the wish.
         new, waiting = _protect_what_fits(runtime, scope, new, full.limit)
         kept = store_memories(runtime, scope, new, vectors, origins)
         queue_protection(runtime, scope.owner, waiting)
@@ -171,8 +173,8 @@ def _keep(
 def _protect_what_fits(
     runtime: Runtime, scope: Scope, memories: Sequence[Memory], limit: int
 ) -> tuple[list[Memory], list[str]]:
-    """The memories, of which as many are protected as there is room for, and the ids of the others that were
-    to be."""
+    """The memories with as many protected as the limit allows, and the ids of the others that should be
+    protected."""
     whole = Scope(user=scope.user, tenant=scope.tenant)
     room = max(0, limit - runtime.store.count(whole).protected)
     wished = [memory.id for memory in memories if memory.protected]
@@ -229,7 +231,7 @@ def _repeats(memory: Memory, other: Memory, said: frozenset[str]) -> bool:
 
 
 def _statement(memory: Memory) -> str:
-    """What was stated in it: the user's own words, or the whole of a question with its answer."""
+    """The statement in a memory: the user's words, or a question together with its answer."""
     text = memory.fullest
     return text.trigger if text.trigger and is_statement(text.trigger) else text.whole
 
@@ -245,8 +247,8 @@ def _record_repetition(
     wishes: Container[str],
     origins: Mapping[str, Sequence[int]],
 ) -> None:
-    """Count each repetition once. The turn's id goes into the log, where it is found if the turn comes
-    again."""
+    """Count each repetition once: the id of the turn is recorded, so the same turn is recognised if it is
+    processed again."""
 
     def decide() -> list[Event]:
         now, events = runtime.clock.now(), []
@@ -275,8 +277,8 @@ def link_to_subject(runtime: Runtime, scope: Scope, memory: Memory) -> Memory:
 
 
 def _supersede(runtime: Runtime, scope: Scope, memory: Memory, known: Mapping[str, Vector]) -> bool:
-    """Mark the statement that a new one of the same person replaces; whether there is one. One that it may
-    replace is only tied to it."""
+    """Mark the older statement of the same person that this one replaces; returns whether there is one. If
+    the replacement is only possible, link the two."""
     new = _statement(memory)
     vector = known.get(new)
     if vector is None:
@@ -284,7 +286,7 @@ def _supersede(runtime: Runtime, scope: Scope, memory: Memory, known: Mapping[st
     try:
         old, odds = _find_replaced(runtime, scope, memory, new, vector)
     except (StoreError, InvalidInput):
-        return False  # the words are kept; what they replace can wait
+        return False  # the memory is stored; only the relation is missing
     if old is None or odds < MAY_REPLACE or (_neighbours(old, memory) and odds < REPLACES_FOR_CERTAIN):
         return False
     now = runtime.clock.now()
@@ -297,7 +299,7 @@ def _supersede(runtime: Runtime, scope: Scope, memory: Memory, known: Mapping[st
 
 
 def _least_odds(old: Memory, new: Memory) -> float:
-    """What a wish protects, and what was said a moment ago, is not taken back so easily."""
+    """Minimum log-odds of a replacement: higher for protected memories and within a session."""
     same = old.source.session is not None and old.source.session == new.source.session
     return REPLACES_FOR_CERTAIN if old.protected or same else REPLACES
 
@@ -305,7 +307,7 @@ def _least_odds(old: Memory, new: Memory) -> float:
 def _find_replaced(
     runtime: Runtime, scope: Scope, memory: Memory, new: str, vector: Vector
 ) -> tuple[Memory | None, float]:
-    """The older statement that a new one most likely replaces, and the odds."""
+    """The older statement that the new one most likely replaces, and the log-odds."""
     embedder = runtime.embedder_of(vector.model)
     mean, spread = embedder.unrelated if embedder is not None else (0.0, 1.0)
     past = Filter(until=memory.created)
@@ -330,7 +332,7 @@ def _link_or_supersede(
     try:
         old = _find_subject(runtime, scope, memory, vector, own=tie is RelationType.CONTRADICTS)
     except (StoreError, InvalidInput):
-        return  # the memory is kept; the relation can wait
+        return  # the memory is stored; only the relation is missing
     if old is None:
         return
     now = runtime.clock.now()

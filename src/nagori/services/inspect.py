@@ -18,6 +18,7 @@ from nagori.core.storage import Counts, Measures
 from nagori.core.values import Value, replace, split_batches
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import Notice
+from nagori.messages import ENGLISH, find, render
 from nagori.runtime import Runtime
 from nagori.services.cycle import rules_of
 from nagori.services.edit import describe_change, read_version
@@ -43,6 +44,22 @@ class Explanation(Value):
     relations: list[Relation]
     recollection: Recollection | None = None
 
+    def __str__(self) -> str:
+        """Its strength, its forecast and its history in English, with times in UTC."""
+        memory = self.memory
+        category = _word("category", memory.category) if memory.category else _word("kind", memory.kind)
+        lines = [
+            repr(memory),
+            f"{_say('column.strength')} {self.retention:.0f}, {_say(f'level.name{int(memory.level)}')}",
+            _say("cli.intensity", intensity=memory.emotion.intensity, category=category),
+            _say("cli.age", days=self.days, coefficient=memory.coefficient),
+            *([_say("cli.never_fades")] if memory.protected else []),
+            *(f"{_say(f'level.fades{int(level)}')}: {at:%Y-%m-%d}" for level, at in self.forecast),
+            f"{_say('cli.history')}:",
+            *(f"  {event.at:%Y-%m-%d %H:%M}  {_word('event', event.type)}" for event in self.history),
+        ]
+        return "\n".join(lines)
+
 
 class Status(Value):
     """Counts, sizes and health of an owner's memory."""
@@ -59,6 +76,33 @@ class Status(Value):
     unjudged: int = 0  # memories that wait for its appraisal
     spent: float = 0.0  # dollars, today
     trouble: Notice | None = None  # its last failure, until it answers again
+
+    def __str__(self) -> str:
+        """The counts and the parts in use, in English; counts of 0 are left out."""
+        counts = self.counts
+        levels = ", ".join(f"{_say(f'level.name{int(level)}')} {n:,}" for level, n in counts.levels.items())
+        rows = {
+            "status.total": f"{counts.total:,}" + (f" ({levels})" if levels else ""),
+            "status.protected": counts.protected,
+            "status.forgotten": counts.forgotten,
+            "status.superseded": counts.superseded,
+            "status.waiting": counts.unembedded,
+            "status.events": f"{self.events:,}",
+            "status.embedder": self.embedder or _say("status.none"),
+            "status.llm": self.llm,
+            "status.llm_trouble": self.trouble,
+            "status.folder": self.data_dir,
+        }
+        return "\n".join(f"{_say(id).strip()}: {value}" for id, value in rows.items() if value)
+
+
+def _say(id: str, **values: object) -> str:
+    return render(id, values)
+
+
+def _word(table: str, name: str) -> str:
+    """The word for a name; one without an entry in the catalogue is its own word."""
+    return find(f"{table}.{name}", ENGLISH) or name
 
 
 def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Explanation:

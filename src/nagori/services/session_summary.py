@@ -13,9 +13,8 @@ from math import log, sqrt
 
 from nagori.core.arguments import check_text, check_whole
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust
-from nagori.core.values import Value
 from nagori.errors import ModelError
-from nagori.language.passages import about_tokens, sentences
+from nagori.language.passages import ScoredSentence, about_tokens, choose_sentences, sentences
 from nagori.language.tokenizer import asks, tokens
 from nagori.runtime import Runtime
 
@@ -23,14 +22,6 @@ MOST = 2000  # maximum number of memories read
 SHORTEST, LONGEST = 12, 300  # length of a usable sentence, in characters
 WORTH = {Kind.DECISION: 1.6, Kind.LESSON: 1.6, Kind.FACT: 1.4}
 LEAST = 0.25  # minimum share of the best score, so that greetings do not fill the room
-REDUNDANT = 0.5  # maximum share of a sentence's words that were used before
-
-
-class _RankedSentence(Value):
-    place: int
-    text: str
-    words: frozenset[str]
-    worth: float
 
 
 def summarise(runtime: Runtime, scope: Scope, session: str, tokens: int = 200, model: bool = False) -> str:
@@ -48,15 +39,15 @@ def summarise(runtime: Runtime, scope: Scope, session: str, tokens: int = 200, m
             told = resummarise(runtime, "session", [memory.text.content for memory in said], tokens)
             if told:
                 return told
-    return _extract(_sentences(said), tokens)
+    return "\n".join(choose_sentences(_informative(_sentences(said)), tokens, about_tokens))
 
 
-def _extract(found: Sequence[_RankedSentence], tokens: int) -> str:
-    chosen = _choose(found, tokens)
-    return "\n".join(each.text for each in sorted(chosen, key=lambda each: each.place))
+def _informative(found: Sequence[ScoredSentence]) -> list[ScoredSentence]:
+    least = LEAST * max((each.score for each in found), default=0.0)
+    return [each for each in found if each.score >= least]
 
 
-def _sentences(said: Iterable[Memory]) -> list[_RankedSentence]:
+def _sentences(said: Iterable[Memory]) -> list[ScoredSentence]:
     cut = [
         (memory, " ".join(text.split()))
         for memory in said
@@ -66,28 +57,14 @@ def _sentences(said: Iterable[Memory]) -> list[_RankedSentence]:
     words = [frozenset(tokens(text)) for _, text in cut]
     often = Counter(word for each in words for word in each)
     return [
-        _RankedSentence(place, text, own, _worth(memory, own, often, len(cut)))
+        ScoredSentence(place, text, own, _score(memory, own, often, len(cut)))
         for place, ((memory, text), own) in enumerate(zip(cut, words, strict=True))
         if own
     ]
 
 
-def _worth(memory: Memory, words: frozenset[str], often: Counter[str], count: int) -> float:
+def _score(memory: Memory, words: frozenset[str], often: Counter[str], count: int) -> float:
     """The score of a sentence: recurring words count, ubiquitous ones do not."""
     shared = sum(log(often[word]) * log(1 + count / often[word]) for word in sorted(words)) / sqrt(len(words))
     told = 1.0 if memory.trust is Trust.ASSISTANT else 1.5
     return (0.1 + shared) * WORTH.get(memory.kind, 1.0) * told * (1 + memory.emotion.intensity / 200)
-
-
-def _choose(found: Sequence[_RankedSentence], tokens: int) -> list[_RankedSentence]:
-    chosen: list[_RankedSentence] = []
-    told: set[str] = set()
-    least = LEAST * max((each.worth for each in found), default=0.0)
-    telling = [each for each in found if each.worth >= least]
-    for each in sorted(telling, key=lambda each: (-each.worth, each.place)):
-        cost = about_tokens(each.text)
-        if cost <= tokens and len(each.words & told) <= REDUNDANT * len(each.words):
-            chosen.append(each)
-            told |= each.words
-            tokens -= cost
-    return chosen

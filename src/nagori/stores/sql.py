@@ -35,6 +35,7 @@ from nagori.core.model import (
     from_micros,
     to_micros,
 )
+from nagori.core.serialize import TIMES
 from nagori.core.storage import LogEntry, Owner
 from nagori.core.values import Value, build_unchecked
 from nagori.errors import InvalidInput, StoreDamaged
@@ -112,16 +113,6 @@ APPLIED_ROW, OWNER_ROW = RowTypes(_WHOLE, _WHOLE, _TEXT), RowTypes(_TEXT, _TEXT)
 
 # --- a memory as a row ----------------------------------------------------------------------------
 
-_TIMES = (
-    "created",
-    "anchor",
-    "recalled_at",
-    "reinforced_at",
-    "archived_at",
-    "keep_until",
-    "revival_at",
-    "forgotten_at",
-)
 _PLAIN = (
     "id",
     "version",
@@ -134,12 +125,12 @@ _PLAIN = (
     "agent",
     "role",
 )
-_COLUMNS = (*_TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy")
+_COLUMNS = (*TIMES, *_PLAIN, "kind", "category", "level", "intensity", "protected", "privacy")
 _SOURCE = ("session", "turn", "speaker", "trust")
 _STORED = ("key", "owner", *_COLUMNS, *_SOURCE, "tokens", "chars", "asks", "digest", "rest")
 # Plain columns first, then those that are looked up or parsed, which reveals damage.
 _AS_THEY_ARE = (*_PLAIN, "intensity", "protected", "session", "turn", "speaker")
-_READ = (*_AS_THEY_ARE, "key", "level", *_TIMES, "kind", "category", "privacy", "trust", "rest")
+_READ = (*_AS_THEY_ARE, "key", "level", *TIMES, "kind", "category", "privacy", "trust", "rest")
 _KEY = _READ.index("key")
 _MEMORY_TYPES = RowTypes(
     *(_TEXT, _WHOLE, _NUMBER, _WHOLE, _WHOLE, *[_TEXT_OR_NONE] * 5),
@@ -164,7 +155,7 @@ def values_of(memory: Memory, tokens: int) -> tuple[Any, ...]:
     """The columns of a memory whose text has this many tokens."""
     source = memory.source
     return (
-        *(to_micros(getattr(memory, name)) for name in _TIMES),
+        *(to_micros(getattr(memory, name)) for name in TIMES),
         *(getattr(memory, name) for name in _PLAIN),
         str(memory.kind),
         str(memory.category) if memory.category else None,
@@ -201,7 +192,7 @@ def _rest(memory: Memory) -> str:
 # --- what changed ---------------------------------------------------------------------------------
 
 _MAKERS: dict[str, Callable[[Memory], Any]] = {
-    **{name: lambda memory, name=name: to_micros(getattr(memory, name)) for name in _TIMES},  # type: ignore[misc]
+    **{name: lambda memory, name=name: to_micros(getattr(memory, name)) for name in TIMES},  # type: ignore[misc]
     **{name: lambda memory, name=name: getattr(memory, name) for name in _PLAIN},  # type: ignore[misc]
     "kind": lambda memory: str(memory.kind),
     "category": lambda memory: str(memory.category) if memory.category else None,
@@ -288,7 +279,7 @@ def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
         raise ValueError(f"{plain[0]} has no text")
     fields = {
         **dict(zip(_PLAIN, plain)),  # noqa: B905 - a cycle reads tens of thousands
-        **dict(zip(_TIMES, [None if time is None else from_micros(time) for time in times])),  # noqa: B905
+        **dict(zip(TIMES, [None if time is None else from_micros(time) for time in times])),  # noqa: B905
         "texts": parts,
         "kind": _KINDS[kind],
         "category": _CATEGORIES[category],
