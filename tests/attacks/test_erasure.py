@@ -407,14 +407,21 @@ def test_a_session_leaves_not_even_its_name(memory: Nagori, clock: FrozenClock) 
 
 def test_what_is_said_again_after_an_erasure_is_kept(memory: Nagori) -> None:
     once = memory.remember("The kettle whistles at noon.")
+    memory.edit(once.id, trigger="tea")
+    memory.undo(once.id)
+    memory.feedback(once.id, good=True)
     memory.erase(memory.plan_erasure(memory=once.id))
     again = memory.remember("The kettle whistles at noon.")
     assert again.id == once.id
+    assert [event.type for event in memory.why(once.id).history] == ["erased", "formed"]
+    assert memory.feedback(once.id, good=True).version == 2
+    assert memory.undo(once.id)[1] == "edited"
     assert memory.resume_erasures() == []
     memory.rebuild()
     assert memory.show(once.id).text.content == "The kettle whistles at noon."
     with pytest.raises(InvalidInput):
         memory.undo(once.id)
+    assert memory.verify().sound
 
 
 # --- plan and token

@@ -109,6 +109,19 @@ def pick(memory: Nagori) -> str:
     return memory.list(limit=1)[0].id
 
 
+def erase_all(memory: Nagori) -> None:
+    """Somebody is erased and may start again."""
+    if memory.scope.user != Scope().user:
+        memory.remember("words of somebody")
+        memory.erase(memory.plan_erasure(everything=True))
+        memory.reopen()
+
+
+def erase_project(memory: Nagori, name: Any) -> None:
+    memory.with_scope(project=name).remember("words of a project")
+    memory.erase(memory.plan_erasure(project=name))
+
+
 NOW = datetime(2026, 4, 1, 9, tzinfo=UTC)
 VERBS: dict[str, Callable[[Nagori, list[Any]], object]] = {
     "remember": lambda m, v: m.remember(v[0]),
@@ -175,6 +188,10 @@ VERBS: dict[str, Callable[[Nagori, list[Any]], object]] = {
     "import markdown lines": lambda m, v: m.import_([v[0]], "markdown"),
     "import_drafts": lambda m, v: m.import_drafts(v[0]),
     "import_drafts of odd things": lambda m, v: m.import_drafts([v[0]]),
+    "plan_erasure": lambda m, v: m.plan_erasure(**one(TARGET, v)),
+    "erase": lambda m, v: m.erase(v[0]),
+    "erase somebody": lambda m, v: erase_all(m.with_scope(user=v[0])),
+    "erase a project": lambda m, v: erase_project(m, v[0]),
     "within": lambda m, v: m.with_scope(v[0]).list(),
     "within user": lambda m, v: m.with_scope(user=v[0]).remember("words of somebody"),
     "within others": lambda m, v: m.with_scope(project=v[0], agent=v[1], role=v[2]).remember("words"),
@@ -208,6 +225,7 @@ DRAFT: tuple[str, ...] = (
 SOURCE: tuple[str, ...] = ("session", "turn", "speaker", "uri")
 EMOTION: tuple[str, ...] = ("intensity", "valence", "arousal", "tags")
 TURN: tuple[str, ...] = ("text", "at", "session", "index", "speaker", "role", "uri")
+TARGET: tuple[str, ...] = ("everything", "project", "session", "memory", "about")
 SPOKEN: tuple[str, ...] = ("role", "speaker", "at")
 QUESTION: tuple[str, ...] = ("filter", "ranking", "mood", "session", "tokens", "min_confidence", "mark")
 FILTER: tuple[str, ...] = (

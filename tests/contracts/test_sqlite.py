@@ -18,9 +18,10 @@ import pytest
 
 import nagori
 from nagori.core.cycle import CycleRules
-from nagori.core.model import Scope, TurnFilter
+from nagori.core.model import Level, Scope, Text, TurnFilter
 from nagori.core.relevance import Query
 from nagori.core.storage import AppliedPosition, Batch
+from nagori.core.values import replace
 from nagori.errors import SchemaTooNew, StoreDamaged, StoreError
 from nagori.stores import sql, sqlite
 from nagori.stores.sqlite import MOST_IDLE, SqliteStore, bulk_nearest, connect, writes
@@ -524,6 +525,21 @@ def test_an_erased_memory_and_a_redacted_turn_leave_no_trace_in_the_file(path: P
     left = b"".join(file.read_bytes() for file in path.parent.iterdir())
     words = (b"quokka", b"zanzibar", b"plumcake", b"marzipan")  # its id stays in the log
     assert [word for word in words if word in left] == []
+    assert store.check() == []
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_a_word_that_was_replaced_and_later_deleted_leaves_no_marker(path: Path, merged: bool) -> None:
+    store = SqliteStore(path)
+    kept = memory("mem_secret", "met the quokka at the pond")
+    put(store, kept, *(memory(f"mem_{n}", f"common words {n}") for n in range(5)))
+    trace = {**kept.texts, Level.TRACE: Text("", "quokka, pond")}
+    put(store, replace(kept, level=Level.TRACE, texts=trace, version=2))
+    if merged:
+        assert store.compact()  # the index is one segment now
+    put(store, erased=["mem_secret"])
+    assert store.compact()
+    assert b"quokka" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
     assert store.check() == []
 
 

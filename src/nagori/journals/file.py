@@ -255,6 +255,8 @@ class FileJournal:
         return tombstones.find_tombstones(self.root, self._place(owner))
 
     def unfinished_erasures(self) -> list[Owner]:
+        if not os.path.isdir(self.root / ERASED):  # noqa: PTH112
+            return []
         from nagori.journals import tombstones
 
         found = (each.owner for each in tombstones.all_tombstones(self.root))

@@ -170,7 +170,9 @@ def change_memories(db: apsw.Connection, changes: Sequence[tuple[int, Memory, Me
         db.execute(SECURE_DELETE, (0,))
         _replace_words(db, [change for change in words if change[0] in faded])
         db.execute(SECURE_DELETE, (1,))
-    _replace_words(db, [change for change in words if change[0] not in faded])
+    if edited := [change for change in words if change[0] not in faded]:
+        restart_merge(db)
+        _replace_words(db, edited)
     moved = [
         key
         for key, fields in sorted_changes.fields.items()
@@ -206,6 +208,7 @@ def _forget_all_words(db: apsw.Connection, number: int) -> None:
 def _erase(db: apsw.Connection, number: int, ids: Sequence[str]) -> tuple[int, int]:
     """Delete these memories except their log and origins, which hold no words and identify the events to
     redact; returns the number of memories and of their tokens."""
+    restart_merge(db)
     lost, gone = 0, load_by_id(db, number, ids)
     for key, memory in gone:
         words = index_words(memory)
@@ -383,20 +386,28 @@ def merge_words(db: apsw.Connection, steps: int, pages: int) -> bool:
     """Merge all segments of the word index into one, so that deleted words are physically removed, a few
     pages at a time; returns whether it is done. The first step merges all segments; the others continue that
     even if new segments appear (see 'merge' in the FTS5 documentation). A step that changes fewer than two
-    rows found nothing to do."""
-    _add_segment(db)
+    rows found nothing to do.
+
+    A word that was replaced earlier leaves a marker with the word itself when it is deleted, and FTS5 drops
+    markers only while it merges. So a row that belongs to nobody is added first: there are two segments at
+    least. It stays until the merge is done, which another call may do, or until more words are deleted."""
+    if not _is_merging(db):
+        db.execute(ADD_WORDS, (NOBODYS_ROW, FILLER))
     for step in range(steps):
         before, begin = db.total_changes(), time.monotonic()
         db.execute(MERGE, (-pages if step == 0 else pages,))
         if db.total_changes() - before < 2:
+            restart_merge(db)
             return True
         time.sleep(time.monotonic() - begin)  # others get their turn: they look again after a while
     return False
 
 
-def _add_segment(db: apsw.Connection) -> None:
-    """Write a row that belongs to nobody anew. A word that was replaced earlier leaves a marker with the word
-    itself when it is deleted, and FTS5 drops markers only while it merges: never if there is one segment."""
-    if ask(db, "SELECT 1 FROM words_docsize WHERE id = ?", (NOBODYS_ROW,)):
+def restart_merge(db: apsw.Connection) -> None:
+    """Let the next merge begin anew: words were deleted from what may have been merged already."""
+    if _is_merging(db):
         db.execute(FORGET_WORDS, (NOBODYS_ROW, FILLER))
-    db.execute(ADD_WORDS, (NOBODYS_ROW, FILLER))
+
+
+def _is_merging(db: apsw.Connection) -> bool:
+    return bool(ask(db, "SELECT 1 FROM words_docsize WHERE id = ?", (NOBODYS_ROW,)))
