@@ -22,6 +22,8 @@ from nagori.core.model import (
     Memory,
     Privacy,
     Recollection,
+    Relation,
+    RelationType,
     Scope,
     Source,
     Trust,
@@ -45,18 +47,21 @@ if TYPE_CHECKING:
     from nagori.core.arguments import Metadata
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
-    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, TrustName
+    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
     from nagori.core.window import Window
+    from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import BackupReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
-    from nagori.services.inspect import Explanation, Status
+    from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
+    from nagori.services.purge import CompactReport
+    from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
@@ -358,6 +363,28 @@ class Nagori:
 
         return inspect.why(self.runtime, self.scope, id, query)
 
+    def log(
+        self,
+        id: str | None = None,
+        *,
+        types: Texts = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+    ) -> Sequence[LifeEvent]:
+        """The life-cycle log, newest first: what happened to memories, with the numbers before and after; of
+        one memory, of some types of events, or of a time."""
+        from nagori.services import inspect
+
+        first, last = _check_aware(since), _check_aware(until, "until")
+        return inspect.log(self.runtime, self.scope, read_texts("types", types), first, last, id, limit)
+
+    def find_related(self, id: str) -> Sequence[RelatedMemory]:
+        """The memories that are related to this one, strongest first."""
+        from nagori.services import relations
+
+        return relations.find_related(self.runtime, self.scope, [self.show(id).id])
+
     def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
         """The number of memories at each level, day by day, with a forecast without recalls."""
         from nagori.services import inspect
@@ -509,6 +536,25 @@ class Nagori:
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.unprotect(self.runtime, self.scope, self.show(id).id)
 
+    def link(
+        self, id: str, other: str, type: RelationType | RelationName = RelationType.REFERENCES
+    ) -> Relation:
+        """Link a memory to another one: it continues, references, contradicts or is derived from it, or has
+        the same topic."""
+        from nagori.services import edit
+
+        which = parse_choice(RelationType, type, "type")
+        return edit.link(self.runtime, self.scope, id, other, which)
+
+    def unlink(
+        self, id: str, other: str, type: RelationType | RelationName | None = None
+    ) -> Sequence[Relation]:
+        """Remove the relations between two memories, of one type or of all; returns them."""
+        from nagori.services import edit
+
+        which = None if type is None else parse_choice(RelationType, type, "type")
+        return edit.unlink(self.runtime, self.scope, id, other, which)
+
     def archive(self, id: str) -> Memory:
         """Archive a memory; it can still be found and restored."""
         from nagori.services import cycle
@@ -540,6 +586,16 @@ class Nagori:
 
         planned = None if plan is None else _plan(plan)
         return cycle.run(self.runtime, self.scope.owner, planned, progress)
+
+    def cycle_all(
+        self, *, confirmed: bool = False, progress: Progress = no_progress
+    ) -> Mapping[tuple[str, str], CycleReport | Notice]:
+        """Run the cycle of every user of this folder: what was done, or why nothing was, by owner.
+        A plan that would move most of a large store waits for `confirmed`."""
+        from nagori.services import cycle
+
+        check_bool("confirmed", confirmed)
+        return cycle.run_all(self.runtime, confirmed=confirmed, progress=progress)
 
     def appraise(
         self,
@@ -654,6 +710,12 @@ class Nagori:
         when = stamp.strftime("%Y%m%dT%H%M%S")
         return backup.restore(_path(path), _path(data_dir, "data_dir"), when)
 
+    def compact(self) -> CompactReport:
+        """Return the space of removed memories to the disk. It takes as long as copying the store."""
+        from nagori.services import purge
+
+        return purge.compact(self.runtime)
+
     def doctor(self) -> Sequence[Finding]:
         """Diagnose problems of installation and data."""
         from nagori.services.doctor import doctor
@@ -701,8 +763,8 @@ def _window_rules(
     return rules, open_counter(rules.model, runtime.observe) if count is None else count
 
 
-def _check_aware(moment: datetime | None) -> datetime | None:
-    return None if moment is None else utc(moment, "since")
+def _check_aware(moment: datetime | None, name: str = "since") -> datetime | None:
+    return None if moment is None else utc(moment, name)
 
 
 def _no_such_format(format: str) -> InvalidInput:

@@ -354,6 +354,11 @@ class FileBacked(Protocol):
         is complete."""
         ...
 
+    def vacuum(self) -> None:
+        """Return free space of the files to the disk. Takes as long as copying them; others read meanwhile.
+        StoreError if somebody else keeps writing."""
+        ...
+
 
 class Observer(Protocol):
     """Receives events: a dotted name and fields, never the text of a memory."""

@@ -18,6 +18,7 @@ from zlib import crc32
 
 from nagori.core.arguments import read_metadata
 from nagori.core.model import (
+    ARCHIVE_REASONS,
     Category,
     Emotion,
     Kind,
@@ -54,10 +55,14 @@ OPEN_SINCE = "open_since"  # state: time of the oldest of them
 SESSIONS = "sessions"  # state: memories shown in recent sessions
 MOST_SESSIONS, MOST_SHOWN = 40, 400
 CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other state keys that events set
+RELATIONS_CHECKED = "relations_checked"  # state: the event up to which relations are known to be sound
+CYCLE_STOPPED = "cycle_stopped"  # state: a cycle that waits for confirmation, and how much it would move
 WAITING_WISHES = "waiting_wishes"  # state: wishes of the user that could not be granted yet
 TO_COMPACT = "to_compact"  # state: free pages of the store may still hold words
 PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why not
-OF_OTHER_EVENTS = frozenset({OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, PASSED_OVER})
+OF_OTHER_EVENTS = frozenset(
+    {OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, PASSED_OVER, RELATIONS_CHECKED}
+)
 
 
 # Types that version 0.1 wrote under another name. A journal is never rewritten for a name: it is read by it.
@@ -419,6 +424,10 @@ def _apply_cycle_finished(event: Event, known: FoldState) -> Iterator[Change]:
         yield StateChange(TO_COMPACT, None)
     if "linked" in event.data:
         yield _note_linked(event.data["linked"])
+    if "relations_checked" in event.data:
+        check_count("relations_checked", event.data["relations_checked"])
+        yield StateChange(RELATIONS_CHECKED, event.data["relations_checked"])
+    yield StateChange(CYCLE_STOPPED, None)
 
 
 def _note_linked(seq: Any) -> StateChange:
@@ -525,6 +534,8 @@ def _apply_edited(event: Event, known: FoldState) -> Iterator[Change]:
         "coefficient": float,
         "project": lambda value: value,
         "metadata": read_metadata,
+        "anchor": _parse_time,
+        "recalls": int,
     }
     changes |= {name: make(data[name]) for name, make in makers.items() if name in data}
     if APPRAISED_FIELDS & data.keys():  # a person's appraisal is final
@@ -588,11 +599,12 @@ def _apply_archived(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
         text = event.data.get("text")
         trace = {Level.TRACE: Text(text["trigger"], text["content"])} if text else {}
+        reason = event.data.get("reason")
         yield memory.evolve(
             level=Level.ARCHIVED,
             texts=memory.texts | trace,
             archived_at=event.at,
-            archive_reason=event.data.get("reason"),
+            archive_reason=ARCHIVE_REASONS.get(reason or "", reason),
             keep_until=None,
             revival_at=None,
         )

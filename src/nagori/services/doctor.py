@@ -6,11 +6,16 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from nagori.core.events import PASSED_OVER
+from nagori.core.events import PASSED_OVER, WAITING_WISHES
+from nagori.core.levels import ACTIVE
+from nagori.core.model import Scope
 from nagori.core.values import Value
 from nagori.errors import JournalError, NagoriError, Notice
 from nagori.runtime import Runtime
+from nagori.services.purge import store_bytes
 from nagori.services.verify import all_owners, lost_folders
+
+LARGE_STORE = 1024**3  # bytes: from this size on the archive should be cleaned
 
 
 class Finding(Value):
@@ -54,6 +59,8 @@ def doctor(runtime: Runtime) -> list[Finding]:
             _lost_folders,
             _store,
             _agreement,
+            _capacity,
+            _wishes,
             _embedder,
             _model,
             _clock,
@@ -139,6 +146,41 @@ def _agreement(runtime: Runtime) -> Iterator[Finding]:
             values = {"owner": "/".join(owner), "n": len(passed_over), "seq": seq}
             reason = Notice.from_record(reason)
             yield make_finding("journal", "warn", "doctor.events_passed_over", **values, reason=reason)
+
+
+def _capacity(runtime: Runtime) -> Iterator[Finding]:
+    """The number of memories against the limit [L6], and the size of the files [E23]."""
+    limit, trigger = runtime.config.capacity.limit, runtime.config.capacity.trigger
+    for owner in all_owners(runtime):
+        try:
+            counts = runtime.store.count(Scope(tenant=owner[0], user=owner[1]))
+        except NagoriError:
+            return  # reported by the check of the store
+        active = sum(counts.levels.get(int(level), 0) for level in ACTIVE)
+        values = {"owner": "/".join(owner), "n": active, "limit": limit, "share": active / limit}
+        if active >= trigger * limit:
+            yield make_finding(
+                "capacity", "warn", "doctor.capacity", Notice("doctor.do_raise_capacity"), **values
+            )
+        else:
+            yield make_finding("capacity", "ok", "doctor.capacity", **values)
+    size = store_bytes(runtime)
+    large = size > LARGE_STORE
+    remedy = run_command("nagori compact") if large else None
+    yield make_finding("size", "warn" if large else "ok", "doctor.size", remedy, mib=size / 1024**2)
+
+
+def _wishes(runtime: Runtime) -> Iterator[Finding]:
+    """Wishes of users that wait."""
+    for owner in all_owners(runtime):
+        try:
+            waiting = len(runtime.store.state(owner, WAITING_WISHES) or ())
+        except NagoriError:
+            return  # reported by the check of the store
+        if waiting:
+            yield make_finding(
+                "wishes", "warn", "doctor.wishes", Notice("doctor.do_grant"), owner="/".join(owner), n=waiting
+            )
 
 
 def _store(runtime: Runtime) -> Iterator[Finding]:

@@ -44,6 +44,7 @@ from nagori.language.prompts import own_matter
 from nagori.language.redaction import clean
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
+from nagori.services.relations import RelatedMemory, find_related
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -235,9 +236,7 @@ def _best(
     about = [r for r in found if r.terms.get("confidence", 1.0) >= min_confidence]
     ordered = sorted(about, key=_order)
     distinct = _distinct(question.text, ordered, k)
-    ordered = sorted([*distinct, *_follow_relations(runtime, scope, distinct, question.filter)], key=_order)[
-        :k
-    ]
+    ordered = sorted([*distinct, *_follow_relations(runtime, scope, distinct)], key=_order)[:k]
     return _fit_budget(ordered, question.tokens)
 
 
@@ -262,28 +261,25 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
     return kept
 
 
-def _follow_relations(
-    runtime: Runtime, scope: Scope, best: Sequence[Recollection], filter: Filter
-) -> Iterator[Recollection]:
+def _follow_relations(runtime: Runtime, scope: Scope, best: Sequence[Recollection]) -> Iterator[Recollection]:
     """Memories related to the answers, up to the configured depth. Relations such as `continues` and
     `references` are followed; `same_topic` is not, because the words found those already."""
     seen = {r.memory.id: r.score for r in best}
     edge = dict(seen)
     for _ in range(runtime.config.relations.relation_traversal_depth):
         reached: dict[str, float] = {}
-        for relation in runtime.store.relations(scope, list(edge)) if edge else ():
-            if relation.type is RelationType.SAME_TOPIC:
+        found: dict[str, RelatedMemory] = {}
+        for each in find_related(runtime, scope, list(edge)):  # strongest first
+            other = each.memory.id
+            if each.relation.type is RelationType.SAME_TOPIC or other in seen:
                 continue
-            for one, other in ((relation.source, relation.target), (relation.target, relation.source)):
-                if one in edge and other not in seen:
-                    reached[other] = max(reached.get(other, 0.0), edge[one] * FADING)
-        edge = dict(sorted(reached.items(), key=lambda item: (-item[1], item[0]))[:TIES])
+            ends = [end for end in (each.relation.source, each.relation.target) if end in edge]
+            reached[other] = max([reached.get(other, 0.0), *(edge[end] * FADING for end in ends)])
+            found[other] = each
+        edge = dict(sorted(reached.items(), key=lambda item: -item[1])[:TIES])  # a stable sort
         seen |= edge
-        for memory in runtime.store.get(scope, list(edge)):
-            if not memory.is_forgotten and (filter.archived or not memory.is_archived):
-                yield Recollection(
-                    memory, edge[memory.id], retention(runtime, memory), {"tied": edge[memory.id]}
-                )
+        for id, share in edge.items():
+            yield Recollection(found[id].memory, share, found[id].retention, {"tied": share})
 
 
 def _fit_budget(best: list[Recollection], tokens: int | None) -> list[Recollection]:

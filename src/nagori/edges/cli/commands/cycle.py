@@ -15,7 +15,8 @@ from nagori.core.serialize import to_record
 from nagori.edges.cli.commands.cost import paid_models
 from nagori.edges.cli.context import CommandSession, Id, Json, print_json, progress
 from nagori.edges.cli.render import dollars, one_line, size
-from nagori.services.cycle import CycleReport
+from nagori.errors import InvalidInput, Notice
+from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.preview import Preview
 
 
@@ -23,16 +24,23 @@ def cycle(
     context: typer.Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="help.cycle.dry_run")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="help.cycle.yes")] = False,
+    all: Annotated[bool, typer.Option("--all", help="help.cycle.all")] = False,
     as_json: Json = False,
 ) -> None:
     """Let one night pass: strengthen, fade, archive, revive."""
     session = CommandSession.of(context)
+    if all:
+        if dry_run:
+            raise InvalidInput("all", "error.all_with_dry_run")
+        _cycle_all(session, yes, as_json)
+        return
     with session.memory() as memory, progress(session) as bar:
         plan = memory.plan()
         if dry_run:
             _show(session, memory.preview(plan), as_json)
             return
         if plan.asks and not yes:
+            note_stopped(memory.runtime, memory.scope.owner, plan)
             session.say("cli.cycle_asks", moves=plan.moves, total=plan.census.total)
             raise typer.Exit(5)
         night = memory.cycle(plan, bar)
@@ -46,6 +54,34 @@ def cycle(
         if night.waiting:
             why = next(iter(night.waiting.values()))
             session.say("cli.cycle_waiting", n=len(night.waiting), reason=why)
+    if plan.over and not as_json:
+        session.say("cli.cycle_over", n=plan.over, limit=session.config.capacity.limit)
+
+
+def _cycle_all(session: CommandSession, confirmed: bool, as_json: bool) -> None:
+    """The cycle of every user; a stopped or failed one shows in the exit code."""
+    with session.memory() as memory, progress(session) as bar:
+        reports = memory.cycle_all(confirmed=confirmed, progress=bar)
+    stopped = any(isinstance(report, Notice) for report in reports.values())
+    if as_json:
+        told = [
+            {"tenant": tenant, "user": user, **_report_json(report)}
+            for (tenant, user), report in reports.items()
+        ]
+        print_json({"owners": told})
+    for (tenant, user), report in reports.items() if not as_json else ():
+        done = (
+            session.translator("cli.cycle_done", done=report.done, left=len(report.left))
+            if isinstance(report, CycleReport)
+            else session.translator.say(report)
+        )
+        session.out.print(f"{tenant}/{user}: {done}", markup=False, highlight=False)
+    if stopped:
+        raise typer.Exit(5)
+
+
+def _report_json(report: CycleReport | Notice) -> dict[str, object]:
+    return {"stopped": str(report)} if isinstance(report, Notice) else _night_json(report)
 
 
 def archive(context: typer.Context, id: Id, as_json: Json = False) -> None:
@@ -177,4 +213,6 @@ def _night_json(night: CycleReport) -> dict[str, object]:
     counts = _counts_json(night.plan)
     waiting = {id: str(why) for id, why in night.waiting.items()}
     model = {"by_model": night.by_model, "waiting": waiting}
-    return {"done": night.done, "left": night.left, "ties": night.ties, "counts": counts, **sizes, **model}
+    relations = {"ties": night.ties, "unlinked": night.unlinked}
+    over = {"over_capacity": night.plan.over}
+    return {"done": night.done, "left": night.left, **relations, "counts": counts, **over, **sizes, **model}

@@ -1,4 +1,4 @@
-"""Commands that find memories: `recall`, `show`, `list`, `why`, `status`. Only `recall` reinforces."""
+"""Commands that find memories: `recall`, `show`, `list`, `why`, `log`, `status`. Only `recall` reinforces."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from nagori.core.serialize import to_record
 from nagori.edges.cli import render
 from nagori.edges.cli.context import AHEAD, CommandSession, Id, Json, moment, print_json
 from nagori.errors import InvalidInput
+from nagori.services.inspect import retention_until
 
 
 def recall(
@@ -52,8 +53,9 @@ def recall(
     elif not found:
         session.say("cli.no_match")
     else:
-        lines = [(r.memory, r.retention, r.score) for r in found]
-        session.out.print(render.memory_list(lines, session.translator, zone, session.out.width))
+        lines = [(r.memory, r.retention, r.confidence) for r in found]
+        width = session.out.width
+        session.out.print(render.memory_list(lines, session.translator, zone, width, answers=True))
 
 
 def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
@@ -63,8 +65,9 @@ def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
         found = memory.show(id)
         zone = memory.runtime.clock.zone
         strength = _strength(memory, found)
+        until = retention_until(found, memory.runtime.config.archive)
     if as_json:
-        print_json({"memory": to_record(found)})
+        print_json({"memory": to_record(found), "retention_until": until.isoformat() if until else None})
     else:
         session.out.print(render.memory_view(found, strength, session.translator, zone))
 
@@ -131,6 +134,30 @@ def why(
         print_json(render.explanation_json(told))
     else:
         session.out.print(render.explanation_view(told, session.translator, zone, asked=query is not None))
+
+
+def log(
+    context: typer.Context,
+    id: Annotated[str | None, typer.Argument(help="help.log.id")] = None,
+    type: Annotated[list[str] | None, typer.Option(help="help.log.type")] = None,
+    since: Annotated[str | None, typer.Option(help="help.recall.since")] = None,
+    until: Annotated[str | None, typer.Option(help="help.recall.until")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="help.log.limit")] = 20,
+    as_json: Json = False,
+) -> None:
+    """What happened to memories, newest first."""
+    session = CommandSession.of(context)
+    with session.memory() as memory:
+        when = {"since": moment(since, "since"), "until": moment(until, "until")}
+        found = memory.log(id, types=type or [], limit=limit, **when)
+        zone = memory.runtime.clock.zone
+    if as_json:
+        told = [{**render.event_json(each.event), "memories": list(each.memories)} for each in found]
+        print_json({"events": told})
+    elif not found:
+        session.say("cli.log_nothing")
+    else:
+        session.out.print(render.log_view(found, session.translator, zone))
 
 
 def status(

@@ -1,0 +1,360 @@
+"""Requirements of the life cycle (L) and of emotional forgetting (E), each test named after its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nagori import Category, Emotion, Filter, Kind, Level, Memory, Nagori, Scope
+from nagori.config import load
+from nagori.core.events import Event
+from nagori.core.model import RelationType
+from nagori.errors import InvalidInput
+from nagori.journals.file import FileJournal
+from nagori.services.cycle import CycleReport
+from nagori.services.remember import Draft
+from nagori.testing import FrozenClock, WordEmbedder
+
+Open = Callable[..., AbstractContextManager[Nagori]]
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture
+def opened(tmp_path: Path, clock: FrozenClock) -> Open:
+    """Open the memory of this test with settings, again and again."""
+
+    def open_with(**settings: object) -> Nagori:
+        named = {name.replace("__", "."): value for name, value in settings.items()}
+        config = load(overrides=named).config
+        return Nagori.open(tmp_path, clock=clock, config=config, embedder=WordEmbedder(), llm=None)
+
+    return open_with
+
+
+@pytest.fixture
+def memory(opened: Open) -> Iterator[Nagori]:
+    with opened() as memory:
+        yield memory
+
+
+def small_talk(memory: Nagori, text: str, days: float = 0, intensity: float = 40) -> Memory:
+    """A memory that fades within days, told so many days ago."""
+    created = memory.runtime.clock.now() - timedelta(days=days)
+    draft = Draft(
+        text, kind=Kind.EPISODE, category=Category.CASUAL, emotion=Emotion(intensity), created=created
+    )
+    return memory.remember_many([draft])[0]
+
+
+def nights(memory: Nagori, clock: FrozenClock, number: int) -> None:
+    for _ in range(number):
+        clock.forward(days=1)
+        memory.cycle()
+
+
+def words_on_disk(folder: Path, words: str) -> list[str]:
+    """The files that hold these words."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [path.name for path in files if words.encode() in path.read_bytes()]
+
+
+# --- the life cycle -------------------------------------------------------------------------------
+
+
+def test_l1_the_weekly_law_compresses_below_30_in_week_10(opened: Open, clock: FrozenClock) -> None:
+    with opened(retention__law="weekly") as memory:
+        id = memory.remember("The kettle in the kitchen is green, and it was a present of Aki.").id
+        assert memory.why(id).retention == 50
+        clock.forward(days=63)
+        memory.cycle()
+        assert memory.show(id).level is Level.FULL  # 31.5
+        clock.forward(days=7)
+        memory.cycle()
+        assert memory.show(id).level is Level.SUMMARY  # 29.9
+
+
+def test_l4_the_archive_says_why_and_until_when_and_how_much_was_saved(
+    opened: Open, clock: FrozenClock
+) -> None:
+    with opened(archive__grace_days=20, capacity__limit=10, capacity__low_water=0.5) as memory:
+        faded = small_talk(memory, "A long lorry stood in front of the bakery and nobody could pass it.", 60)
+        by_hand = memory.remember("The spare key hangs behind the clock in the hall.")
+        memory.archive(by_hand.id)
+        many = [memory.remember(f"The cup number {n} stands on shelf {chr(98 + n)}.") for n in range(9)]
+        memory.cycle()
+        reasons = {one.id: memory.show(one.id).archive_reason for one in (faded, by_hand, *many)}
+        assert reasons[faded.id] == "low_importance"
+        assert reasons[by_hand.id] == "manual"
+        assert "capacity_limit" in reasons.values()
+        entry = memory.why(faded.id).archive
+        assert entry is not None
+        assert entry.score <= 5
+        assert entry.retention_until == clock.now() + timedelta(days=20)
+        assert 0 < entry.compressed_bytes < entry.original_bytes == len(faded.text.whole.encode())
+        clock.forward(days=21)
+        memory.cycle()
+        later = memory.why(faded.id).archive
+        assert later is not None
+        assert (later.retention_until, later.original_bytes) == (None, entry.original_bytes)
+
+
+def test_l4_a_journal_with_the_old_reasons_says_the_new_ones(memory: Nagori) -> None:
+    one = memory.remember("The kettle is green.")
+    event = Event("archived", memory.runtime.clock.now(), {"reason": "ratio"}, one.id, by="cycle")
+    memory.runtime.ledger.write(memory.scope.owner, lambda: [event])
+    assert memory.show(one.id).archive_reason == "low_importance"
+    record = memory.show(one.id).to_dict() | {"archive_reason": "capacity"}
+    assert Memory.__name__ in repr(memory.show(one.id))
+    from nagori.core.serialize import from_record
+
+    assert from_record(record).archive_reason == "capacity_limit"
+
+
+def test_l5_what_was_restored_stays_whole_for_a_week(memory: Nagori, clock: FrozenClock) -> None:
+    one = small_talk(memory, "a bus passed and the window rattled", 40)
+    memory.cycle()
+    assert memory.show(one.id).is_archived
+    memory.unarchive(one.id)
+    for _ in range(6):
+        nights(memory, clock, 1)
+        assert memory.show(one.id).level is Level.FULL
+    nights(memory, clock, 2)
+    assert memory.show(one.id).is_archived
+
+
+def test_l6_the_usage_is_told_and_so_is_what_stays_over_the_limit(opened: Open, clock: FrozenClock) -> None:
+    with opened(capacity__limit=10, protection__max_protected_memories=20) as memory:
+        for n in range(12):
+            memory.remember(f"The protected cup number {n} is on shelf {chr(98 + n)}.", protect=True)
+        told = memory.status()
+        assert (told.active, told.capacity, told.usage) == (12, 10, 1.2)
+        [finding] = [each for each in memory.doctor() if each.name == "capacity"]
+        assert finding.state == "warn"
+        assert "12 of 10" in finding.detail
+        assert memory.plan().over == 2
+        assert memory.cycle().plan.over == 2
+
+
+def test_l6_a_store_below_its_limit_is_well(memory: Nagori) -> None:
+    memory.remember("The kettle is green.")
+    [finding] = [each for each in memory.doctor() if each.name == "capacity"]
+    assert (finding.state, memory.plan().over) == ("ok", 0)
+
+
+def test_l7_the_log_tells_before_and_after(memory: Nagori, clock: FrozenClock) -> None:
+    one = memory.remember("The kettle in the kitchen is green.", category="work", kind="episode")
+    clock.forward(days=4)
+    memory.recall("kettle kitchen green")
+    memory.cycle()
+    [line] = memory.log(types=["reinforced"])
+    assert line.memories == [one.id]
+    assert line.event.data["score_before"] < line.event.data["score_after"]
+    assert line.event.data["score_after"] == pytest.approx(memory.why(one.id).retention, abs=0.01)
+
+
+def test_l7_the_log_is_read_by_type_and_by_time(memory: Nagori, clock: FrozenClock) -> None:
+    old = small_talk(memory, "a bus passed and the window rattled", 60)
+    memory.cycle()
+    begun = clock.forward(days=1)
+    new = memory.remember("The kettle is green.")
+    memory.forget(new.id)
+    assert [line.event.type for line in memory.log(since=begun)] == ["forgotten", "formed"]
+    assert [line.event.type for line in memory.log(until=begun, types=["archived", "forgotten"])] == [
+        "archived"
+    ]
+    assert {line.event.type for line in memory.log(old.id)} == {"formed", "archived"}
+    assert len(memory.log(limit=1)) == 1
+    with pytest.raises(InvalidInput):
+        memory.log(types=["no such type"])
+
+
+def test_l7_the_log_shows_nobody_what_others_may_not_see(memory: Nagori) -> None:
+    memory.with_scope(project="/a").remember("The kettle of project A is green.")
+    assert memory.with_scope(project="/b").log() == []
+    assert len(memory.with_scope(project="/a").log()) == 1
+    assert memory.with_scope(user="stranger").log() == []
+
+
+def test_l8_one_cycle_runs_for_all_users(memory: Nagori, clock: FrozenClock) -> None:
+    others = [memory.with_scope(Scope(user=name, tenant=tenant)) for name, tenant in (("b", "x"), ("c", "y"))]
+    old = [small_talk(each, "a bus passed and the window rattled", 60) for each in (memory, *others)]
+    reports = memory.cycle_all()
+    assert set(reports) == {("local", "me"), ("x", "b"), ("y", "c")}
+    assert all(isinstance(report, CycleReport) and report.done for report in reports.values())
+    for each, one in zip((memory, *others), old, strict=True):
+        assert each.show(one.id).is_archived
+
+
+# --- emotional forgetting -------------------------------------------------------------------------
+
+
+def test_e9_ratios_touch_nothing_younger_than_a_day(memory: Nagori, clock: FrozenClock) -> None:
+    for n in range(160):
+        memory.remember(f"Box number {n} weighs {n * 3} kg and stands in row {chr(97 + n % 26)}{n}.")
+    memory.cycle()
+    assert memory.status().counts.levels == {1: 160}
+    clock.forward(days=2)
+    memory.cycle()
+    assert memory.status().counts.levels[1] < 160
+
+
+def linked_pair(memory: Nagori) -> tuple[Memory, Memory]:
+    one, other = (memory.remember(text) for text in ("The kettle is green.", "It was bought in Rome."))
+    memory.link(other.id, one.id, "continues")
+    return one, other
+
+
+@pytest.mark.parametrize("verb", ["archive", "forget"])
+def test_e10_no_relation_leads_to_what_is_archived_or_forgotten(memory: Nagori, verb: str) -> None:
+    one, other = linked_pair(memory)
+    getattr(memory, verb)(one.id)
+    assert memory.why(other.id).relations == []
+    night = memory.cycle()
+    assert night.unlinked == 1
+    assert memory.runtime.store.relations(memory.scope, [one.id, other.id]) == []
+    assert [line.event.type for line in memory.log(types=["unlinked"])] == ["unlinked"]
+    assert memory.cycle().unlinked == 0
+    assert memory.verify().sound
+
+
+def test_e11_what_is_injected_from_the_archive_asks_for_revival(memory: Nagori, clock: FrozenClock) -> None:
+    text = "The ramen place Nishiyama in Sapporo belongs to Mr. Sasaki."
+    one = small_talk(memory, text, 60)
+    memory.cycle()
+    context = memory.context("who owns the ramen place Nishiyama in Sapporo", session="t")
+    assert "[archived]" in context.text
+    assert memory.show(one.id).revival_at is not None
+    nights(memory, clock, 1)
+    assert memory.show(one.id).level is Level.TRACE
+
+
+@pytest.mark.parametrize("mode", ["AND", "OR"])
+def test_e12_a_condition_that_is_switched_off_deletes_nothing(
+    opened: Open, clock: FrozenClock, mode: str
+) -> None:
+    rules = {
+        "archive__auto_delete_enabled": True,
+        "archive__delete_condition_mode": mode,
+        "archive__delete_require_zero_recall": False,
+        "archive__retention_days": 30,
+    }
+    with opened(**rules) as memory:
+        deed = memory.remember("The deed of the house is in the blue folder.", emotion=Emotion(95))
+        memory.archive(deed.id)
+        small = small_talk(memory, "a bus passed and the window rattled", 60, intensity=10)
+        memory.cycle()
+        clock.forward(days=31)
+        memory.cycle()
+        assert memory.show(deed.id).is_archived
+        assert small.id not in {one.id for one in memory.list(Filter(archived=True, forgotten=True))}
+
+
+def test_e12_deletion_leaves_no_word_on_the_disk(opened: Open, clock: FrozenClock, tmp_path: Path) -> None:
+    rules = {"archive__auto_delete_enabled": True, "archive__retention_days": 30}
+    with opened(**rules) as memory:
+        memory.turn("The zeppelin landed at quarter past nine, how odd.", session="s")
+        memory.process()
+        small_talk(memory, "The zeppelin smelled of marzipan.", 60, intensity=10)
+        memory.cycle()
+        assert words_on_disk(tmp_path, "marzipan")
+        clock.forward(days=31)
+        memory.cycle()
+        memory.cycle()
+        memory.compact()
+        assert not words_on_disk(tmp_path, "marzipan")
+        assert not any(
+            "marzipan" in str(event.data) for event in FileJournal(tmp_path / "journal").read(("local", "me"))
+        )
+
+
+def test_e16_related_memories_come_strongest_first_and_newest_where_they_are_alike(
+    opened: Open, clock: FrozenClock
+) -> None:
+    with opened() as memory:
+        hub = memory.remember("The kettle is green.")
+        strengths = {"faint": 30, "older": 70, "newer": 68, "strong": 95}
+        ids = {}
+        for name, intensity in strengths.items():
+            clock.forward(minutes=1)
+            ids[memory.remember(f"Something {name} about it.", emotion=Emotion(intensity)).id] = name
+        for id in ids:
+            memory.link(id, hub.id, "references")
+        told = [ids[each.memory.id] for each in memory.find_related(hub.id)]
+        assert told == ["strong", "newer", "older", "faint"]
+        assert [relation.source for relation in memory.why(hub.id).relations] == [
+            id for name in told for id, other in ids.items() if other == name
+        ]
+    with opened(relations__score_proximity_threshold=0) as memory:
+        assert [ids[each.memory.id] for each in memory.find_related(hub.id)] == [
+            "strong",
+            "older",
+            "newer",
+            "faint",
+        ]
+
+
+def test_e16_links_are_made_and_cut_by_hand(memory: Nagori) -> None:
+    one, other = linked_pair(memory)
+    assert memory.link(other.id, one.id, "continues").type is RelationType.CONTINUES  # again: nothing new
+    memory.link(one.id, other.id, "same_topic")
+    assert len(memory.why(one.id).relations) == 2
+    assert [relation.type for relation in memory.unlink(one.id, other.id, "continues")] == ["continues"]
+    assert len(memory.unlink(one.id, other.id)) == 1
+    assert memory.why(one.id).relations == []
+    memory.rebuild()
+    assert memory.why(one.id).relations == []
+
+
+def test_e16_a_link_that_makes_no_sense_is_refused(opened: Open) -> None:
+    with opened(relations__max_relations_per_memory=1) as memory:
+        one, other = linked_pair(memory)
+        third = memory.remember("Ken was there, too.")
+        with pytest.raises(InvalidInput, match="itself"):
+            memory.link(one.id, one.id)
+        with pytest.raises(InvalidInput, match="maximum"):
+            memory.link(third.id, one.id)
+        memory.archive(other.id)
+        with pytest.raises(InvalidInput, match="archived"):
+            memory.link(third.id, other.id)
+
+
+@pytest.mark.parametrize(("depth", "answers"), [(0, 1), (1, 2), (2, 3)])
+def test_e16_recall_follows_so_many_links(opened: Open, depth: int, answers: int) -> None:
+    with opened(relations__relation_traversal_depth=depth) as memory:
+        _, other = linked_pair(memory)
+        third = memory.remember("Ken was there, too.")
+        memory.link(third.id, other.id, "continues")
+        assert len(memory.recall("green kettle")) == answers
+
+
+def test_e23_compact_gives_space_back(memory: Nagori) -> None:
+    text = " ".join(f"word{n}" for n in range(300))
+    kept = memory.remember_many([f"{n} {text}" for n in range(200)])
+    events = [Event("deleted", memory.runtime.clock.now(), {}, one.id, by="cycle") for one in kept[1:]]
+    memory.runtime.ledger.write(memory.scope.owner, lambda: events)
+    done = memory.compact()
+    assert done.after < done.before / 2
+    assert memory.verify().sound
+    assert memory.recall("word7")
+
+
+def test_e23_a_large_store_is_told(memory: Nagori, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nagori.services import doctor
+
+    def size() -> tuple[str, str]:
+        [finding] = [each for each in memory.doctor() if each.name == "size"]
+        return finding.state, finding.advice
+
+    assert size() == ("ok", "")
+    monkeypatch.setattr(doctor, "LARGE_STORE", 1000)
+    state, advice = size()
+    assert state == "warn"
+    assert "nagori compact" in advice
