@@ -380,9 +380,10 @@ class AsyncNagori(_AsyncMemory):
         tokens: int | None = None,
         min_confidence: float | None = None,
         mark: bool = True,
+        category: Category | CategoryName | None = None,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
-        a confidence of at least `floor`."""
+        a confidence of at least `min_confidence`."""
         return await self._workers.run(
             self._memory.recall,
             query,
@@ -394,6 +395,7 @@ class AsyncNagori(_AsyncMemory):
             tokens=tokens,
             min_confidence=min_confidence,
             mark=mark,
+            category=category,
         )
 
     async def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:

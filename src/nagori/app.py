@@ -312,14 +312,25 @@ class Nagori:
         tokens: int | None = None,
         min_confidence: float | None = None,
         mark: bool = True,
+        category: Category | CategoryName | None = None,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
-        a confidence of at least `floor`. Recall reinforces what it finds; `mark=False` only looks. Memories
-        with an emotion close to `mood`, or to the recent mood of a `session`, rank slightly higher."""
+        a confidence of at least `min_confidence`. Recall reinforces what it finds; `mark=False` only looks.
+        Memories with an emotion close to `mood`, or to the recent mood of a `session`, rank slightly higher,
+        and so do those of a `category`."""
         from nagori.services import recall
 
         question = recall.RecallRequest(
-            query, k, filter, ranking, mood, session, tokens, min_confidence, mark
+            query,
+            k,
+            filter,
+            ranking,
+            mood,
+            session,
+            tokens,
+            min_confidence,
+            mark,
+            None if category is None else parse_choice(Category, category, "category"),
         )
         return recall.recall(self.runtime, self.scope, question)
 

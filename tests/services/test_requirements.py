@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nagori import Category, Emotion, Filter, Kind, Level, Memory, Nagori, Scope
+from nagori import Category, Emotion, Filter, Kind, Level, Memory, Nagori, Scope, Valence
 from nagori.config import load
 from nagori.core.events import Event
 from nagori.core.model import RelationType
@@ -358,3 +359,148 @@ def test_e23_a_large_store_is_told(memory: Nagori, monkeypatch: pytest.MonkeyPat
     state, advice = size()
     assert state == "warn"
     assert "nagori compact" in advice
+
+
+# --- recall -----------------------------------------------------------------------------------------
+
+
+def say(memory: Nagori, clock: FrozenClock, user: str, assistant: str = "", session: str = "s") -> None:
+    turn = memory.turn(user, session=session)
+    clock.forward(seconds=20)
+    if assistant:
+        turn.answer(assistant)
+    memory.process()
+    clock.forward(minutes=3)
+
+
+def test_e14_a_chat_keeps_no_built_in_command(memory: Nagori) -> None:
+    chat = [
+        {"role": "user", "content": "/clear"},
+        {"role": "assistant", "content": "(cleared)"},
+        {"role": "user", "content": "/model opus"},
+        {"role": "user", "content": "/deploy staging with the blue settings"},
+        {"role": "assistant", "content": "The staging server runs with the blue settings."},
+    ]
+    memory.form(chat, session="s")
+    kept = {one.text.whole for one in memory.list()}
+    assert kept == {
+        "/deploy staging with the blue settings",
+        "The staging server runs with the blue settings.",
+    }
+
+
+def test_e17_a_category_is_preferred(memory: Nagori) -> None:
+    one = memory.remember("The kettle budget is settled.", category="decision", kind="decision")
+    other = memory.remember("The kettle budget is boring.", category="casual")
+    for category, first in ((Category.DECISION, one), (Category.CASUAL, other)):
+        found = memory.recall("kettle budget", category=category, mark=False)
+        assert found[0].id == first.id
+
+
+def test_e17_the_mood_of_what_was_shown_carries_over(memory: Nagori, clock: FrozenClock) -> None:
+    sad = Emotion(80, Valence.NEGATIVE, 70, ("sadness",))
+    glad = Emotion(80, Valence.POSITIVE, 70, ("joy",))
+    memory.remember("The boat trip ended in the storm.", emotion=sad)
+    same, other = (
+        memory.remember(f"The {n} cup broke.", emotion=felt) for n, felt in (("red", sad), ("blue", glad))
+    )
+    assert memory.context("how did the boat trip in the storm end", session="s")
+    terms = {r.id: r.terms["resonance"] for r in memory.recall("cup broke", session="s", mark=False)}
+    assert terms[same.id] > terms[other.id]
+    strangers = memory.recall("cup broke", session="t", mark=False)
+    assert {r.terms["resonance"] for r in strangers} == {1.0}
+
+
+def test_e18_priority_tells_nothing_that_is_about_something_else(opened: Open) -> None:
+    with opened(retrieval__ranking="priority") as memory:
+        for month in range(6):
+            memory.remember(f"庭の柿の木の剪定は{month + 1}月に済ませた。", emotion=Emotion(95))
+        assert memory.recall("How do I configure nginx as a reverse proxy?") == []
+        assert not memory.context("How do I configure nginx as a reverse proxy?", session="s")
+        found = memory.recall("柿の木の剪定")
+        assert found
+        assert all(each.confidence is not None for each in found)
+        assert memory.context("柿の木の剪定はいつ済ませた？", session="s")
+
+
+def test_e18_the_relevance_threshold_holds_for_what_is_injected(opened: Open) -> None:
+    with opened(retrieval__ranking="priority", retrieval__relevance_threshold=1000.0) as memory:
+        memory.remember("The kettle in the kitchen is green.")
+        assert memory.recall("green kettle in the kitchen") == []
+        assert not memory.context("which kettle is green in the kitchen", session="s")
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_e20_top_k_is_obeyed_by_what_is_injected(opened: Open, most: int) -> None:
+    with opened(retrieval__top_k=most) as memory:
+        for colour in ("green", "blue", "red", "white", "black"):
+            memory.remember(f"One kettle in the kitchen is {colour}, a present of {colour[::-1]}.")
+        assert len(memory.context("which kettles are in the kitchen", session="s").memories) == most
+
+
+@pytest.mark.parametrize(
+    "prompt", ["/compact MongoDB catalogue", "/model MongoDB", "/clear", "/review MongoDB"]
+)
+def test_e22_a_built_in_command_injects_nothing(memory: Nagori, prompt: str) -> None:
+    memory.remember("We use MongoDB in production for the catalogue.")
+    assert not memory.context(prompt, session="s")
+    assert memory.context("/ask what do we use MongoDB for in production", session="s")
+
+
+def test_e19_a_wish_with_a_colon_is_heard_and_one_too_many_waits(opened: Open, clock: FrozenClock) -> None:
+    with opened(protection__max_protected_memories=1) as memory:
+        say(memory, clock, "これは絶対に忘れないで：父の命日は3月9日")
+        assert memory.status().counts.protected == 1
+        say(memory, clock, "これは絶対に忘れないで：金庫の鍵は青い箱にある", session="t")
+        assert memory.status().counts.protected == 1
+        assert memory.status().waiting_wishes == 1
+        assert [each.state for each in memory.doctor() if each.name == "wishes"] == ["warn"]
+        assert "asked to protect" in memory.session_start("next").text
+
+
+def test_e19_of_two_wishes_at_once_the_one_that_fits_is_granted(opened: Open, clock: FrozenClock) -> None:
+    with opened(protection__max_protected_memories=2) as memory:
+        memory.remember("父の命日は3月9日", protect=True)
+        memory.turn("これは絶対に忘れないで：金庫の鍵は青い箱にある", session="a")
+        memory.turn("これは絶対に忘れないで：ピアノの調律は高木さんに頼む", session="b")
+        memory.process()
+        assert memory.status().counts.protected == 2
+        assert memory.status().waiting_wishes == 1
+
+
+def test_e19_a_protected_memory_is_not_archived_by_hand(memory: Nagori) -> None:
+    one = memory.remember("父の命日は3月9日", protect=True)
+    with pytest.raises(InvalidInput, match="protected"):
+        memory.archive(one.id)
+    memory.forget(one.id)
+    assert memory.status().counts.protected == 0  # it holds no place
+
+
+def test_e13_a_large_import_needs_no_confirmation_and_a_clock_that_jumps_does(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    def talk(word: str, days: float) -> list[Draft]:
+        born = clock.now() - timedelta(days=days)
+        how: dict[str, Any] = {
+            "kind": Kind.EPISODE,
+            "category": Category.CASUAL,
+            "emotion": Emotion(40),
+            "created": born,
+        }
+        return [Draft(f"{word} number {n} about {chr(97 + n % 26)}{n}", **how) for n in range(1000)]
+
+    with Nagori.open(tmp_path, clock=clock, config=load().config, embedder=None, llm=None) as memory:
+        memory.remember_many(talk("old talk", 80))
+        plan = memory.plan()
+        assert plan.moves > 400
+        assert not plan.asks
+        assert memory.cycle(plan).done
+        memory.remember_many(talk("new talk", 0))
+        memory.cycle()
+        clock.forward(days=700)
+        assert memory.plan().asks
+        [stopped] = memory.cycle_all().values()
+        assert "would move" in str(stopped)
+        assert memory.status().stopped_moves > 400
+        memory.cycle()
+        assert memory.status().stopped_moves == 0

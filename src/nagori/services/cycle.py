@@ -330,6 +330,8 @@ def archive(runtime: Runtime, scope: Scope, id: str) -> Memory:
     memory = read_version(runtime, scope, id)
     if memory.is_archived:
         return memory
+    if memory.protected:
+        raise InvalidInput("id", "error.archive_protected", id=memory.id)
     night = CycleReport(CyclePlan(runtime.clock.now(), Census({})))
     score = retention(memory, night.plan.now, runtime.config.retention, runtime.config.weekly)
     step = CycleStep(memory.id, memory.version, "archive", "manual", score, Level.ARCHIVED)

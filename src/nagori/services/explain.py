@@ -13,7 +13,7 @@ from nagori.errors import Notice
 WORDS = ("words", "answer_words", "window_words", "wide_words")
 MEANING = ("meaning", "answer_meaning", "window_meaning")
 SESSION = ("session_words", "session_meaning")
-FACTORS = ("strength", "recalls", "validity", "archived", "resonance")
+FACTORS = ("strength", "recalls", "validity", "archived", "resonance", "category")
 LEAST = 0.04  # log odds: less decides nothing
 
 

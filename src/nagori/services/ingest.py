@@ -16,6 +16,7 @@ from nagori.core.model import Kind, Memory, Scope, Source, Trust, Turn, TurnFilt
 from nagori.core.storage import Owner
 from nagori.core.values import Value, split_batches
 from nagori.errors import InvalidInput, StoreError
+from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
 from nagori.language.speech_acts import is_statement
 from nagori.language.wishes import NO_WISH, WishKind, classify_wish
@@ -236,7 +237,7 @@ def form_turns(
     """Record turns of a conversation and form their memories. Repeating the same turns adds nothing."""
     formed: list[Memory] = []
     for bundle in split_batches(check_list("turns", turns), BUNDLE):
-        told = [check_kind("turns", turn, Turn) for turn in bundle]
+        told = _without_commands([check_kind("turns", turn, Turn) for turn in bundle])
         pairs = [(turn, event) for turn in told if (event := _event_of(runtime, scope, turn)) is not None]
         recorded = _record_new(runtime, scope.owner, [event for _, event in pairs])
         said = [FormationInput(turn, known.seq) for (turn, _), known in zip(pairs, recorded, strict=True)]
@@ -244,6 +245,18 @@ def form_turns(
         _finish(runtime, scope.owner, recorded)
         progress(len(formed), 0)
     return formed
+
+
+def _without_commands(turns: Sequence[Turn]) -> list[Turn]:
+    """The turns without built-in commands of a host and what it printed for them [E14]."""
+    kept: list[Turn] = []
+    dropped = False
+    for turn in turns:
+        command = turn.role is Trust.USER and is_built_in(turn.text)
+        dropped = command or (dropped and turn.role is not Trust.USER)
+        if not dropped:
+            kept.append(turn)
+    return kept
 
 
 def ingest(runtime: Runtime, scope: Scope, events: Sequence[Event]) -> list[Memory]:

@@ -9,11 +9,12 @@ import typer
 
 from nagori.app import Nagori
 from nagori.core import decay
-from nagori.core.model import Filter, Kind, Level, Memory
+from nagori.core.model import Category, Filter, Kind, Level, Memory
 from nagori.core.serialize import to_record
 from nagori.edges.cli import render
 from nagori.edges.cli.context import AHEAD, CommandSession, Id, Json, moment, print_json
 from nagori.errors import InvalidInput
+from nagori.language.keywords import keywords
 from nagori.services.inspect import retention_until
 
 
@@ -28,6 +29,7 @@ def recall(
     tokens: Annotated[int | None, typer.Option(min=0, help="help.recall.tokens")] = None,
     min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="help.recall.floor")] = None,
     ranking: Annotated[str | None, typer.Option(help="help.recall.ranking")] = None,
+    category: Annotated[Category | None, typer.Option(help="help.recall.category")] = None,
     look: Annotated[bool, typer.Option("--look", help="help.recall.look")] = False,
     as_json: Json = False,
 ) -> None:
@@ -45,6 +47,7 @@ def recall(
             "tokens": tokens,
             "min_confidence": min_confidence,
             "mark": not look,
+            "category": category,
         }
         found = memory.recall(" ".join(query), k, filter=filter, **how)
         zone = memory.runtime.clock.zone
@@ -67,7 +70,9 @@ def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
         strength = _strength(memory, found)
         until = retention_until(found, memory.runtime.config.archive)
     if as_json:
-        print_json({"memory": to_record(found), "retention_until": until.isoformat() if until else None})
+        record = to_record(found)  # without a model no keywords are kept: they are those of the words left
+        record["keywords"] = record["keywords"] or keywords(found.fullest.whole)
+        print_json({"memory": record, "retention_until": until.isoformat() if until else None})
     else:
         session.out.print(render.memory_view(found, strength, session.translator, zone))
 
