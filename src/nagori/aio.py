@@ -546,6 +546,7 @@ class AsyncNagori(_AsyncMemory):
         emotion: Emotion | None = None,
         privacy: Privacy | PrivacyName | None = None,
         metadata: Metadata | None = None,
+        project: str | None = SAME,
         version: int | None = None,
     ) -> Memory:
         """Correct a memory."""
@@ -559,6 +560,7 @@ class AsyncNagori(_AsyncMemory):
             emotion=emotion,
             privacy=privacy,
             metadata=metadata,
+            project=project,
             version=version,
         )
 

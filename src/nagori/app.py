@@ -505,10 +505,11 @@ class Nagori:
         emotion: Emotion | None = None,
         privacy: Privacy | PrivacyName | None = None,
         metadata: Metadata | None = None,
+        project: str | None = SAME,
         version: int | None = None,
     ) -> Memory:
-        """Correct a memory. Omitted fields stay; `metadata` replaces all metadata. With the `version` that
-        was read, Conflict if the memory has changed since."""
+        """Correct a memory. Omitted fields stay; `metadata` replaces all metadata. `project=None` makes it
+        yours in every project. With the `version` that was read, Conflict if it has changed since."""
         from nagori.services import edit, remember
 
         changes = remember.Edit(
@@ -519,6 +520,8 @@ class Nagori:
             emotion=emotion,
             privacy=None if privacy is None else parse_choice(Privacy, privacy, "privacy"),
             metadata=metadata,
+            project=None if project is SAME else project,
+            everywhere=project is None,
         )
         if version is not None:
             check_whole("version", version, 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import timedelta
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,11 @@ import pytest
 from nagori import Category, Emotion, Filter, Kind, Level, Memory, Nagori, Scope, Valence
 from nagori.config import load
 from nagori.core.events import Event
-from nagori.core.model import RelationType
+from nagori.core.llm import Prompt, Reply
+from nagori.core.model import RelationType, Text
 from nagori.errors import InvalidInput
 from nagori.journals.file import FileJournal
+from nagori.language.compression import compress_to_trace
 from nagori.services.cycle import CycleReport
 from nagori.services.remember import Draft
 from nagori.testing import FrozenClock, WordEmbedder
@@ -484,10 +488,12 @@ def test_e13_a_large_import_needs_no_confirmation_and_a_clock_that_jumps_does(
         how: dict[str, Any] = {
             "kind": Kind.EPISODE,
             "category": Category.CASUAL,
-            "emotion": Emotion(40),
             "created": born,
         }
-        return [Draft(f"{word} number {n} about {chr(97 + n % 26)}{n}", **how) for n in range(1000)]
+        return [
+            Draft(f"{word} number {n} about {chr(97 + n % 26)}{n}", emotion=Emotion(40), **how)
+            for n in range(1000)
+        ]
 
     with Nagori.open(tmp_path, clock=clock, config=load().config, embedder=None, llm=None) as memory:
         memory.remember_many(talk("old talk", 80))
@@ -504,3 +510,62 @@ def test_e13_a_large_import_needs_no_confirmation_and_a_clock_that_jumps_does(
         assert memory.status().stopped_moves > 400
         memory.cycle()
         assert memory.status().stopped_moves == 0
+
+
+# --- compression ------------------------------------------------------------------------------------
+
+
+class FixedAnswer:
+    """A language model that gives one answer."""
+
+    model = "fixed"
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def complete(self, prompt: Prompt, schema: object = None, max_tokens: int = 1024) -> Reply:
+        return Reply(json.dumps(self.answer), self.model)
+
+
+def test_l3_a_short_text_is_given_to_the_model_and_shrinks_by_more_than_70_percent(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    lunch = "今日のランチは駅前のラーメン屋に行った。味噌ラーメンが美味しかった。次回は塩ラーメンを試したい。"
+    config = load(overrides={"llm.provider": "openai", "llm.base_url": "http://127.0.0.1:9/v1"}).config
+    model = FixedAnswer({"items": [{"i": 0, "trigger": [], "content": ["駅前", "ラーメン屋", "味噌"]}]})
+    with Nagori.open(tmp_path, clock=clock, config=config, embedder=None, llm=model) as memory:
+        one = small_talk(memory, lunch, 4)
+        night = memory.cycle()
+        now = memory.show(one.id)
+        assert night.by_model == 1
+        assert now.text.content == "駅前, ラーメン屋, 味噌"
+        assert 1 - night.bytes_after / night.bytes_before > 0.7
+
+
+def test_e7_the_prompts_name_what_must_survive() -> None:
+    folder = files("nagori.services.llm") / "prompts"
+    english, japanese = ((folder / f"summary.{name}.txt").read_text("utf-8") for name in ("en", "ja"))
+    for words in ("proper nouns", "technical terms", "how the user took it", "topic or the question"):
+        assert words in english
+    for words in ("固有名詞", "専門用語", "ユーザーの反応", "話題や質問"):
+        assert words in japanese
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Correction: the staging server moved, it listens on port 9443, not 8443.", "not 8443"),
+        (
+            "We switched our database from MySQL to PostgreSQL because of the licence.",
+            "from MySQL to PostgreSQL",
+        ),
+        ("mainブランチに直接pushしないで。", "pushしないで"),
+        ("ステージングのポートは8443番ではなく9443番に変わりました。", "8443番ではなく9443番"),
+    ],
+)
+def test_e7_a_trace_keeps_negation_and_direction(text: str, kept: str) -> None:
+    assert kept in compress_to_trace(Text("", text), Emotion()).content
+    long = f"{text} {'The weather was nice and we talked about the garden for a while. ' * 5}"
+    trace = compress_to_trace(Text("", long), Emotion()).content
+    assert kept in trace
+    assert len(trace) <= 125

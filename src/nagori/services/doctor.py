@@ -11,10 +11,12 @@ from nagori.core.levels import ACTIVE
 from nagori.core.model import Scope
 from nagori.core.values import Value
 from nagori.errors import JournalError, NagoriError, Notice
+from nagori.protocols import CheckedLLM
 from nagori.runtime import Runtime
 from nagori.services.purge import store_bytes
 from nagori.services.verify import all_owners, lost_folders
 
+NEARLY_FULL = 100 * 1024**2  # bytes that are free
 LARGE_STORE = 1024**3  # bytes: from this size on the archive should be cleaned
 
 
@@ -87,7 +89,7 @@ def _folder(runtime: Runtime) -> Iterator[Finding]:
     else:
         yield make_finding("folder", "ok", "doctor.folder", path=runtime.data_dir)
     free = shutil.disk_usage(runtime.data_dir).free
-    full = free <= 100 * 1024**2
+    full = free <= NEARLY_FULL
     make_room = Notice("doctor.do_make_room") if full else None
     yield make_finding("disk", "warn" if full else "ok", "doctor.disk", make_room, n=free // 1024**2)
 
@@ -188,10 +190,10 @@ def _store(runtime: Runtime) -> Iterator[Finding]:
         faults = runtime.store.check()
     except NagoriError as trouble:
         faults = [trouble.notice]
-    if faults:
-        yield make_finding(
-            "store", "fail", "doctor.store_faults", run_command("nagori rebuild"), faults=faults[:3]
-        )
+    if faults:  # on a full disk a rebuild would fail, too
+        full = shutil.disk_usage(runtime.data_dir).free <= NEARLY_FULL
+        remedy = Notice("doctor.do_make_room") if full else run_command("nagori rebuild")
+        yield make_finding("store", "fail", "doctor.store_faults", remedy, faults=faults[:3])
     else:
         yield make_finding("store", "ok", "doctor.store_sound", engine=runtime.store.name)
 
@@ -227,7 +229,8 @@ def _other_models(runtime: Runtime, wished: str) -> Iterator[Finding]:
 
 
 def _model(runtime: Runtime) -> Iterator[Finding]:
-    """The state of the language model, from its last answers; no request is made."""
+    """The state of the language model: its last answers, its key, and whether its address can be reached. It
+    is asked nothing."""
     from nagori.services.llm.health import ModelHealth
 
     if runtime.llm is None:
@@ -238,7 +241,10 @@ def _model(runtime: Runtime) -> Iterator[Finding]:
         yield make_finding(
             "model", "warn", "doctor.model_trouble", run_command("nagori appraise"), trouble=trouble
         )
-    if not troubles:
+    fault = runtime.llm.find_fault() if isinstance(runtime.llm, CheckedLLM) else None
+    if fault is not None:
+        yield make_finding("model", "warn", "doctor.model_fault", None, model=runtime.llm.model, fault=fault)
+    elif not troubles:
         yield make_finding("model", "ok", "doctor.model", model=runtime.llm.model)
 
 

@@ -162,6 +162,8 @@ def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any
             data[name] = str(value)
     if changes.emotion is not None and changes.emotion != memory.emotion:
         data["emotion"] = emotion_record(changes.emotion)
+    if changes.everywhere or changes.project is not None:
+        data |= {"project": changes.project} if changes.project != memory.project else {}
     if changes.metadata is not None:
         metadata = safe_metadata(runtime, changes.metadata)
         data |= {"metadata": metadata} if metadata != memory.metadata else {}

@@ -27,6 +27,7 @@ from nagori.core.model import (
     to_micros,
 )
 from nagori.core.relevance import (
+    WEIGHTS,
     Candidates,
     Query,
     Statement,
@@ -44,6 +45,7 @@ from nagori.errors import InvalidInput, JournalError, StoreError
 from nagori.language.passages import about_tokens, alike, shingles
 from nagori.language.prompts import own_matter
 from nagori.language.redaction import clean
+from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
 from nagori.services.relations import RelatedMemory, find_related
@@ -373,6 +375,9 @@ def rank_fused(
         factors = _factors(runtime, asked, memory, strength)
         near = evidence.cosines.get(id, least)
         sure = _confidence(asked, evidence, terms[id], memory, near)
+        if only_asks(memory):  # a question with its answer: what was stated about the matter says more
+            terms[id]["asks"] = ASKED_SHARE
+            odds[id] += WEIGHTS["asks"] * ASKED_SHARE
         told = terms[id] | factors | {"freshness": lifts.get(id, 0.0), "confidence": sure}
         if near is not None:
             told["nearness"] = (near - evidence.unrelated[0]) / evidence.unrelated[1]
@@ -380,6 +385,12 @@ def rank_fused(
         total = odds[id] + told["freshness"] + sum(log(factor) for factor in factors.values())
         found[id] = Recollection(memory, total, strength, told)
     return _shares(_find_corrections(runtime, scope, found))
+
+
+def only_asks(memory: Memory) -> bool:
+    """Whether the user only asked in it, and somebody answered."""
+    trigger = memory.fullest.trigger
+    return bool(trigger) and not looks_like_statement(trigger)
 
 
 def _confidence(
@@ -436,6 +447,7 @@ def _shares(found: Iterable[Recollection]) -> Iterator[Recollection]:
 
 
 MIN_CONFIDENCE_IN_TIME = 0.3  # minimum confidence of a memory in the named time
+ASKED_SHARE = 0.7  # how much of a question a question with its answer is
 ARCHIVED_FACTOR = 0.6  # factor: a trace is dense and would outrank a whole sentence
 SUPERSEDED_FACTOR = 0.7  # factor for superseded memories
 PREFERRED_FACTOR = 1.3  # factor for memories of the preferred category

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from nagori.core.decay import LAWS, LEAST_SCORE, retention
 from nagori.core.model import Category, Kind, Memory, Privacy, RelationType
 from nagori.core.serialize import relation_record, to_record
 from nagori.edges.cli.context import CommandSession, Id, Json, making_room, print_json, read_words
+from nagori.errors import InvalidInput
 
 
 class Feedback(StrEnum):
@@ -27,14 +28,19 @@ def edit(
     kind: Annotated[Kind | None, typer.Option(help="help.common.kind")] = None,
     category: Annotated[Category | None, typer.Option(help="help.common.category")] = None,
     privacy: Annotated[Privacy | None, typer.Option(help="help.common.privacy")] = None,
+    project: Annotated[str | None, typer.Option(help="help.edit.project")] = None,
+    everywhere: Annotated[bool, typer.Option("--everywhere", help="help.edit.everywhere")] = False,
     as_json: Json = False,
 ) -> None:
     """Correct a memory."""
     session = CommandSession.of(context)
     content = read_words(text) if text else None
+    if project is not None and everywhere:
+        raise InvalidInput("project", "error.project_and_everywhere")
+    place: dict[str, Any] = {} if project is None and not everywhere else {"project": project}
     with session.memory() as memory:
         changed = memory.edit(
-            id, content=content, trigger=trigger, kind=kind, category=category, privacy=privacy
+            id, content=content, trigger=trigger, kind=kind, category=category, privacy=privacy, **place
         )
     _report_change(session, changed, as_json, "cli.edited")
 
