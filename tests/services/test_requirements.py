@@ -569,3 +569,56 @@ def test_e7_a_trace_keeps_negation_and_direction(text: str, kept: str) -> None:
     trace = compress_to_trace(Text("", long), Emotion()).content
     assert kept in trace
     assert len(trace) <= 125
+
+
+# --- what lasts -------------------------------------------------------------------------------------
+
+IMPORTANT = (
+    "データベースはPostgreSQLに決めた",
+    "Production DB host is db1.internal:5432",
+    "Our daughter was born on Sunday",
+    "Grandma died this morning.",
+    "I got fired today",
+    "流産した",
+    "震災で家を失った",
+    "いじめられていた過去がある",
+    "鬱で会社を休んでいる",
+    "じゃあそれで決まり。SQLiteにする。",
+    "OK, final answer: we ship on Monday",
+    "I was diagnosed with diabetes",
+    "We have two dogs",
+)
+
+
+@pytest.mark.parametrize("said", IMPORTANT)
+def test_e2_what_matters_stays_whole_for_a_month_and_active_for_three(
+    tmp_path: Path, clock: FrozenClock, said: str
+) -> None:
+    with Nagori.open(tmp_path, clock=clock, config=load().config, embedder=None, llm=None) as memory:
+        say(memory, clock, said)
+        [kept] = memory.list()
+        ahead = dict(memory.why(kept.id).forecast)
+        assert ahead[Level.SUMMARY] - clock.now() > timedelta(days=30)
+        assert ahead[Level.ARCHIVED] - clock.now() > timedelta(days=90)
+
+
+@pytest.mark.parametrize("said", ["Awesome, it works!!", "ありがとう！最高！"])
+def test_e2_what_is_only_loud_goes_in_days(tmp_path: Path, clock: FrozenClock, said: str) -> None:
+    with Nagori.open(tmp_path, clock=clock, config=load().config, embedder=None, llm=None) as memory:
+        say(memory, clock, said)
+        for kept in memory.list():
+            ahead = dict(memory.why(kept.id).forecast)
+            assert ahead[Level.ARCHIVED] - clock.now() < timedelta(days=30)
+
+
+def test_e14_a_question_and_its_answer_are_one_memory_with_an_arrow(
+    memory: Nagori, clock: FrozenClock
+) -> None:
+    say(memory, clock, "ステージングのポート番号は何番にしましたか？", "8443番です。")
+    [kept] = memory.list()
+    assert (kept.text.trigger, kept.text.content) == (
+        "ステージングのポート番号は何番にしましたか？",
+        "8443番です。",
+    )
+    told = memory.context("ステージングのポート番号を教えて", session="later").text
+    assert "何番にしましたか？ → 8443番です。" in told
