@@ -20,7 +20,9 @@ from nagori.core.model import RelationType, Text
 from nagori.errors import InvalidInput
 from nagori.journals.file import FileJournal
 from nagori.language.compression import compress_to_trace
+from nagori.ledger import record_turns
 from nagori.services.cycle import CycleReport
+from nagori.services.record import turn_event
 from nagori.services.remember import Draft
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -622,3 +624,25 @@ def test_e14_a_question_and_its_answer_are_one_memory_with_an_arrow(
     )
     told = memory.context("ステージングのポート番号を教えて", session="later").text
     assert "何番にしましたか？ → 8443番です。" in told
+
+
+def test_e16_the_summary_of_a_session_is_derived_from_its_memories(
+    memory: Nagori, clock: FrozenClock
+) -> None:
+    say(memory, clock, "The staging server listens on port 8443.")
+    say(memory, clock, "We deploy on Fridays only.")
+    event = turn_event(
+        memory.scope,
+        memory.runtime.config.privacy,
+        text="They talked about the staging server and about deployments.",
+        role="summary",
+        at=clock.now(),
+        session="s",
+    )
+    assert event is not None
+    record_turns(memory.runtime.journal, memory.scope.owner, [event])
+    memory.process()
+    [recap] = memory.list(Filter(kinds=frozenset({Kind.SUMMARY})))
+    sources = {each.memory.text.content for each in memory.find_related(recap.id)}
+    assert sources == {"The staging server listens on port 8443.", "We deploy on Fridays only."}
+    assert {each.relation.type for each in memory.find_related(recap.id)} == {RelationType.DERIVED_FROM}
