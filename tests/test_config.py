@@ -22,7 +22,7 @@ from tests.profiles import examples
 
 from nagori import config, paths
 from nagori.config import Config, load
-from nagori.config.loader import IGNORED_IN_JSON, REMOVED, RENAMED
+from nagori.config.loader import REMOVED, RENAMED
 from nagori.core.values import Value, find_faults, replace, setting
 from nagori.errors import InvalidConfig, InvalidInput
 
@@ -234,7 +234,7 @@ def test_a_config_file_of_the_original_format_is_read_as_it_is_and_its_defaults_
         "llm.model",
         "relations.relation_traversal_depth",
     }
-    assert sum(origin.startswith("file:") for origin in loaded.origins.values()) == 48
+    assert sum(origin.startswith("file:") for origin in loaded.origins.values()) == 49
 
 
 def test_a_preset_sets_what_is_not_set_by_itself(home: dict[str, str]) -> None:
@@ -321,7 +321,7 @@ def test_an_old_name_is_answered_with_the_new_one_wherever_it_is_set(
         Config().evolve({old: 1})
 
 
-@pytest.mark.parametrize("key", ["working.turns", "salience.share", "relations.score_proximity_threshold"])
+@pytest.mark.parametrize("key", ["working.turns", "salience.share", "self_recall.outcome"])
 def test_a_setting_that_was_removed_is_said_to_be(home: dict[str, str], key: str) -> None:
     assert faults_of(env=home, overrides={key: 1}) == (f"{key}: removed; it had no effect yet (override)",)
     name = f"NAGORI_{key.upper().replace('.', '__')}"
@@ -330,14 +330,6 @@ def test_a_setting_that_was_removed_is_said_to_be(home: dict[str, str], key: str
 
 def test_no_setting_of_today_counts_as_removed() -> None:
     assert not [key for key in KEYS if key in REMOVED or key.partition(".")[0] in REMOVED]
-
-
-def test_an_ignored_setting_is_ignored_only_in_the_original_format(
-    home: dict[str, str], write: Callable[..., Path]
-) -> None:
-    path = write("relations.score_proximity_threshold = 5")
-    [fault] = faults_of(path, home)
-    assert fault.startswith("relations.score_proximity_threshold: removed")
 
 
 @pytest.mark.parametrize("value", ["0x" + "f" * 5000, "0x" + "f" * 17, '"' + "long " * 99 + '"'])
@@ -550,11 +542,7 @@ def conforms(value: Any, rule: dict[str, Any]) -> bool:
 def test_the_schema_is_json_and_admits_the_original_format() -> None:
     schema = json.loads(json.dumps(config.schema()))
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    original = json.loads(SEED_JSON)
-    assert not conforms(original, schema)  # an editor marks what is ignored
-    for section, _, name in (key.partition(".") for key in IGNORED_IN_JSON):
-        del original[section][name]
-    assert conforms(original, schema)
+    assert conforms(json.loads(SEED_JSON), schema)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ from nagori.core.model import (
     Memory,
     Privacy,
     Recollection,
+    Relation,
+    RelationType,
     Scope,
     Source,
     Trust,
@@ -42,20 +44,23 @@ if TYPE_CHECKING:
     from nagori.core.arguments import Metadata
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
-    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, TrustName
+    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
     from nagori.core.window import Window
+    from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import BackupReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.erase import ErasurePlan
-    from nagori.services.inspect import Explanation, Status
+    from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
+    from nagori.services.purge import CompactReport
     from nagori.services.receipt import ErasureReceipt
+    from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
@@ -377,9 +382,10 @@ class AsyncNagori(_AsyncMemory):
         tokens: int | None = None,
         min_confidence: float | None = None,
         mark: bool = True,
+        category: Category | CategoryName | None = None,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
-        a confidence of at least `floor`."""
+        a confidence of at least `min_confidence`."""
         return await self._workers.run(
             self._memory.recall,
             query,
@@ -391,6 +397,7 @@ class AsyncNagori(_AsyncMemory):
             tokens=tokens,
             min_confidence=min_confidence,
             mark=mark,
+            category=category,
         )
 
     async def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
@@ -415,6 +422,25 @@ class AsyncNagori(_AsyncMemory):
     async def why(self, id: str, query: str | None = None) -> Explanation:
         """The explanation of a memory: its retention, its history and its forecast."""
         return await self._workers.run(self._memory.why, id, query)
+
+    async def log(
+        self,
+        id: str | None = None,
+        *,
+        types: Texts = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+    ) -> Sequence[LifeEvent]:
+        """The life-cycle log, newest first: what happened to memories, with the numbers before and after; of
+        one memory, of some types of events, or of a time."""
+        return await self._workers.run(
+            self._memory.log, id, types=types, since=since, until=until, limit=limit
+        )
+
+    async def find_related(self, id: str) -> Sequence[RelatedMemory]:
+        """The memories that are related to this one, strongest first."""
+        return await self._workers.run(self._memory.find_related, id)
 
     async def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
         """The number of memories at each level, day by day, with a forecast without recalls."""
@@ -522,6 +548,7 @@ class AsyncNagori(_AsyncMemory):
         emotion: Emotion | None = None,
         privacy: Privacy | PrivacyName | None = None,
         metadata: Metadata | None = None,
+        project: str | None = SAME,
         version: int | None = None,
     ) -> Memory:
         """Correct a memory."""
@@ -535,6 +562,7 @@ class AsyncNagori(_AsyncMemory):
             emotion=emotion,
             privacy=privacy,
             metadata=metadata,
+            project=project,
             version=version,
         )
 
@@ -549,6 +577,19 @@ class AsyncNagori(_AsyncMemory):
     async def unprotect(self, id: str) -> Memory:
         """Release a protected memory: it decays again."""
         return await self._workers.run(self._memory.unprotect, id)
+
+    async def link(
+        self, id: str, other: str, type: RelationType | RelationName = RelationType.REFERENCES
+    ) -> Relation:
+        """Link a memory to another one: it continues, references, contradicts or is derived from it, or has
+        the same topic."""
+        return await self._workers.run(self._memory.link, id, other, type)
+
+    async def unlink(
+        self, id: str, other: str, type: RelationType | RelationName | None = None
+    ) -> Sequence[Relation]:
+        """Remove the relations between two memories, of one type or of all; returns them."""
+        return await self._workers.run(self._memory.unlink, id, other, type)
 
     async def archive(self, id: str) -> Memory:
         """Archive a memory; it can still be found and restored."""
@@ -569,6 +610,12 @@ class AsyncNagori(_AsyncMemory):
     async def cycle(self, plan: CyclePlan | None = None, progress: Progress = no_progress) -> CycleReport:
         """Run one cycle: reinforce what was recalled, compress, archive and revive."""
         return await self._workers.run(self._memory.cycle, plan, progress)
+
+    async def cycle_all(
+        self, *, confirmed: bool = False, progress: Progress = no_progress
+    ) -> Mapping[tuple[str, str], CycleReport | Notice]:
+        """Run the cycle of every user of this folder: what was done, or why nothing was, by owner."""
+        return await self._workers.run(self._memory.cycle_all, confirmed=confirmed, progress=progress)
 
     async def appraise(
         self,
@@ -667,6 +714,10 @@ class AsyncNagori(_AsyncMemory):
     async def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
         """Install a backup; former data is moved aside, and its folder is returned."""
         return await asyncio.to_thread(Nagori.restore, path, data_dir, stamp)
+
+    async def compact(self) -> CompactReport:
+        """Return the space of removed memories to the disk."""
+        return await self._workers.run(self._memory.compact)
 
     async def doctor(self) -> Sequence[Finding]:
         """Diagnose problems of installation and data."""

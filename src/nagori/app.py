@@ -23,6 +23,8 @@ from nagori.core.model import (
     Memory,
     Privacy,
     Recollection,
+    Relation,
+    RelationType,
     Scope,
     Source,
     Trust,
@@ -47,21 +49,24 @@ if TYPE_CHECKING:
     from nagori.core.arguments import Metadata
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
-    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, TrustName
+    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
     from nagori.core.window import Window
+    from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import BackupReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.erase import ErasurePlan
-    from nagori.services.inspect import Explanation, Status
+    from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
+    from nagori.services.purge import CompactReport
     from nagori.services.receipt import ErasureReceipt
+    from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
@@ -358,14 +363,25 @@ class Nagori:
         tokens: int | None = None,
         min_confidence: float | None = None,
         mark: bool = True,
+        category: Category | CategoryName | None = None,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
-        a confidence of at least `floor`. Recall reinforces what it finds; `mark=False` only looks. Memories
-        with an emotion close to `mood`, or to the recent mood of a `session`, rank slightly higher."""
+        a confidence of at least `min_confidence`. Recall reinforces what it finds; `mark=False` only looks.
+        Memories with an emotion close to `mood`, or to the recent mood of a `session`, rank slightly higher,
+        and so do those of a `category`."""
         from nagori.services import recall
 
         question = recall.RecallRequest(
-            query, k, filter, ranking, mood, session, tokens, min_confidence, mark
+            query,
+            k,
+            filter,
+            ranking,
+            mood,
+            session,
+            tokens,
+            min_confidence,
+            mark,
+            None if category is None else parse_choice(Category, category, "category"),
         )
         return recall.recall(self.runtime, self.scope, question)
 
@@ -408,6 +424,28 @@ class Nagori:
         from nagori.services import inspect
 
         return inspect.why(self.runtime, self.scope, id, query)
+
+    def log(
+        self,
+        id: str | None = None,
+        *,
+        types: Texts = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+    ) -> Sequence[LifeEvent]:
+        """The life-cycle log, newest first: what happened to memories, with the numbers before and after; of
+        one memory, of some types of events, or of a time."""
+        from nagori.services import inspect
+
+        first, last = _check_aware(since), _check_aware(until, "until")
+        return inspect.log(self.runtime, self.scope, read_texts("types", types), first, last, id, limit)
+
+    def find_related(self, id: str) -> Sequence[RelatedMemory]:
+        """The memories that are related to this one, strongest first."""
+        from nagori.services import relations
+
+        return relations.find_related(self.runtime, self.scope, [self.show(id).id])
 
     def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
         """The number of memories at each level, day by day, with a forecast without recalls."""
@@ -518,10 +556,11 @@ class Nagori:
         emotion: Emotion | None = None,
         privacy: Privacy | PrivacyName | None = None,
         metadata: Metadata | None = None,
+        project: str | None = SAME,
         version: int | None = None,
     ) -> Memory:
-        """Correct a memory. Omitted fields stay; `metadata` replaces all metadata. With the `version` that
-        was read, Conflict if the memory has changed since."""
+        """Correct a memory. Omitted fields stay; `metadata` replaces all metadata. `project=None` makes it
+        yours in every project. With the `version` that was read, Conflict if it has changed since."""
         from nagori.services import edit, remember
 
         changes = remember.Edit(
@@ -532,6 +571,8 @@ class Nagori:
             emotion=emotion,
             privacy=None if privacy is None else parse_choice(Privacy, privacy, "privacy"),
             metadata=metadata,
+            project=None if project is SAME else project,
+            everywhere=project is None,
         )
         if version is not None:
             check_whole("version", version, 1)
@@ -559,6 +600,25 @@ class Nagori:
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.unprotect(self.runtime, self.scope, self.show(id).id)
+
+    def link(
+        self, id: str, other: str, type: RelationType | RelationName = RelationType.REFERENCES
+    ) -> Relation:
+        """Link a memory to another one: it continues, references, contradicts or is derived from it, or has
+        the same topic."""
+        from nagori.services import edit
+
+        which = parse_choice(RelationType, type, "type")
+        return edit.link(self.runtime, self.scope, id, other, which)
+
+    def unlink(
+        self, id: str, other: str, type: RelationType | RelationName | None = None
+    ) -> Sequence[Relation]:
+        """Remove the relations between two memories, of one type or of all; returns them."""
+        from nagori.services import edit
+
+        which = None if type is None else parse_choice(RelationType, type, "type")
+        return edit.unlink(self.runtime, self.scope, id, other, which)
 
     def archive(self, id: str) -> Memory:
         """Archive a memory; it can still be found and restored."""
@@ -591,6 +651,16 @@ class Nagori:
 
         planned = None if plan is None else _plan(plan)
         return cycle.run(self.runtime, self.scope.owner, planned, progress)
+
+    def cycle_all(
+        self, *, confirmed: bool = False, progress: Progress = no_progress
+    ) -> Mapping[tuple[str, str], CycleReport | Notice]:
+        """Run the cycle of every user of this folder: what was done, or why nothing was, by owner.
+        A plan that would move most of a large store waits for `confirmed`."""
+        from nagori.services import cycle
+
+        check_bool("confirmed", confirmed)
+        return cycle.run_all(self.runtime, confirmed=confirmed, progress=progress)
 
     def appraise(
         self,
@@ -756,6 +826,12 @@ class Nagori:
         audit.append(folder, stamp, "restored")
         return aside
 
+    def compact(self) -> CompactReport:
+        """Return the space of removed memories to the disk. It takes as long as copying the store."""
+        from nagori.services import purge
+
+        return purge.compact(self.runtime)
+
     def doctor(self) -> Sequence[Finding]:
         """Diagnose problems of installation and data."""
         from nagori.services.doctor import doctor
@@ -812,8 +888,8 @@ def _window_rules(
     return rules, safe_counter(count, runtime)
 
 
-def _check_aware(moment: datetime | None) -> datetime | None:
-    return None if moment is None else utc(moment, "since")
+def _check_aware(moment: datetime | None, name: str = "since") -> datetime | None:
+    return None if moment is None else utc(moment, name)
 
 
 def _no_such_format(format: str) -> InvalidInput:

@@ -12,7 +12,7 @@ or another one, is reported; it is never used for answers or a rebuild.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from nagori.core.events import (
@@ -51,6 +51,7 @@ FEW = 16  # a recall does not apply fewer pending turns than this
 READER_PATIENCE = 0.5  # seconds that a reader waits for the lock before it answers from the store as it is
 ATTEMPTS = 5  # for an append or commit that another writer overtook
 MOST_PASSED_OVER = 100
+SPARSE = 50  # events in between for each that is wanted: from here on they are read one by one
 TURNS = frozenset({"turn_recorded", "heard"})
 
 Decide = Callable[[], "Sequence[Event] | Decision"]
@@ -135,9 +136,8 @@ class Ledger:
         """Replace events so that no byte of the former ones is left; returns their number."""
         with self.journal.locked(owner) as last:
             self.apply_waiting(owner, last)
-            events = (self.journal.event(owner, seq) for seq in seqs)
-            others = {event.seq: replacement(event) for event in events if event is not None}
-            changed = {seq: other for seq, other in others.items() if other != self.journal.event(owner, seq)}
+            others = ((event, replacement(event)) for event in self._events(owner, seqs))
+            changed = {event.seq: other for event, other in others if other != event}
             return self.journal.redact(owner, changed) if changed else 0
 
     def replace_events(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
@@ -146,6 +146,20 @@ class Ledger:
         with self.journal.locked(owner) as last:
             self.apply_waiting(owner, last)
             return self.journal.redact(owner, replacements) if replacements else 0
+
+    def _events(self, owner: Owner, seqs: Sequence[int]) -> Iterator[Event]:
+        """The events with these numbers. Many that lie close together are read in one pass: a line holds many
+        events and would be decoded for each of them."""
+        wanted = set(seqs)
+        first, last = min(wanted, default=1), max(wanted, default=0)
+        if len(wanted) * SPARSE < last - first:
+            yield from (event for seq in sorted(wanted) if (event := self.journal.event(owner, seq)))
+            return
+        for event in self.journal.read(owner, first - 1):
+            if event.seq > last:
+                break
+            if event.seq in wanted:
+                yield event
 
     def set_state(self, owner: Owner, key: str, value: object, now: datetime, by: str) -> None:
         """Set a named value of plain JSON data; None removes it."""

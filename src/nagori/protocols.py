@@ -91,6 +91,15 @@ class LLM(Protocol):
 
 
 @runtime_checkable
+class CheckedLLM(Protocol):
+    """A language model that can say what is missing, without a request that costs anything."""
+
+    def find_fault(self) -> Notice | None:
+        """Why it cannot be asked: no key, no answer at its address; None if nothing is known against it."""
+        ...
+
+
+@runtime_checkable
 class BatchLLM(Protocol):
     """A language model with a batch API: many requests at once, answers within a day, for half the price. The
     caller remembers the batch's name; answers are identified by the names of the requests."""
@@ -399,6 +408,11 @@ class FileBacked(Protocol):
     def compact(self, steps: int = ...) -> bool:
         """Remove all bytes of deleted words from the files, in a bounded number of steps; returns whether it
         is complete."""
+        ...
+
+    def vacuum(self) -> None:
+        """Return free space of the files to the disk. Takes as long as copying them; others read meanwhile.
+        StoreError if somebody else keeps writing."""
         ...
 
 

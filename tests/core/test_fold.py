@@ -132,7 +132,11 @@ def test_the_life_of_a_memory_event_by_event() -> None:
     faded = told(Event("compressed", LATER, {"level": 3, "text": TRACE}, "m"), on=strong)
     assert (faded.level, faded.text.content, Level.FULL in faded.texts) == (Level.TRACE, "trace", True)
     away = told(Event("archived", LATER, {"reason": "score"}, "m"), on=faded)
-    assert (away.level, away.archived_at, away.archive_reason) == (Level.ARCHIVED, LATER, "score")
+    assert (away.level, away.archived_at, away.archive_reason) == (
+        Level.ARCHIVED,
+        LATER,
+        "low_importance",
+    )
     put_off = told(Event("revival_deferred", LATER, {"until": WHEN}, "m"), on=away)
     assert put_off.revival_at == LATER
     data = {"anchor": WHEN, "keep_until": WHEN}

@@ -10,7 +10,7 @@ import pytest
 
 from nagori.core.arguments import check_kind, check_number, check_text, check_whole
 from nagori.core.cycle import Census, CycleRules, life_row, plan_cycle
-from nagori.core.decay import Retention, adjust_for_feedback, coefficient_of_worth
+from nagori.core.decay import Retention, Weekly, adjust_for_feedback, coefficient_of_worth
 from nagori.core.levels import Archive
 from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.model import (
@@ -220,10 +220,9 @@ def test_what_matters_decays_slower_the_more_it_matters() -> None:
 def test_feedback_moves_feeling_and_coefficient_within_bounds() -> None:
     law = Retention()
     calm = memory(emotion=Emotion(40.0), coefficient=0.95, category=Category.WORK)
-    better, slower = adjust_for_feedback(calm, True, law)
-    worse, faster = adjust_for_feedback(calm, False, law)
-    assert worse.intensity < 40.0 < better.intensity
-    assert faster <= 0.95 <= slower <= max(law.max_decay_coefficient, 0.95)
+    better, worse = (adjust_for_feedback(calm, good, NOW, law, Weekly()) for good in (True, False))
+    assert worse.emotion.intensity < 40.0 < better.emotion.intensity
+    assert worse.coefficient <= 0.95 <= better.coefficient <= max(law.max_decay_coefficient, 0.95)
 
 
 def test_a_deletion_condition_that_is_switched_off_deletes_nothing() -> None:

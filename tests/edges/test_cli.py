@@ -70,7 +70,7 @@ def test_a_fact_is_kept_found_explained_and_shown(run: Run) -> None:
 
 
 def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    id = kept(run, "tea")
+    id, other = kept(run, "tea"), kept(run, "the kettle is green")
     monkeypatch.setitem(PROVIDERS, "none", lambda *_: WordEmbedder())
     (tmp_path / "talk.jsonl").write_text('{"role": "user", "content": "tea?"}\n', encoding="utf-8")
     commands = [
@@ -81,7 +81,10 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pyt
         ["show", id],
         ["list"],
         ["why", id, "--for", "tea"],
+        ["log", "--type", "formed"],
         ["status"],
+        ["link", id, other, "--type", "continues"],
+        ["unlink", id, other],
         ["edit", id, "green tea"],
         ["feedback", "up", id],
         ["protect", id],
@@ -92,6 +95,7 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pyt
         ["import", tmp_path / "x.jsonl"],
         ["verify"],
         ["rebuild"],
+        ["compact"],
         ["backup", tmp_path / "b.tar"],
         ["restore", tmp_path / "b.tar", "--yes"],
         ["erase", "--memory", id],
@@ -108,6 +112,7 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pyt
         ["uninstall", "--yes"],
         ["process"],
         ["cycle"],
+        ["cycle", "--all"],
         ["chart"],
         ["archive", id],
         ["unarchive", id],

@@ -526,6 +526,20 @@ def test_a_lost_environment_is_told_and_stops_nobody(guard: Path, loss: str) -> 
     assert "nagori init" in json.loads(done.stdout)["systemMessage"]
 
 
+@pytest.mark.parametrize("loss", ["package", "python"])
+def test_16_a_lost_environment_is_told_once_a_day_with_commands_that_exist(guard: Path, loss: str) -> None:
+    script = guard.with_name("nagori-hook.py")
+    if loss == "package":
+        script.write_text(script.read_text().replace("sys.path += ", "sys.path += [] and "))
+    else:
+        guard.write_text(guard.read_text().replace(sys.executable, "/gone/python"))
+    first, second = call(guard), call(guard)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "pip install nagori" in first.stdout
+    assert "uninstall" not in first.stdout
+    assert second.stdout == ""
+
+
 def test_a_lost_launcher_is_found_by_the_doctor_and_mended_by_init(run: Run, guard: Path) -> None:
     assert "Claude Code" in run("doctor").out
     guard.unlink()

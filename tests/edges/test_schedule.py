@@ -285,7 +285,7 @@ def test_systemd_is_told_shown_and_left_as_it_was(machine: Machine) -> None:
     assert code == 0
     assert "systemd runs the cycle every night" in out
     service, timer = (machine.units / name for name in ("nagori.service", "nagori.timer"))
-    assert f'ExecStart="{sys.executable}" "-m" "nagori" "cycle"' in service.read_text()
+    assert f'ExecStart="{sys.executable}" "-m" "nagori" "cycle" "--all"' in service.read_text()
     assert timer.read_text() == TIMER
     assert stat.S_IMODE(timer.stat().st_mode) == 0o644
     assert machine.said("systemctl") == ["--user daemon-reload", "--user enable --now nagori.timer"]
@@ -317,10 +317,8 @@ def test_cron_keeps_the_lines_of_others(machine: Machine) -> None:
     code, out, _ = machine.run("schedule", "install", "--kind", "cron", "--yes")
     assert code == 0
     assert "+0 3 * * * " in out
-    assert (
-        machine.crontab
-        == f"{others}0 3 * * * {shlex.quote(sys.executable)} -m nagori cycle >/dev/null  # nagori schedule\n"
-    )
+    command = f"{shlex.quote(sys.executable)} -m nagori cycle --all >/dev/null"
+    assert machine.crontab == f"{others}0 3 * * * {command}  # nagori schedule\n"
     assert "nothing to do" in machine.run("schedule", "install", "--kind", "cron", "--yes")[1]
     assert "cron: next" in machine.run("schedule", "show")[1]
     machine.run("schedule", "remove", "--yes")
@@ -366,7 +364,12 @@ def test_a_crontab_in_another_encoding_survives(machine: Machine) -> None:
 def test_launchd_and_the_task_scheduler_are_told_too(machine: Machine) -> None:
     machine.run("schedule", "install", "--kind", "launchd", "--yes")
     path = machine.home / "Library/LaunchAgents/nagori.cycle.plist"
-    assert plistlib.loads(path.read_bytes())["ProgramArguments"][1:] == ["-m", "nagori", "cycle"]
+    assert plistlib.loads(path.read_bytes())["ProgramArguments"][1:] == [
+        "-m",
+        "nagori",
+        "cycle",
+        "--all",
+    ]
     assert machine.said("launchctl") == [f"bootstrap gui/{os.getuid()} {path}"]
     machine.run("schedule", "install", "--kind", "task-scheduler", "--yes")
     [file] = machine.home.rglob("schedule.xml")
@@ -397,9 +400,7 @@ def test_another_hour_and_another_folder_are_written_anew(
     machine.run(*chosen, "schedule", "install", "--yes")
     assert "17:00:00" in (machine.units / "nagori.timer").read_text()
     command = (machine.units / "nagori.service").read_text().splitlines()[-1]
-    assert command.endswith(
-        f'"--data-dir" "{folder}" "--config" "{tmp_path / "c.toml"}" "--user" "aki" "cycle"'
-    )
+    assert command.endswith(f'"--data-dir" "{folder}" "--config" "{tmp_path / "c.toml"}" "cycle" "--all"')
     assert "--user stop nagori.timer" in machine.said("systemctl")  # so that the new hour counts
 
 

@@ -937,3 +937,96 @@ def test_a_zone_may_be_a_plain_offset() -> None:
     wish = read_time("昨日", NOWS["wednesday"], zone)
     assert wish
     assert wish.since == datetime(2026, 7, 13, 15, tzinfo=UTC)
+
+
+# --- words that people use and that were missing ----------------------------------------------------
+
+MISSING = {
+    "wednesday": """
+おとついの電話 = 2026-07-13
+先おとといの件 = 2026-07-12
+4/10 の会議 = 2026-04-10
+4/10、何した？ = 2026-04-10
+4/10って何を話した？ = 2026-04-10
+4/10〜4/12の出張のこと = 2026-04-10..2026-04-13
+お盆休みに行った宿 = 2025-08-08..2025-08-19
+ゴールデンウィークの旅行 = 2026-04-29..2026-05-07
+シルバーウィークに登った山 = 2025-09-19..2025-09-24
+母の日に贈った花 = 2026-05-10
+父の日のプレゼント = 2026-06-21
+敬老の日に会った人 = 2025-09-15
+文化の日の話 = 2025-11-03
+節分に食べたもの = 2026-02-03
+七五三の写真 = 2025-11-15
+年度末の打ち合わせ = 2026-03-01..2026-04-01
+年度初めに決めたこと = 2026-04-01..2026-04-15
+上半期の目標 = 2026-04-01..2026-10-01
+昨年度の下半期の数字 = 2025-10-01..2026-04-01
+第2四半期の売上の話 = 2026-04-01..2026-07-01
+前四半期の結果 = 2026-04-01..2026-07-01
+今期の予算の話 = 2026-04-01..2027-04-01
+週明けの打ち合わせで話したこと = 2026-07-13..2026-07-15
+先週半ばの件 = 2026-07-08..2026-07-10
+中旬に決めたこと = 2026-07-11..2026-07-21
+今しがた言ったこと = 2026-07-14..2026-07-15T10 ? latest
+このところの調子 = 2026-04-16..2026-07-15T10 ? latest
+最新の見積もり = - ? latest
+当時の担当者 = - ?
+the night before last = 2026-07-13T18..2026-07-14T06
+two weekends ago = 2026-07-04..2026-07-06
+what we said in Q2 = 2026-04-01..2026-07-01
+the third quarter of 2025 = 2025-07-01..2025-10-01
+the results of last quarter = 2026-04-01..2026-07-01
+in H1 2026 = 2026-01-01..2026-07-01
+in the first half of the year = 2026-01-01..2026-07-01
+our FY25 numbers = 2025-01-01..2026-01-01
+what did I cook for Thanksgiving = 2025-11-27
+at Easter we met = 2026-04-03..2026-04-07
+on Labor Day = 2025-09-01
+on Memorial Day we drove = 2026-05-25
+what I bought on Black Friday = 2025-11-28
+for Mother's Day I got = 2026-05-10
+during the summer holidays of 2025 = 2025-07-01..2025-09-01
+over the holidays = 2025-12-20..2026-01-03
+a year ago today = 2025-07-15
+on 10.4.2025 = 2025-04-10
+our previous meeting = - ? latest
+""",
+}
+
+
+@pytest.mark.parametrize(("now", "text", "expected"), rows(MISSING))
+def test_e17_every_time_word_that_people_use_is_read(now: str, text: str, expected: str) -> None:
+    test_every_expression_means_its_window(now, text, expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "前々回の会議",
+        "前の前の会議",
+        "the time before last",
+        "our last but one meeting",
+        "the meeting before last",
+    ],
+)
+def test_e17_the_occasion_before_the_last_is_understood(text: str) -> None:
+    found = read_time(text, NOWS["wednesday"], TOKYO)
+    assert found is not None
+    assert (found.before_last, found.latest) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "進捗は3/5です",
+        "1/3以上の人",
+        "確率は1/6です",
+        "テストは3/5完了",
+        "Q3 is a sports car",
+        "待期間の話",
+        "3/5人が賛成",
+    ],
+)
+def test_e17_lookalikes_of_these_words_mean_no_time(text: str) -> None:
+    assert read_time(text, NOWS["wednesday"], TOKYO) is None

@@ -14,6 +14,7 @@ from tests.oracle.life import SETTINGS, TOKYO, replace_machine, run_worker
 from tests.oracle.test_oracle import show_difference
 
 from nagori import Nagori, Scope, Turn
+from nagori.core.model import ARCHIVE_REASONS
 from nagori.testing import FrozenClock, WordEmbedder
 
 HERE = Path(__file__).parent
@@ -45,12 +46,14 @@ RENAMED = {"judged_by": "appraised_by", "strengthened_at": "reinforced_at"}
 
 
 def in_todays_names(export: str) -> str:
-    """What version 0.1 exported, with the two fields of a memory that have another name since (RULED.md)."""
+    """What version 0.1 exported, with the fields and reasons that have another name since (RULED.md)."""
     lines = []
     for line in export.splitlines():
         record = json.loads(line)
         if "memory" in record:
             record["memory"] = {RENAMED.get(name, name): value for name, value in record["memory"].items()}
+            if reason := record["memory"].get("archive_reason"):
+                record["memory"]["archive_reason"] = ARCHIVE_REASONS.get(reason, reason)
         plain = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         lines.append(f"{plain}\n")
     return "".join(lines)

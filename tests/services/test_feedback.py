@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nagori import Emotion, Nagori
+from nagori.config import load
 from nagori.core.decay import adjust_for_feedback, retention
 from nagori.core.model import Category, Kind, Level, Text
 from nagori.core.values import replace
@@ -64,13 +65,44 @@ def test_praise_keeps_what_recalls_have_earned(memory: Nagori) -> None:
     born = memory.remember("tea", category=Category.WORK, kind=Kind.EPISODE, emotion=Emotion(50))
     for coefficient in (born.coefficient, 0.95, law.max_decay_coefficient, 1.0):
         earned = replace(born, coefficient=coefficient)
-        emotion, after = adjust_for_feedback(earned, True, law)
-        assert coefficient <= after <= max(coefficient, law.max_decay_coefficient)
-        then = born.created + timedelta(days=30)
-        rule = memory.runtime.config.weekly
-        stronger = replace(earned, emotion=emotion, coefficient=after)
+        now, rule = born.created, memory.runtime.config.weekly
+        stronger = adjust_for_feedback(earned, True, now, law, rule)
+        assert coefficient <= stronger.coefficient <= max(coefficient, law.max_decay_coefficient)
+        then = now + timedelta(days=30)
         assert retention(stronger, then, law, rule) >= retention(earned, then, law, rule)
-        assert adjust_for_feedback(earned, False, law)[1] < coefficient
+        assert adjust_for_feedback(earned, False, now, law, rule).coefficient < coefficient
+
+
+@pytest.mark.parametrize("weeks", [0, 4, 20])
+def test_l11_thumbs_move_the_score_of_the_weekly_law(tmp_path: Path, clock: FrozenClock, weeks: int) -> None:
+    config = load(overrides={"retention.law": "weekly"}).config
+    with Nagori.open(tmp_path, clock=clock, config=config, embedder=None) as memory:
+        praised, blamed = (memory.remember(text).id for text in ("tea", "a bus passed"))
+        clock.forward(days=7 * weeks)
+        score = memory.why(praised).retention
+        memory.feedback(praised, good=True)
+        memory.feedback(blamed, good=False)
+        assert memory.why(praised).retention == pytest.approx(score + 10)
+        assert memory.why(blamed).retention == pytest.approx(score - 10)
+        clock.forward(days=1)
+        memory.feedback(praised, good=True)
+        assert memory.why(praised).retention > score + 15
+        memory.undo(praised)
+        memory.undo(praised)
+        assert memory.why(praised).retention == pytest.approx(score, abs=0.5)
+        memory.rebuild()
+        assert memory.verify().sound
+
+
+def test_l11_the_weekly_score_stays_within_its_scale(tmp_path: Path, clock: FrozenClock) -> None:
+    config = load(overrides={"retention.law": "weekly"}).config
+    with Nagori.open(tmp_path, clock=clock, config=config, embedder=None) as memory:
+        for good, least, most in ((True, 95, 100), (False, 0, 2)):
+            id = memory.remember(f"tea {good}").id
+            for _ in range(12):
+                memory.feedback(id, good)
+                clock.forward(days=1)
+            assert least <= memory.why(id).retention <= most
 
 
 def test_only_who_sees_a_memory_can_judge_it(memory: Nagori) -> None:

@@ -58,7 +58,7 @@ def archived_on(memory: Nagori, each: Memory) -> datetime:
 
 
 @pytest.mark.parametrize("fact", FACTS)
-def test_a_plain_lasting_statement_stays_whole_for_a_month(
+def test_1_a_plain_lasting_statement_stays_whole_for_a_month(
     memory: Nagori, clock: FrozenClock, fact: str
 ) -> None:
     say(memory, clock, fact, "OK.")
@@ -89,7 +89,7 @@ def test_what_matters_outlives_what_is_loud(
     assert all(archived_on(memory, kept) > archived_on(memory, other) for other in others)
 
 
-def test_the_51st_wish_to_protect_waits_and_is_told(memory: Nagori, clock: FrozenClock) -> None:
+def test_3_the_51st_wish_to_protect_waits_and_is_told(memory: Nagori, clock: FrozenClock) -> None:
     names = [first + second for first in "bdfghjklm" for second in ("ana", "eru", "imo", "olk", "ust", "yve")]
     for number, (who, what) in enumerate(zip(names[:51], reversed(names[:51]), strict=True)):
         say(memory, clock, f"Remember this: {who} {what[::-1]} {who}{what}.", session=f"s{number}")
@@ -119,7 +119,7 @@ def test_the_51st_wish_to_protect_waits_and_is_told(memory: Nagori, clock: Froze
         ),
     ],
 )
-def test_a_short_answer_is_told_with_its_question(
+def test_7_a_short_answer_is_told_with_its_question(
     memory: Nagori, clock: FrozenClock, asked: str, answered: str, prompt: str, wanted: str
 ) -> None:
     say(memory, clock, asked, answered)
@@ -159,7 +159,7 @@ def test_orders_thanks_and_questions_become_nothing(memory: Nagori, clock: Froze
         "Off the record: I earn 5000.",
     ],
 )
-def test_what_shall_not_be_kept_leaves_no_word(
+def test_11_what_shall_not_be_kept_leaves_no_word(
     memory: Nagori, clock: FrozenClock, tmp_path: Path, said: str
 ) -> None:
     say(memory, clock, said, "Understood, 5000 stays between us.")
@@ -169,7 +169,7 @@ def test_what_shall_not_be_kept_leaves_no_word(
 
 
 @pytest.mark.parametrize("wish", ["Forget what I said about the boxes.", "さっきの箱の話は忘れて"])
-def test_what_shall_be_forgotten_is_and_can_be_brought_back(
+def test_11_what_shall_be_forgotten_is_and_can_be_brought_back(
     memory: Nagori, clock: FrozenClock, wish: str
 ) -> None:
     told = "The boxes in the attic belong to Ruth." if wish.isascii() else "箱の中身は叔母の荷物です。"
@@ -190,7 +190,7 @@ def test_what_shall_be_forgotten_is_and_can_be_brought_back(
         "my pin is 4711",
     ],
 )
-def test_secrets_in_ordinary_words_are_not_kept(memory: Nagori, clock: FrozenClock, said: str) -> None:
+def test_12_secrets_in_ordinary_words_are_not_kept(memory: Nagori, clock: FrozenClock, said: str) -> None:
     say(memory, clock, said, "OK.")
     value = said.replace("：", " ").split()[-1]
     assert all(value not in each.text.whole for each in everything(memory))
@@ -205,7 +205,7 @@ def test_a_prompt_that_asks_for_a_secret_gets_nothing(memory: Nagori, clock: Fro
 # --- life -----------------------------------------------------------------------------------------
 
 
-def test_a_weak_hit_strengthens_nothing(memory: Nagori, clock: FrozenClock) -> None:
+def test_9_a_weak_hit_strengthens_nothing(memory: Nagori, clock: FrozenClock) -> None:
     kept = memory.remember("The greenhouse roof leaks near the tomatoes.")
     memory.recall("how do I configure a reverse proxy", min_confidence=0.0)
     assert everything(memory)[0].recalled_at is None

@@ -81,7 +81,7 @@ def test_a_trace_is_made_of_words_that_stood_there(
     with opened(tmp_path, server, clock) as memory:
         one = kept(memory, intensity=15)
         memory.cycle()
-        assert memory.show(one.id).text.content == "Otaru cold store Hitachi compressor 14 racks"
+        assert memory.show(one.id).text.content == "Otaru, cold store, Hitachi compressor, 14 racks"
 
 
 def test_what_is_short_already_is_not_worth_a_question(

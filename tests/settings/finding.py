@@ -155,7 +155,23 @@ def count_followed(lab: Lab) -> int:
     return len(memory.recall("green kettle"))
 
 
+def order_of_related(lab: Lab) -> list[str]:
+    """Two related memories of about the same strength, the older one a little stronger."""
+    memory = lab.open()
+    hub = memory.remember(KETTLES[0])
+    for name, intensity in (("older", 70), ("newer", 68)):
+        lab.clock.forward(minutes=1)
+        memory.link(memory.remember(f"The {name} one.", emotion=Emotion(intensity)).id, hub.id)
+    return [each.memory.text.content.split()[1] for each in memory.find_related(hub.id)]
+
+
 RELATIONS = [
+    Experiment(
+        "relations.score_proximity_threshold",
+        0.0,
+        order_of_related,
+        from_to(["newer", "older"], ["older", "newer"]),
+    ),
     Experiment("relations.auto_link_similarity_threshold", 0.3, count_links, from_to(2, 3)),
     Experiment("relations.max_relations_per_memory", 1, count_links, from_to(2, 1)),
     Experiment("relations.enable_auto_linking", False, count_links, from_to(2, 0)),

@@ -100,7 +100,7 @@ HOOKS = [
         from_to(0, 1),
         {"hooks.agent": "writer"},
     ),
-    Experiment("hooks.max_memories", 2, shown_for_prompt, from_to(6, 2)),
+    Experiment("hooks.max_memories", 2, shown_for_prompt, from_to(5, 2)),
     Experiment("hooks.min_confidence", 0.99, shown_unasked, from_to(2, 0)),
     Experiment("hooks.session_start_memories", 2, shown_at_start, from_to(3, 2)),
     Experiment("hooks.recap_hours", 48.0, recaps_last_session, from_to(False, True)),

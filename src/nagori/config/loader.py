@@ -42,7 +42,6 @@ RENAMED = {
 REMOVED = frozenset(
     {
         "importance",
-        "relations.score_proximity_threshold",
         "salience",
         "self_recall.outcome",
         "sessions",
@@ -50,8 +49,6 @@ REMOVED = frozenset(
         "working",
     }
 )
-# A JSON file in the original format may still contain these.
-IGNORED_IN_JSON = frozenset({"relations.score_proximity_threshold"})
 
 
 def _is_removed(key: str) -> bool:
@@ -155,10 +152,8 @@ class Reader:
         except (ValueError, RecursionError) as error:
             self.faults.append(Notice("fault.file", path=path, reason=str(error)))
         else:
-            ignored = IGNORED_IN_JSON if _is_json(path) else frozenset()
             for key, value in self._flat(table):
-                if key not in ignored:
-                    self._take(key, value, f"file:{path}", self._accepted)
+                self._take(key, value, f"file:{path}", self._accepted)
 
     def read_env(self, env: Mapping[str, str]) -> None:
         names = {_variable(key): key for key in self.types}

@@ -29,6 +29,7 @@ REARCHIVE_AFTER = 7 * DAY  # a revived memory is not archived again within this 
 REVIVAL_RETRY = DAY  # a refused revival is tried again after this time
 CONFIRM_FROM = 1_000  # with so many memories or more, a plan that moves too many needs a confirmation
 CONFIRM_SHARE = 0.4
+MOVES = frozenset({"compress", "archive", "delete"})  # steps after which less is left
 
 # A light row. The cycle reads many of these, and whole memories only where there is something to do.
 # Times are microseconds since 1970; `full` says whether the full text is still kept.
@@ -91,23 +92,25 @@ class CycleStep(Value):
     level: Level | None = None  # its level afterwards
     anchor: datetime | None = None
     coefficient: float | None = None
+    before: float | None = None  # its retention before the step, where the step changes it
 
 
 class CyclePlan(Value):
     now: datetime
     census: Census
     steps: list[CycleStep] = default_factory(list)
+    imported: int = 0  # moves of memories that were old already when they came; they need no confirmation
+    over: int = 0  # memories beyond the capacity that are left when the plan is done [ruling 14]
 
     @property
     def moves(self) -> int:
-        acts = ("compress", "archive", "delete")
-        return sum(step.act in acts and step.reason != "forgotten" for step in self.steps)
+        return sum(step.act in MOVES and step.reason != "forgotten" for step in self.steps)
 
     @property
     def asks(self) -> bool:
         """Whether the plan moves so much of a large store that a person must confirm it."""
         total = self.census.total
-        return total >= CONFIRM_FROM and self.moves > CONFIRM_SHARE * total
+        return total >= CONFIRM_FROM and self.moves - self.imported > CONFIRM_SHARE * total
 
     def counts(self) -> Counter[tuple[str, str]]:
         """The number of steps by act and reason."""
@@ -143,7 +146,7 @@ def plan_cycle(
     night.enforce_ratios()
     night.enforce_capacity()
     night.grant_wishes()
-    return CyclePlan(now, census, list(night.steps()))
+    return CyclePlan(now, census, list(night.steps()), over=night.count_excess())
 
 
 class _CyclePlanner:
@@ -210,7 +213,17 @@ class _CyclePlanner:
         young, slow = rejuvenate(anchor, row.coefficient, self.now, law, recall)
         new = row._replace(anchor=to_micros(young), coefficient=slow, recalls=row.recalls + 1)
         self.reinforcements.append(
-            CycleStep(row.id, row.version, "reinforce", "recalled", self._score(new), None, young, slow)
+            CycleStep(
+                row.id,
+                row.version,
+                "reinforce",
+                "recalled",
+                self._score(new),
+                None,
+                young,
+                slow,
+                self._score(row),
+            )
         )
         return new
 
@@ -274,6 +287,11 @@ class _CyclePlanner:
         for row in [r for r in self._weakest(*ACTIVE) if not self._is_kept(r)][:some]:
             self._move(row, Level.ARCHIVED, "capacity")
 
+    def count_excess(self) -> int:
+        """The number of active memories beyond the capacity after all steps."""
+        active = sum(self.counts[level] for level in ACTIVE) + self.census.protected
+        return max(0, active - self.rules.capacity.limit)
+
     def _fetch(self, level: Level, n: int) -> None:
         """Fetch the n weakest of a level that can move. Rows that are known already, and rows that must not
         be archived yet, are fetched on top of that."""
@@ -315,7 +333,8 @@ class _CyclePlanner:
             level3_threshold=self.levels.level3_threshold,
         )
         anchor = self.curve(row).anchor(score, self.now)
-        return CycleStep(row.id, row.version, "revive", "wished", score, Level.TRACE, anchor)
+        frozen = self._frozen_score(row)
+        return CycleStep(row.id, row.version, "revive", "wished", score, Level.TRACE, anchor, before=frozen)
 
     def steps(self) -> Iterator[CycleStep]:
         """The steps in order of execution: reinforcement first."""

@@ -25,7 +25,8 @@ from nagori.errors import Notice
 FULL_SCALE = 100.0
 DAYS_A_WEEK = 7.0
 EARLIEST = datetime.min.replace(tzinfo=UTC)
-FEEDBACK_STEP = 10.0  # change of intensity by one feedback, up or down
+FEEDBACK_STEP = 10.0  # change of intensity, or of the weekly score, by one feedback, up or down
+LEAST_SCORE = 1.0  # feedback lowers no weekly score below this: an exponential curve never reaches 0
 
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
@@ -251,12 +252,29 @@ def rejuvenate(
     return max(anchor, _before(now, age * recall.memory_days_reduction)), max(coefficient, raised)
 
 
-def adjust_for_feedback(memory: Memory, good: bool, law: Retention) -> tuple[Emotion, float]:
-    """Emotion and coefficient after feedback of the user [L11].
+def adjust_for_feedback(memory: Memory, good: bool, now: datetime, law: Retention, rule: Weekly) -> Memory:
+    """The memory after feedback of the user [L11]; good feedback never weakens it, now or later."""
+    if LAWS[law.law].rejuvenates:
+        emotion, coefficient = _adjust_intensity(memory, good, law)
+        return replace(memory, emotion=emotion, coefficient=coefficient)
+    return _adjust_score(memory, good, utc(now, "now"), law, rule)
 
-    The coefficient changes by the same amount as the initial coefficient would have. Reinforcement earned so
-    far stays, and good feedback never speeds up decay.
-    """
+
+def _adjust_score(memory: Memory, good: bool, now: datetime, law: Retention, rule: Weekly) -> Memory:
+    """The weekly law knows no intensity: its score itself moves by a step. Where no age gives a score so
+    high, the feedback counts as one more recall."""
+    until = min(now, memory.archived_at) if memory.archived_at else now
+    step = FEEDBACK_STEP if good else -FEEDBACK_STEP
+    wanted = min(FULL_SCALE, max(LEAST_SCORE, retention(memory, now, law, rule) + step))
+    if good and _weekly_curve(memory.recalls, rule).start < wanted:
+        memory = replace(memory, recalls=memory.recalls + 1)
+    anchor = _weekly_curve(memory.recalls, rule).anchor(wanted, until)
+    return replace(memory, anchor=max(memory.anchor, anchor) if good else min(memory.anchor, anchor))
+
+
+def _adjust_intensity(memory: Memory, good: bool, law: Retention) -> tuple[Emotion, float]:
+    """Emotion and coefficient. The coefficient changes by the same amount as the initial coefficient would
+    have; reinforcement earned so far stays."""
     before = memory.emotion.intensity
     after = _clip(before + (FEEDBACK_STEP if good else -FEEDBACK_STEP), FULL_SCALE)
     born, reborn = (coefficient_for(memory.category, value, memory.kind, law) for value in (before, after))

@@ -18,6 +18,7 @@ from zlib import crc32
 
 from nagori.core.arguments import read_metadata
 from nagori.core.model import (
+    ARCHIVE_REASONS,
     Category,
     Emotion,
     Item,
@@ -56,12 +57,17 @@ OPEN_SINCE = "open_since"  # state: time of the oldest of them
 SESSIONS = "sessions"  # state: memories shown in recent sessions
 MOST_SESSIONS, MOST_SHOWN = 40, 400
 CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other state keys that events set
+RELATIONS_CHECKED = "relations_checked"  # state: the event up to which relations are known to be sound
+CYCLE_STOPPED = "cycle_stopped"  # state: a cycle that waits for confirmation, and how much it would move
 WAITING_WISHES = "waiting_wishes"  # state: wishes of the user that could not be granted yet
 TO_COMPACT = "to_compact"  # state: free pages of the store may still hold words
 TO_ERASE = "to_erase"  # state: numbers of erasures whose words are still in the journal
 PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why not
 OF_OTHER_EVENTS = frozenset(
-    {OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, TO_ERASE, PASSED_OVER}
+    {
+        *(OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, TO_ERASE, PASSED_OVER),
+        RELATIONS_CHECKED,
+    }
 )
 
 
@@ -467,6 +473,10 @@ def _apply_cycle_finished(event: Event, known: FoldState) -> Iterator[Change]:
         yield StateChange(TO_COMPACT, None)
     if "linked" in event.data:
         yield _note_linked(event.data["linked"])
+    if "relations_checked" in event.data:
+        check_count("relations_checked", event.data["relations_checked"])
+        yield StateChange(RELATIONS_CHECKED, event.data["relations_checked"])
+    yield StateChange(CYCLE_STOPPED, None)
 
 
 def _note_linked(seq: Any) -> StateChange:
@@ -628,6 +638,8 @@ def _apply_edited(event: Event, known: FoldState) -> Iterator[Change]:
         "coefficient": float,
         "project": lambda value: value,
         "metadata": read_metadata,
+        "anchor": _parse_time,
+        "recalls": int,
     }
     changes |= {name: make(data[name]) for name, make in makers.items() if name in data}
     if APPRAISED_FIELDS & data.keys():  # a person's appraisal is final
@@ -691,11 +703,12 @@ def _apply_archived(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
         text = event.data.get("text")
         trace = {Level.TRACE: Text(text["trigger"], text["content"])} if text else {}
+        reason = event.data.get("reason")
         yield memory.evolve(
             level=Level.ARCHIVED,
             texts=memory.texts | trace,
             archived_at=event.at,
-            archive_reason=event.data.get("reason"),
+            archive_reason=ARCHIVE_REASONS.get(reason or "", reason),
             keep_until=None,
             revival_at=None,
         )

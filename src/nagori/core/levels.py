@@ -134,6 +134,13 @@ class Protection(Value):
 class Relations(Value):
     """Relations between memories, and automatic linking."""
 
+    score_proximity_threshold: float = setting(
+        5.0,
+        "Related memories come strongest first; where their retention differs by less than this, newest"
+        " first.",
+        lo=0.0,
+        hi=100.0,
+    )
     auto_link_similarity_threshold: float = setting(
         0.85, "Minimum cosine for automatic links.", lo=-1.0, hi=1.0
     )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     CategoryName = Literal["casual", "work", "decision", "emotional"]
     TrustName = Literal["user", "assistant", "tool", "import"]
     PrivacyName = Literal["private", "agent-only", "public"]
+    RelationName = Literal["continues", "references", "derived_from", "contradicts", "same_topic"]
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -189,6 +190,10 @@ class Text(Value):
         return self.whole
 
 
+# Why a memory is in the archive, in the words of its document. Version 0.1 stored the cycle's own reasons.
+ARCHIVE_REASONS = {"score": "low_importance", "ratio": "low_importance", "capacity": "capacity_limit"}
+
+
 class Source(Value):
     """The turn that a memory was formed from. It prevents forming it twice."""
 
@@ -259,7 +264,7 @@ class Memory(Value):
     superseded_by: str | None = None
     appraised_by: str | None = None  # a model's name, or "user"; None: appraised by rules
     archived_at: datetime | None = None
-    archive_reason: str | None = None
+    archive_reason: str | None = None  # low_importance, capacity_limit or manual [L4]
     keep_until: datetime | None = None
     revival_at: datetime | None = None  # a recall requested its revival
     forgotten_at: datetime | None = None

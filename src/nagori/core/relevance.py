@@ -23,6 +23,7 @@ import math
 import re
 from collections import defaultdict, namedtuple
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from functools import cache
 from heapq import nlargest
 from math import exp, log1p
@@ -309,9 +310,12 @@ if TYPE_CHECKING:
 # before. No texts are compared, so this is cheap. The two weights were fitted (docs/why/ranking.md).
 
 CHANGE, LATER = 0.73, 1.32
+SAME_MATTER = 0.6  # log odds below the best within which statements are about one matter
+SAME_WORDS, NEAR_MATTER = 0.75, 2.0  # or within so much, if they share as many of the question's words
+OCCASION = timedelta(hours=12)  # what was said within this time belongs to one occasion
 MOST_STATEMENTS = 30  # maximum number of statements considered, best first
 
-Statement = namedtuple("Statement", "id odds at speaker text")
+Statement = namedtuple("Statement", "id odds at speaker text words", defaults=(0.0,))
 
 _PRESENT = (
     "今(?![年月週日朝晩夜回度後])|いま|現在|現時点|最新|最近の|最終的|結局|落ち着い|に決ま|ことにな|になった|どこまで"
@@ -354,6 +358,28 @@ def freshness(statements: Sequence[Statement]) -> dict[str, float]:
     """The freshness bonus of each statement: 0, or more the likelier it replaces an earlier one."""
     likeliest = sorted(statements, key=lambda each: (-each.odds, each.id))[:MOST_STATEMENTS]
     return {each.id: _freshness(each, likeliest) for each in likeliest if mentions_change(each.text)}
+
+
+def order_by_date(
+    statements: Sequence[Statement], odds: Mapping[str, float], before_last: bool = False
+) -> dict[str, float]:
+    """New odds for the statements about the matter that was asked for, so that the newest comes first, or
+    with `before_last` the newest of the occasion before [ruling 44]. Those that fit about as well as the best
+    are about the matter; they exchange their `odds`, and nothing else moves."""
+    if not statements:
+        return {}
+    best = max(each.odds for each in statements)
+    words = SAME_WORDS * max(each.words for each in statements)
+    least = {True: best - NEAR_MATTER, False: best - SAME_MATTER}
+    matter = [each for each in statements if each.odds >= least[each.words >= words > 0]]
+    matter.sort(key=lambda each: (each.at, each.id), reverse=True)
+    if before_last:
+        last = matter[0].at[0] - OCCASION
+        matter = [each for each in matter if each.at[0] < last] + [
+            each for each in matter if each.at[0] >= last
+        ]
+    highest = sorted((odds[each.id] for each in matter), reverse=True)
+    return {each.id: new for each, new in zip(matter, highest, strict=True)}
 
 
 def _freshness(statement: Statement, others: Sequence[Statement]) -> float:

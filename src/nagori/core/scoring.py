@@ -7,12 +7,14 @@ that an old and intense memory never hides the right answer [ruling 16].
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nagori.core.decay import Reinforcement
-from nagori.core.model import Emotion, Valence
+from nagori.core.model import Emotion, Memory, Valence
 from nagori.core.values import Value, clamp_unit, setting
 from nagori.errors import InvalidInput
+
+Ranked = tuple[float, Memory]  # a memory and its retention
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -98,6 +100,23 @@ def felt_resonance(current: Emotion | None, memory: Emotion | None, section: Res
     if Valence.NEUTRAL in (current.valence, memory.valence):
         return 0.0
     return resonance(current, memory, section)
+
+
+def order_by_strength(items: Iterable[Ranked], near: float) -> list[Ranked]:
+    """Items strongest first; of those whose strength differs by less than `near` from the strongest of them,
+    the newest first [E16]."""
+    ordered: list[Ranked] = []
+    group: list[Ranked] = []
+    for item in sorted(items, key=lambda item: -item[0]):
+        if group and group[0][0] - item[0] >= near:
+            ordered += _newest_first(group)
+            group = []
+        group.append(item)
+    return ordered + _newest_first(group)
+
+
+def _newest_first(group: list[Ranked]) -> list[Ranked]:
+    return sorted(group, key=lambda item: (item[1].created, item[1].id), reverse=True)
 
 
 # ── the rankings `priority` and `score` ──────────────────────────────────────────────────────────

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from nagori.core.arguments import read_metadata
 from nagori.core.model import (
+    ARCHIVE_REASONS,
     LARGEST_TOLD,
     Category,
     Emotion,
@@ -160,7 +161,7 @@ def _plain(name: str, value: object) -> Any:
         return value
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"memory.{name}", "error.not_text", value=value)
-    return value
+    return ARCHIVE_REASONS.get(value, value) if name == "archive_reason" else value
 
 
 def _time(name: str, value: object) -> datetime:

@@ -2,7 +2,8 @@
 
     full     everything that was said
     summary  one or two of its own sentences, at most about LONGEST characters   (`compress_to_summary`)
-    trace    its keywords: names, numbers with units, identifiers, emotions      (`compress_to_trace`)
+    trace    its keywords: names, numbers with units, identifiers, emotions; a negation or a direction
+             (not 8443; from MySQL to PostgreSQL) keeps its clause              (`compress_to_trace`)
 
 No language model is used, so nothing is rephrased and nothing invented: every word comes from the text.
 Trigger and content are compressed by the same rule. A text that is short enough already stays as it is.
@@ -33,6 +34,7 @@ SHARE = 0.29  # share of the text's width, between these two limits
 WIDE = 1.5  # width of a Japanese character, relative to a Latin letter
 SENTENCES = 2
 KEYWORDS, KEYWORD_CHARACTERS = 11, 120
+CLAUSE = 90  # maximum width of the clause that a trace keeps
 DECIDES, ASKS, CODE, FIRST = 1.4, 0.7, 0.3, 1.3  # factors on the weight of a sentence
 DENSITY = 0.3  # 0 prefers the longest sentence, 1 the densest
 
@@ -48,6 +50,15 @@ _SIGNS = re.compile(r"[(){}\[\]=;<>|\\_$\"]")
 _LOOSE_START = " 、，,；;—–"
 _LOOSE_END = " 、，,；;—–:：-/("
 _JOINING = re.compile(r"^(?:and|but|so|or|because|which) ", re.IGNORECASE)
+
+
+# What a list of keywords cannot tell: which of two values holds, and which was before.
+_TURNS = re.compile(
+    r"\b(?:not|never|no longer|neither|nor|without|instead of|rather than|except)\b|n['’]t\b|\bfrom \S+ to \b"
+    "|ではな[くい]|じゃな[くい]|しないで|しない(?:こと|ように|で)|[てで]はいけな|なくなっ|やめ[たてる]|より(?:も)?[^。、]{0,8}(?:好き|いい|良い)"
+    "|から[^。、]{1,16}[にへ](?:変|移|切り替|乗り換|引っ越|なっ)|以外|禁止",
+    re.IGNORECASE,
+)
 
 
 class _Part(Value):
@@ -240,6 +251,12 @@ def _trace(text: str, feeling: float, tag: str) -> str:
     plain = _plain(text)
     words = find_keywords(plain, feeling)
     room = min(KEYWORD_CHARACTERS, len(text))
+    if clause := _turning_clause(plain, feeling):
+        told = clause.casefold()
+        others = [word for word in words if word.text.casefold() not in told]
+        kept = _fit_keywords(_rank_keywords(others), room - len(clause) - 2) if others else []
+        shown = [clause, *(word.text for word in sorted(kept, key=lambda word: word.start))]
+        return ", ".join(shown) if sum(map(len, shown)) + 2 * len(shown) - 2 <= len(text) else clause
     tagged = tag and not any(word.felt for word in words) and 5 * len(tag) < room
     kept = _fit_keywords(_rank_keywords(words), room - (len(tag) + 2 if tagged else 0))
     shown = [word.text for word in sorted(kept, key=lambda word: word.start)]
@@ -247,6 +264,35 @@ def _trace(text: str, feeling: float, tag: str) -> str:
         whole = _Part(0, " ".join(plain.split()) or text, [])
         return _shorten_sentence(whole, KEYWORD_CHARACTERS).text
     return ", ".join([*shown, tag] if tagged else shown)
+
+
+def _turning_clause(plain: str, feeling: float) -> str:
+    """The clause with a negation or a direction of the most informative sentence that has one [ruling 42]."""
+    for part in _sort_by_weight(_informative_sentences(sentences(plain) or [plain], feeling)):
+        if found := _TURNS.search(part.text):
+            return _cut_around(part.text, found.start())
+    return ""
+
+
+def _cut_around(sentence: str, at: int) -> str:
+    """The clause around a place, with as many clauses before it, then behind it, as fit."""
+    cuts = [0, *(found.end() for found in _CLAUSE_END.finditer(sentence)), len(sentence)]
+    bounds = sorted({cut for cut in cuts if 0 <= cut <= len(sentence)})
+    low = max(n for n, cut in enumerate(bounds[:-1]) if cut <= at)
+    high = low + 1
+    while low > 0 and _width(sentence[bounds[low - 1] : bounds[high]]) <= CLAUSE:
+        low -= 1
+    while high < len(bounds) - 1 and _width(sentence[bounds[low] : bounds[high + 1]]) <= CLAUSE:
+        high += 1
+    clause = sentence[bounds[low] : bounds[high]].strip(_LOOSE_START + _LOOSE_END + "。.!！")
+    if _width(clause) <= CLAUSE:
+        return clause
+    start = max(0, at - bounds[low] - CLAUSE // 3)
+    piece = clause[start : start + int(CLAUSE / (1.0 if clause.isascii() else WIDE))]
+    if clause.isascii():  # whole words
+        piece = piece.partition(" ")[2] if start else piece
+        piece = piece.rpartition(" ")[0] if clause[-len(piece) :] != piece else piece
+    return piece.strip()
 
 
 def _rank_keywords(words: Sequence[Keyword]) -> list[Keyword]:

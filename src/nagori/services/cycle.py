@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from nagori.core.cycle import (
+    MOVES,
     REARCHIVE_AFTER,
     REVIVAL_RETRY,
     Census,
@@ -23,11 +24,12 @@ from nagori.core.cycle import (
     CycleStep,
     plan_cycle,
 )
-from nagori.core.events import CYCLE, TO_ERASE, Event, fold
+from nagori.core.decay import retention
+from nagori.core.events import CYCLE, CYCLE_STOPPED, TO_ERASE, Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage import Owner
-from nagori.core.values import Value, default_factory, split_batches
-from nagori.errors import InvalidInput, Notice
+from nagori.core.values import Value, default_factory, replace, split_batches
+from nagori.errors import InvalidInput, NagoriError, Notice
 from nagori.language.compression import compress_to_summary, compress_to_trace
 from nagori.ledger import Decision, read_memories
 from nagori.locks import lease
@@ -37,11 +39,14 @@ from nagori.services.items import Items
 from nagori.services.linking import link_new
 from nagori.services.llm.summarize import Compressor
 from nagori.services.purge import compact_if_due, redact_purged
+from nagori.services.relations import remove_stale_relations
 from nagori.services.remember import embed
 from nagori.services.upgrade import adopt_notes
 from nagori.services.vectors import embed_missing
+from nagori.services.verify import all_owners
 
 AT_ONCE = 250  # steps per write: small enough that nobody waits long
+OLD_AT_BIRTH = timedelta(days=1)  # what is recorded so long after it happened was imported
 
 
 class CycleReport(Value, frozen=False):
@@ -54,6 +59,7 @@ class CycleReport(Value, frozen=False):
         Counter
     )  # a memory may be reinforced and compressed in one cycle
     ties: int = 0  # new relations between memories of one topic
+    unlinked: int = 0  # relations that were removed, to memories that are archived, forgotten or deleted
     bytes_before: int = 0  # of the compressed memories' texts
     bytes_after: int = 0
     waiting: dict[str, Notice] = default_factory(
@@ -81,7 +87,48 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     runtime.ledger.catch_up(owner)
     rules, now, store = rules_of(runtime), runtime.clock.now(), runtime.store
     rows = store.cycle_rows(owner, rules, now)
-    return plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
+    planned = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
+    return replace(planned, imported=_count_imported(runtime, owner, planned)) if planned.asks else planned
+
+
+def _count_imported(runtime: Runtime, owner: Owner, planned: CyclePlan) -> int:
+    """The moves of memories that came since the last cycle and were old already: an import is not a sign of a
+    wrong clock or setting [ruling 49]."""
+    old: set[str] = set()
+    for event in runtime.journal.read(owner):
+        if event.type == "cycle_finished" and event.data:  # without data it only starts the first day
+            old = set()
+        elif event.type in ("formed", "imported") and isinstance(event.data.get("memory"), dict):
+            record = event.data["memory"]
+            if event.at - datetime.fromisoformat(record["created"]) > OLD_AT_BIRTH:
+                old.add(str(record["id"]))
+    return sum(step.id in old for step in planned.steps if step.act in MOVES)
+
+
+def note_stopped(runtime: Runtime, owner: Owner, planned: CyclePlan) -> None:
+    """Record that a cycle waits for confirmation; `status` and `doctor` say so."""
+    value = {"moves": planned.moves, "total": planned.census.total}
+    runtime.ledger.set_state(owner, CYCLE_STOPPED, value, runtime.clock.now(), "cycle")
+
+
+def run_all(
+    runtime: Runtime, *, confirmed: bool = False, progress: Progress = no_progress
+) -> dict[Owner, CycleReport | Notice]:
+    """Run the cycle of every owner [L8]; returns what was done, or why nothing was. A failure stops no other
+    owner's cycle."""
+    reports: dict[Owner, CycleReport | Notice] = {}
+    for owner in all_owners(runtime):
+        try:
+            planned = plan(runtime, owner)
+            if planned.asks and not confirmed:
+                note_stopped(runtime, owner, planned)
+                values = {"moves": planned.moves, "total": planned.census.total}
+                reports[owner] = Notice("cli.cycle_asks", **values)
+            else:
+                reports[owner] = run(runtime, owner, planned, progress)
+        except NagoriError as trouble:
+            reports[owner] = trouble.notice
+    return reports
 
 
 def run(
@@ -102,10 +149,11 @@ def run(
             model.save()
         embed_missing(runtime, owner)  # a kill between journal and store loses vectors and nothing else
         night.ties, linked = link_new(runtime, owner)
+        night.unlinked, checked = remove_stale_relations(runtime, owner)
         renew()
         Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)
-        note_time(runtime, owner, linked, compacted=compact_if_due(runtime, owner))
+        note_time(runtime, owner, linked, checked, compacted=compact_if_due(runtime, owner))
     return night
 
 
@@ -129,9 +177,17 @@ def hours_since(runtime: Runtime, owner: Owner) -> float | None:
     return hours if hours >= 0 else None
 
 
-def note_time(runtime: Runtime, owner: Owner, linked: int | None = None, *, compacted: bool = False) -> None:
-    """Record that a cycle ended now."""
-    data: dict[str, object] = {} if linked is None else {"linked": linked}
+def note_time(
+    runtime: Runtime,
+    owner: Owner,
+    linked: int | None = None,
+    checked: int | None = None,
+    *,
+    compacted: bool = False,
+) -> None:
+    """Record that a cycle ended now, and up to which events relations were made and checked."""
+    numbers = {"linked": linked, "relations_checked": checked}
+    data: dict[str, object] = {name: seq for name, seq in numbers.items() if seq is not None}
     data |= {"compacted": True} if compacted else {}
     event = Event("cycle_finished", runtime.clock.now(), data, by="cycle")
     runtime.ledger.write(owner, lambda: [event])
@@ -203,7 +259,13 @@ def _event(memory: Memory, step: CycleStep, night: CycleReport) -> Event:
 
 def _reinforce(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
     assert step.anchor is not None
-    return {"anchor": step.anchor.isoformat(), "coefficient": step.coefficient}
+    return {"anchor": step.anchor.isoformat(), "coefficient": step.coefficient, **_change_of_score(step)}
+
+
+def _change_of_score(step: CycleStep) -> dict[str, object]:
+    """The retention before and after a step that changes it [L7]."""
+    assert step.before is not None
+    return {"score_before": round(step.before, 3), "score_after": round(step.score, 3)}
 
 
 def _compress(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
@@ -232,7 +294,8 @@ def _archive(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, o
 def _revive(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
     assert step.anchor is not None
     keep = night.plan.now + timedelta(microseconds=REARCHIVE_AFTER)
-    return {"anchor": step.anchor.isoformat(), "keep_until": keep.isoformat(), "score": round(step.score, 3)}
+    times = {"anchor": step.anchor.isoformat(), "keep_until": keep.isoformat()}
+    return {**times, "score": round(step.score, 3), **_change_of_score(step)}
 
 
 def _defer_revival(memory: Memory, step: CycleStep, night: CycleReport) -> dict[str, object]:
@@ -280,8 +343,11 @@ def archive(runtime: Runtime, scope: Scope, id: str) -> Memory:
     memory = read_version(runtime, scope, id)
     if memory.is_archived:
         return memory
+    if memory.protected:
+        raise InvalidInput("id", "error.archive_protected", id=memory.id)
     night = CycleReport(CyclePlan(runtime.clock.now(), Census({})))
-    step = CycleStep(memory.id, memory.version, "archive", "manual", level=Level.ARCHIVED)
+    score = retention(memory, night.plan.now, runtime.config.retention, runtime.config.weekly)
+    step = CycleStep(memory.id, memory.version, "archive", "manual", score, Level.ARCHIVED)
     return change_seen(runtime, scope, memory, _event(memory, step, night))
 
 

@@ -6,11 +6,18 @@ import shutil
 import sys
 from collections.abc import Iterator
 
-from nagori.core.events import PASSED_OVER, TO_ERASE
+from nagori.core.events import PASSED_OVER, TO_ERASE, WAITING_WISHES
+from nagori.core.levels import ACTIVE
+from nagori.core.model import Scope
 from nagori.core.values import Value
 from nagori.errors import JournalError, NagoriError, Notice
+from nagori.protocols import CheckedLLM
 from nagori.runtime import Runtime
+from nagori.services.purge import store_bytes
 from nagori.services.verify import all_owners, lost_folders
+
+NEARLY_FULL = 100 * 1024**2  # bytes that are free
+LARGE_STORE = 1024**3  # bytes: from this size on the archive should be cleaned
 
 
 class Finding(Value):
@@ -55,6 +62,8 @@ def doctor(runtime: Runtime) -> list[Finding]:
             _erasures,
             _store,
             _agreement,
+            _capacity,
+            _wishes,
             _embedder,
             _model,
             _clock,
@@ -81,7 +90,7 @@ def _folder(runtime: Runtime) -> Iterator[Finding]:
     else:
         yield make_finding("folder", "ok", "doctor.folder", path=runtime.data_dir)
     free = shutil.disk_usage(runtime.data_dir).free
-    full = free <= 100 * 1024**2
+    full = free <= NEARLY_FULL
     make_room = Notice("doctor.do_make_room") if full else None
     yield make_finding("disk", "warn" if full else "ok", "doctor.disk", make_room, n=free // 1024**2)
 
@@ -154,15 +163,50 @@ def _agreement(runtime: Runtime) -> Iterator[Finding]:
             yield make_finding("journal", "warn", "doctor.events_passed_over", **values, reason=reason)
 
 
+def _capacity(runtime: Runtime) -> Iterator[Finding]:
+    """The number of memories against the limit [L6], and the size of the files [E23]."""
+    limit, trigger = runtime.config.capacity.limit, runtime.config.capacity.trigger
+    for owner in all_owners(runtime):
+        try:
+            counts = runtime.store.count(Scope(tenant=owner[0], user=owner[1]))
+        except NagoriError:
+            return  # reported by the check of the store
+        active = sum(counts.levels.get(int(level), 0) for level in ACTIVE)
+        values = {"owner": "/".join(owner), "n": active, "limit": limit, "share": active / limit}
+        if active >= trigger * limit:
+            yield make_finding(
+                "capacity", "warn", "doctor.capacity", Notice("doctor.do_raise_capacity"), **values
+            )
+        else:
+            yield make_finding("capacity", "ok", "doctor.capacity", **values)
+    size = store_bytes(runtime)
+    large = size > LARGE_STORE
+    remedy = run_command("nagori compact") if large else None
+    yield make_finding("size", "warn" if large else "ok", "doctor.size", remedy, mib=size / 1024**2)
+
+
+def _wishes(runtime: Runtime) -> Iterator[Finding]:
+    """Wishes of users that wait."""
+    for owner in all_owners(runtime):
+        try:
+            waiting = len(runtime.store.state(owner, WAITING_WISHES) or ())
+        except NagoriError:
+            return  # reported by the check of the store
+        if waiting:
+            yield make_finding(
+                "wishes", "warn", "doctor.wishes", Notice("doctor.do_grant"), owner="/".join(owner), n=waiting
+            )
+
+
 def _store(runtime: Runtime) -> Iterator[Finding]:
     try:
         faults = runtime.store.check()
     except NagoriError as trouble:
         faults = [trouble.notice]
-    if faults:
-        yield make_finding(
-            "store", "fail", "doctor.store_faults", run_command("nagori rebuild"), faults=faults[:3]
-        )
+    if faults:  # on a full disk a rebuild would fail, too
+        full = shutil.disk_usage(runtime.data_dir).free <= NEARLY_FULL
+        remedy = Notice("doctor.do_make_room") if full else run_command("nagori rebuild")
+        yield make_finding("store", "fail", "doctor.store_faults", remedy, faults=faults[:3])
     else:
         yield make_finding("store", "ok", "doctor.store_sound", engine=runtime.store.name)
 
@@ -198,7 +242,8 @@ def _other_models(runtime: Runtime, wished: str) -> Iterator[Finding]:
 
 
 def _model(runtime: Runtime) -> Iterator[Finding]:
-    """The state of the language model, from its last answers; no request is made."""
+    """The state of the language model: its last answers, its key, and whether its address can be reached. It
+    is asked nothing."""
     from nagori.services.llm.health import ModelHealth
 
     if runtime.llm is None:
@@ -209,7 +254,10 @@ def _model(runtime: Runtime) -> Iterator[Finding]:
         yield make_finding(
             "model", "warn", "doctor.model_trouble", run_command("nagori appraise"), trouble=trouble
         )
-    if not troubles:
+    fault = runtime.llm.find_fault() if isinstance(runtime.llm, CheckedLLM) else None
+    if fault is not None:
+        yield make_finding("model", "warn", "doctor.model_fault", None, model=runtime.llm.model, fault=fault)
+    elif not troubles:
         yield make_finding("model", "ok", "doctor.model", model=runtime.llm.model)
 
 

@@ -1,4 +1,4 @@
-"""Edit, feedback, forget, undo and protect.
+"""Edit, feedback, forget, undo, protect, link and unlink.
 
 Nothing is destroyed: an edit keeps the old words in the journal, forgetting hides the memory, and undo
 replays its events without the last one.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagori.core.decay import adjust_for_feedback, coefficient_for
+from nagori.core.decay import adjust_for_feedback, coefficient_for, retention
 from nagori.core.events import Event, fold, prove
-from nagori.core.model import Filter, Memory, Scope, Text
+from nagori.core.model import Filter, Memory, Relation, RelationType, Scope, Text
 from nagori.core.serialize import emotion_record, to_record
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.ledger import read_memories
 from nagori.runtime import Runtime
+from nagori.services.linking import link_event
+from nagori.services.relations import is_active, unlink_event
 from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
 
 TYPE_CHECKING = False
@@ -48,15 +50,18 @@ def feedback(runtime: Runtime, scope: Scope, id: str, good: bool) -> Memory:
     More feedback on the same day changes nothing, so repeated clicks have no effect; `undo` takes it back.
     """
     memory = read_version(runtime, scope, id)
-    emotion, coefficient = adjust_for_feedback(memory, good, runtime.config.retention)
-    if emotion == memory.emotion or _had_feedback_today(runtime, scope, memory):
+    law, weekly, now = runtime.config.retention, runtime.config.weekly, runtime.clock.now()
+    after = adjust_for_feedback(memory, good, now, law, weekly)
+    if after == memory or _had_feedback_today(runtime, scope, memory):
         return memory
-    data = {
-        "emotion": emotion_record(emotion),
-        "coefficient": coefficient,
-        "feedback": "up" if good else "down",
-    }
-    return change_seen(runtime, scope, memory, Event("edited", runtime.clock.now(), data, memory.id))
+    data: dict[str, Any] = {"feedback": "up" if good else "down"}
+    data |= {"emotion": emotion_record(after.emotion)} if after.emotion != memory.emotion else {}
+    data |= {"anchor": after.anchor.isoformat()} if after.anchor != memory.anchor else {}
+    names = ("coefficient", "recalls")
+    data |= {name: getattr(after, name) for name in names if getattr(after, name) != getattr(memory, name)}
+    data |= {"score_before": round(retention(memory, now, law, weekly), 3)}
+    data |= {"score_after": round(retention(after, now, law, weekly), 3)}
+    return change_seen(runtime, scope, memory, Event("edited", now, data, memory.id))
 
 
 def _had_feedback_today(runtime: Runtime, scope: Scope, memory: Memory) -> bool:
@@ -157,6 +162,8 @@ def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any
             data[name] = str(value)
     if changes.emotion is not None and changes.emotion != memory.emotion:
         data["emotion"] = emotion_record(changes.emotion)
+    if changes.everywhere or changes.project is not None:
+        data |= {"project": changes.project} if changes.project != memory.project else {}
     if changes.metadata is not None:
         metadata = safe_metadata(runtime, changes.metadata)
         data |= {"metadata": metadata} if metadata != memory.metadata else {}
@@ -212,3 +219,52 @@ def unprotect(runtime: Runtime, scope: Scope, id: str) -> Memory:
 
 def _raise_not_found(id: str) -> list[Memory]:
     raise NotFound(id)
+
+
+# --- relations ------------------------------------------------------------------------------------
+
+
+def link(runtime: Runtime, scope: Scope, source: str, target: str, type: RelationType) -> Relation:
+    """Link two memories by hand. Linking them again changes nothing."""
+    runtime.ledger.catch_up(scope.owner, wait=True)
+    one, other = (read_version(runtime, scope, id) for id in (source, target))
+    if one.id == other.id:
+        raise InvalidInput("target", "error.relation_to_itself")
+    for memory in (one, other):
+        if not is_active(memory):
+            raise InvalidInput("id", "error.relation_inactive", id=memory.id)
+    relation, limit = Relation(one.id, other.id, type), runtime.config.relations.max_relations_per_memory
+    event = link_event(one, other, type, runtime.clock.now())
+
+    def decide() -> list[Event]:
+        standing = {id: runtime.store.relations(scope, [id]) for id in (one.id, other.id)}
+        if relation in standing[one.id]:
+            return []
+        full = next((id for id, relations in standing.items() if len(relations) >= limit), None)
+        if full is not None:
+            raise InvalidInput("id", "error.relations_full", id=full, limit=limit)
+        return [event]
+
+    runtime.ledger.write(scope.owner, decide)
+    return relation
+
+
+def unlink(
+    runtime: Runtime, scope: Scope, source: str, target: str, type: RelationType | None = None
+) -> list[Relation]:
+    """Remove the relations between two memories, of one type or of all, whatever their direction; returns
+    them."""
+    runtime.ledger.catch_up(scope.owner, wait=True)
+    ends = {read_version(runtime, scope, id).id for id in (source, target)}
+    removed: list[Relation] = []
+
+    def decide() -> list[Event]:
+        removed[:] = [
+            relation
+            for relation in runtime.store.relations(scope, sorted(ends))
+            if {relation.source, relation.target} == ends and type in (None, relation.type)
+        ]
+        return [unlink_event(runtime, relation, "user") for relation in removed]
+
+    runtime.ledger.write(scope.owner, decide)
+    return removed

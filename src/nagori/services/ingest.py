@@ -12,16 +12,29 @@ from itertools import groupby
 
 from nagori.core.arguments import check_kind, check_list
 from nagori.core.events import Event, RecordedTurn, fold, turn_id
-from nagori.core.model import Kind, Memory, Scope, Source, Trust, Turn, TurnFilter
+from nagori.core.model import (
+    Filter,
+    Kind,
+    Memory,
+    Relation,
+    RelationType,
+    Scope,
+    Source,
+    Trust,
+    Turn,
+    TurnFilter,
+)
 from nagori.core.storage import Owner
 from nagori.core.values import Value, split_batches
 from nagori.errors import InvalidInput, StoreError
+from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
 from nagori.language.speech_acts import is_statement
 from nagori.language.wishes import NO_WISH, WishKind, classify_wish
 from nagori.ledger import record_turns
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.formation import FormationInput, form_memories
+from nagori.services.linking import link_event
 from nagori.services.record import turn_event
 from nagori.services.remember import AT_ONCE as BUNDLE
 from nagori.services.remember import Draft, remember_many
@@ -89,7 +102,11 @@ def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
         form_exchanges(runtime, scope, turns)
         if others:
             origins = {n: (turn.seq,) for n, turn in enumerate(others)}
-            remember_many(runtime, scope, [_draft(runtime, scope, turn) for turn in others], origins=origins)
+            kept = remember_many(
+                runtime, scope, [_draft(runtime, scope, turn) for turn in others], origins=origins
+            )
+            for memory in kept:
+                _link_to_session(runtime, scope, memory)
     except InvalidInput as fault:
         if len(turns) > 1:
             return sum(_form(runtime, scope, [turn]) for turn in turns)
@@ -186,6 +203,23 @@ def _is_spoken(turn: RecordedTurn) -> bool:
     return turn.role in SPOKEN and not is_chatter(turn.text)
 
 
+def _link_to_session(runtime: Runtime, scope: Scope, memory: Memory) -> None:
+    """A summary of a session is derived from its newest memories, as many as relations are allowed [E16]."""
+    session, most = memory.source.session, runtime.config.relations.max_relations_per_memory
+    if memory.kind is not Kind.SUMMARY or not session or not most:
+        return
+    told = runtime.store.find(scope, Filter(session=session), limit=most + 1)
+    sources = [each for each in told if each.id != memory.id and each.kind is not Kind.SUMMARY][:most]
+    now, derived = runtime.clock.now(), RelationType.DERIVED_FROM
+
+    def decide() -> list[Event]:
+        known = set(runtime.store.relations(scope, [memory.id]))
+        new = [each for each in sources if Relation(memory.id, each.id, derived) not in known]
+        return [link_event(memory, each, derived, now, "worker") for each in new]
+
+    runtime.ledger.write(scope.owner, decide)
+
+
 def _to_turn(turn: RecordedTurn) -> Turn:
     text = turn.text
     if turn.role == "tool" and len(text) > sum(TOLD):
@@ -219,7 +253,7 @@ def _draft(runtime: Runtime, scope: Scope, turn: RecordedTurn) -> Draft:
         trust=spoken.role,
     )
     if draft.kind is Kind.SUMMARY and turn.session:
-        from nagori.core.model import Filter, Privacy
+        from nagori.core.model import Privacy
         from nagori.core.values import replace
 
         told = runtime.store.find(scope, Filter(session=turn.session, archived=True), limit=1000)
@@ -236,7 +270,7 @@ def form_turns(
     """Record turns of a conversation and form their memories. Repeating the same turns adds nothing."""
     formed: list[Memory] = []
     for bundle in split_batches(check_list("turns", turns), BUNDLE):
-        told = [check_kind("turns", turn, Turn) for turn in bundle]
+        told = _without_commands([check_kind("turns", turn, Turn) for turn in bundle])
         pairs = [(turn, event) for turn in told if (event := _event_of(runtime, scope, turn)) is not None]
         recorded = _record_new(runtime, scope.owner, [event for _, event in pairs])
         said = [FormationInput(turn, known.seq) for (turn, _), known in zip(pairs, recorded, strict=True)]
@@ -244,6 +278,18 @@ def form_turns(
         _finish(runtime, scope.owner, recorded)
         progress(len(formed), 0)
     return formed
+
+
+def _without_commands(turns: Sequence[Turn]) -> list[Turn]:
+    """The turns without built-in commands of a host and what it printed for them [E14]."""
+    kept: list[Turn] = []
+    dropped = False
+    for turn in turns:
+        command = turn.role is Trust.USER and is_built_in(turn.text)
+        dropped = command or (dropped and turn.role is not Trust.USER)
+        if not dropped:
+            kept.append(turn)
+    return kept
 
 
 def ingest(runtime: Runtime, scope: Scope, events: Sequence[Event]) -> list[Memory]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -10,26 +10,53 @@ from pathlib import Path
 from nagori.core import decay
 from nagori.core.arguments import check_kind, check_whole
 from nagori.core.cycle import life_row
-from nagori.core.events import Event, fold
+from nagori.core.events import CYCLE_STOPPED, EFFECTS, WAITING_WISHES, Event, fold
 from nagori.core.forecast import Change, Population, PopulationTally, group_of, simulate_cycles
-from nagori.core.levels import Tier, entry_scores, levels_under, tier_of
+from nagori.core.levels import ACTIVE, Archive, Tier, entry_scores, levels_under, tier_of
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
-from nagori.core.storage import Counts, Measures
+from nagori.core.storage import Counts, LogEntry, Measures
 from nagori.core.values import Value, replace, split_batches
 from nagori.core.visibility import can_see, matches_filter
-from nagori.errors import Notice
+from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render
 from nagori.runtime import Runtime
 from nagori.services.cycle import rules_of
 from nagori.services.edit import describe_change, read_version
+from nagori.services.explain import explain_ranking
+from nagori.services.purge import store_bytes
 from nagori.services.recall import RecallRequest, recall
+from nagori.services.relations import find_related
 
 FOLD_AT_ONCE = 1000  # events
 MOST_DAYS = 36_525  # a century
+LOG_AT_ONCE = 500  # lines of the log that are read first
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+class ArchiveEntry(Value):
+    """Why and since when a memory is archived, what was saved, and how long its full words are kept [L4]."""
+
+    at: datetime
+    reason: str  # low_importance, capacity_limit or manual
+    score: float  # its retention when it was archived
+    original_bytes: int
+    compressed_bytes: int
+    retention_until: datetime | None  # the full words are kept until then; None: for ever, or gone already
+
+    @property
+    def ratio(self) -> float:
+        """The share of bytes that is saved."""
+        return 1 - self.compressed_bytes / self.original_bytes if self.original_bytes else 0.0
+
+
+class LifeEvent(Value):
+    """One line of the life-cycle log: an event, and the memories that it touched."""
+
+    event: Event
+    memories: Sequence[str]
 
 
 class Explanation(Value):
@@ -43,6 +70,9 @@ class Explanation(Value):
     history: list[Event]
     relations: list[Relation]
     recollection: Recollection | None = None
+    rank: int | None = None  # its place among all answers to the question, however unsure
+    decided: Sequence[Notice] = ()  # what decided its place, in words
+    archive: ArchiveEntry | None = None
 
     def __str__(self) -> str:
         """Its strength, its forecast and its history in English, with times in UTC."""
@@ -76,6 +106,19 @@ class Status(Value):
     unjudged: int = 0  # memories that wait for its appraisal
     spent: float = 0.0  # dollars, today
     trouble: Notice | None = None  # its last failure, until it answers again
+    capacity: int = 0  # the number of active memories that the owner may have
+    waiting_wishes: int = 0  # wishes of the user that could not be granted yet
+    stopped_moves: int = 0  # memories that the next cycle would move, if somebody confirms it
+
+    @property
+    def active(self) -> int:
+        """The number of memories that count towards the capacity: all but the archive."""
+        return sum(self.counts.levels.get(int(level), 0) for level in ACTIVE)
+
+    @property
+    def usage(self) -> float:
+        """The share of the capacity that is used [L6]."""
+        return self.active / self.capacity if self.capacity else 0.0
 
     def __str__(self) -> str:
         """The counts and the parts in use, in English; counts of 0 are left out."""
@@ -110,22 +153,100 @@ def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Ex
     runtime.ledger.catch_up(scope.owner)
     memory, now = read_version(runtime, scope, id), runtime.clock.now()
     config = runtime.config
-    recollection = None
+    recollection, rank = None, None
     if query is not None:
-        answers = recall(runtime, scope, RecallRequest(query, k=50, mark=False))
-        recollection = next((r for r in answers if r.memory.id == memory.id), None)
+        answers = recall(runtime, scope, RecallRequest(query, k=50, min_confidence=0.0, mark=False))
+        rank = next((n for n, found in enumerate(answers, 1) if found.memory.id == memory.id), None)
+        recollection = answers[rank - 1] if rank else None
     days = decay.memory_days(memory, now)
     levels = levels_under(config.retention.law, config.levels)
+    strength = decay.retention(memory, now, config.retention, config.weekly)
+    history = describe_change(runtime, scope, memory.id)
     return Explanation(
         memory=memory,
-        retention=decay.retention(memory, now, config.retention, config.weekly),
+        retention=strength,
         days=days,
         tier=tier_of(days, config.tiers),
         forecast=decay.forecast(memory, now, entry_scores(levels), config.retention, config.weekly),
-        history=describe_change(runtime, scope, memory.id),
-        relations=runtime.store.relations(scope, [memory.id]),
+        history=history,
+        relations=[each.relation for each in find_related(runtime, scope, [memory.id])],
         recollection=recollection,
+        rank=rank,
+        decided=explain_ranking(recollection) if recollection else [],
+        archive=_archive_entry(memory, strength, history, config.archive),
     )
+
+
+def _archive_entry(
+    memory: Memory, score: float, history: Sequence[Event], rules: Archive
+) -> ArchiveEntry | None:
+    """The entry of an archived memory; None for others."""
+    if memory.archived_at is None:
+        return None
+    sizes = [int(event.data["before"]) for event in history if isinstance(event.data.get("before"), int)]
+    whole = Level.FULL in memory.texts
+    kept = len(memory.text.whole.encode())
+    return ArchiveEntry(
+        at=memory.archived_at,
+        reason=memory.archive_reason or "manual",
+        score=score,
+        original_bytes=len(memory.fullest.whole.encode()) if whole else max([*sizes, kept]),
+        compressed_bytes=kept,
+        retention_until=retention_until(memory, rules),
+    )
+
+
+def retention_until(memory: Memory, rules: Archive) -> datetime | None:
+    """Until when the full words of an archived memory are kept; None if no time is set for them."""
+    if memory.archived_at is None or memory.protected or Level.FULL not in memory.texts:
+        return None
+    return memory.archived_at + timedelta(days=rules.grace_days)
+
+
+def log(
+    runtime: Runtime,
+    scope: Scope,
+    types: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    id: str | None = None,
+    limit: int = 50,
+) -> list[LifeEvent]:
+    """The life-cycle log, newest first: the events of these types and of this time [L7]."""
+    check_whole("limit", limit, 1)
+    unknown = next((type for type in types if type not in EFFECTS), None)
+    if unknown is not None:
+        raise InvalidInput("type", "error.not_choice", value=unknown, choices=", ".join(sorted(EFFECTS)))
+    runtime.ledger.catch_up(scope.owner)
+    one = read_version(runtime, scope, id).id if id is not None else None
+    found: list[LifeEvent] = []
+    looked, entries = 0, LOG_AT_ONCE
+    while len(found) < limit:
+        page = runtime.store.history(scope.owner, one, entries)
+        newest = sorted(page, key=lambda entry: -entry.seq)[looked:]
+        for entry in newest:
+            if (not types or entry.type in types) and _is_within(entry.at, since, until):
+                found += _visible_event(runtime, scope, entry)
+        looked += len(newest)
+        if len(page) < entries or (since is not None and newest and newest[-1].at < since):
+            break
+        entries *= 4
+    return found[:limit]
+
+
+def _is_within(at: datetime, since: datetime | None, until: datetime | None) -> bool:
+    return (since is None or at >= since) and (until is None or at < until)
+
+
+def _visible_event(runtime: Runtime, scope: Scope, entry: LogEntry) -> Iterator[LifeEvent]:
+    """The event of a line of the log, with the memories in it that the scope may see. What was deleted
+    belongs to the owner alone."""
+    seen = [memory.id for memory in runtime.store.get(scope, entry.memories)]
+    if scope == Scope(user=scope.user, tenant=scope.tenant):
+        seen = [id for id in entry.memories if not id.startswith("turn_")]
+    event = runtime.journal.event(scope.owner, entry.seq) if seen else None
+    if event is not None:
+        yield LifeEvent(event, seen)
 
 
 def as_of(runtime: Runtime, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:
@@ -166,12 +287,15 @@ def status(runtime: Runtime, scope: Scope) -> Status:
     return Status(
         data_dir=runtime.data_dir,
         counts=runtime.store.count(scope, embedder.model if embedder else None),
-        store_bytes=sum(path.stat().st_size for path in runtime.data_dir.glob("nagori.db*")),
+        store_bytes=store_bytes(runtime),
         journal_bytes=runtime.journal.size(scope.owner),
         events=runtime.journal.last_seq(scope.owner),
         last_event=newest[0].at if newest else None,
         embedder=embedder.model if embedder else None,
         law=runtime.config.retention.law,
+        capacity=runtime.config.capacity.limit,
+        waiting_wishes=len(runtime.store.state(scope.owner, WAITING_WISHES) or ()),
+        stopped_moves=int((runtime.store.state(scope.owner, CYCLE_STOPPED) or {}).get("moves", 0)),
         **_model(runtime, scope),
     )
 

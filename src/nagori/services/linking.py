@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.protocols import Embedder
 
-NEW_WORDS = frozenset({"formed", "imported", "edited", "compressed", "restored"})
+NEW_WORDS = frozenset({"formed", "imported", "edited", "compressed", "restored", "revived", "undone"})
 AT_ONCE = 1_000  # memories compared in one pass
 WRITTEN = 250  # links per write: small enough that nobody waits long
 MOST = 5_000  # memories compared per cycle; the others wait for the next

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
-from math import exp, log1p
+from math import exp, log, log1p
 
 from nagori.core.events import SESSIONS, WAITING_WISHES, Event
 from nagori.core.model import (
@@ -83,6 +83,10 @@ def prompt_text(prompt: str) -> str:
     stay."""
     words = clean(prompt).strip()
     if words.startswith("/"):
+        from nagori.language.host_commands import is_built_in  # rarely needed
+
+        if is_built_in(words):
+            return ""
         name, _, rest = words.partition(" ")
         words = rest.strip() if "/" not in name[1:] else words
     return "" if is_chatter(words) else words[:LONGEST_PROMPT]
@@ -112,7 +116,8 @@ def context_for_prompt(
         and _says_enough(r.memory)
     ]
     new = [*_heirs(ranked, new, known.shown), *new]
-    return _show(runtime, scope, _with_updates(runtime, scope, new[: hooks.max_memories]), session, mark)
+    most = min(hooks.max_memories, runtime.config.retrieval.top_k)
+    return _show(runtime, scope, _with_updates(runtime, scope, new[:most])[:most], session, mark)
 
 
 def _heirs(
@@ -160,12 +165,17 @@ ABOUT_SOMETHING = 0.4  # minimum confidence of the best candidate for any prompt
 FURTHEST = 4.5  # maximum distance from the fit of the best candidate
 LOOKED_AT = 25
 NEAREST = 4  # number of candidates whose successor is always shown
+SMALLEST = 1e-9  # score, so that it has a logarithm
 FEW = 5  # up to this many candidates, typical scores are unknown
 
 
 def _rank(runtime: Runtime, scope: Scope, found: Sequence[Recollection]) -> list[tuple[float, Recollection]]:
     """Candidates with their fit to the prompt, best first."""
     now = runtime.clock.now()
+    least = runtime.config.retrieval.min_confidence
+    if runtime.config.retrieval.ranking != "fused":  # the ranking that was chosen decides, above the floor
+        sure = [each for each in found if each.terms.get("confidence", 0.0) >= least]
+        return [(log(max(each.score, SMALLEST)), each) for each in sure]
     fits = [(_fit(scope, each, now), each) for each in found if "confidence" in each.terms]
     return sorted(fits, key=lambda pair: (-pair[0], pair[1].memory.id))
 

@@ -12,11 +12,14 @@ from nagori.core.erasure import without_words
 from nagori.core.events import TO_COMPACT, TO_REDACT, Event
 from nagori.core.model import Level, Memory
 from nagori.core.storage import Owner
+from nagori.core.values import Value
+from nagori.errors import InvalidInput
 from nagori.ledger import read_memories
 from nagori.runtime import Runtime
 
 AT_ONCE = 500  # memories per cycle
 COMPACT_STEPS = 2_000  # merge steps of the store's index per cycle
+WHOLE_INDEX = 10**6  # merge steps that are enough for any index
 
 
 def redact_purged(runtime: Runtime, owner: Owner) -> int:
@@ -55,6 +58,29 @@ def _turns_of(runtime: Runtime, owner: Owner, ids: Sequence[str]) -> list[int]:
 
 def _is_whole(memory: Memory) -> bool:
     return Level.FULL in memory.texts
+
+
+class CompactReport(Value):
+    """The size of the store before and after it was compacted, in bytes."""
+
+    before: int
+    after: int
+
+
+def compact(runtime: Runtime) -> CompactReport:
+    """Return the space of removed memories to the disk."""
+    store = runtime.store
+    if "files" not in store.capabilities:
+        raise InvalidInput("store", "error.store_without_files", engine=store.name)
+    before = store_bytes(runtime)
+    store.compact(WHOLE_INDEX)  # type: ignore[attr-defined]
+    store.vacuum()  # type: ignore[attr-defined]
+    return CompactReport(before, store_bytes(runtime))
+
+
+def store_bytes(runtime: Runtime) -> int:
+    """The size of the store's files."""
+    return sum(path.stat().st_size for path in runtime.data_dir.glob("nagori.db*"))
 
 
 def compact_if_due(runtime: Runtime, owner: Owner) -> bool:

@@ -13,9 +13,10 @@ from math import exp, log
 
 from nagori.core import decay, scoring
 from nagori.core.arguments import check_bool, check_kind, check_number, check_text, check_whole
-from nagori.core.events import Event
+from nagori.core.events import SESSIONS, Event
 from nagori.core.model import (
     ALIVE,
+    Category,
     Emotion,
     Filter,
     Memory,
@@ -26,6 +27,7 @@ from nagori.core.model import (
     to_micros,
 )
 from nagori.core.relevance import (
+    WEIGHTS,
     Candidates,
     Query,
     Statement,
@@ -34,6 +36,7 @@ from nagori.core.relevance import (
     bounded_factor,
     confidence,
     freshness,
+    order_by_date,
     relevance,
     weigh_terms,
 )
@@ -42,8 +45,10 @@ from nagori.errors import InvalidInput, JournalError, StoreError
 from nagori.language.passages import about_tokens, alike, shingles
 from nagori.language.prompts import own_matter
 from nagori.language.redaction import clean
+from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
+from nagori.services.relations import RelatedMemory, find_related
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,6 +101,7 @@ class RecallRequest(Value):
     tokens: int | None = None  # maximum tokens of all answers, approximately
     min_confidence: float | None = None  # minimum confidence; default: the configured one
     mark: bool = True  # False: only look, do not reinforce
+    category: Category | None = None  # memories of this category rank a little higher
 
     def __post_init__(self) -> None:
         check_text("query", self.text)
@@ -148,7 +154,7 @@ def _parse_query(runtime: Runtime, scope: Scope, question: RecallRequest, text: 
     only_time = bool(wish and wish.certain and _names_no_matter(text.replace(wish.phrase, " ")))
     if wish and only_time and not (filter.since or filter.until):
         filter = replace(filter, since=wish.since, until=wish.until)
-    return ParsedQuery(text, filter, mood, wish, only_time)
+    return ParsedQuery(text, filter, mood, wish, only_time, question.category)
 
 
 def _names_no_matter(rest: str) -> bool:
@@ -157,11 +163,17 @@ def _names_no_matter(rest: str) -> bool:
 
 
 def _mood(runtime: Runtime, scope: Scope, session: str) -> Emotion | None:
-    """The mood of a session: the average of its newest memories, with the valence of the strongest one."""
+    """The mood of a session: the average of the memories that were formed in it or recalled for it last, with
+    the valence of the strongest one [E17]."""
     newest = runtime.store.find(scope, Filter(session=session), limit=MOOD_OF)
-    if not newest:
+    noted = (runtime.store.state(scope.owner, SESSIONS) or {}).get(session, {})
+    shown = runtime.store.get(scope, list(noted.get("shown", ()))[-MOOD_OF:])
+    last = {memory.id: (memory.created, memory) for memory in newest}
+    last |= {memory.id: (memory.recalled_at or memory.created, memory) for memory in shown}
+    if not last:
         return None
-    felt = [memory.emotion for memory in newest]
+    latest = sorted(last.values(), key=lambda pair: (pair[0], pair[1].id))[-MOOD_OF:]
+    felt = [memory.emotion for _, memory in latest]
     strongest = max(felt, key=lambda emotion: emotion.intensity)
     arousal = sum(emotion.arousal for emotion in felt) / len(felt)
     return Emotion(strongest.intensity, strongest.valence, arousal, strongest.tags)
@@ -235,9 +247,7 @@ def _best(
     about = [r for r in found if r.terms.get("confidence", 1.0) >= min_confidence]
     ordered = sorted(about, key=_order)
     distinct = _distinct(question.text, ordered, k)
-    ordered = sorted([*distinct, *_follow_relations(runtime, scope, distinct, question.filter)], key=_order)[
-        :k
-    ]
+    ordered = sorted([*distinct, *_follow_relations(runtime, scope, distinct)], key=_order)[:k]
     return _fit_budget(ordered, question.tokens)
 
 
@@ -262,28 +272,25 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
     return kept
 
 
-def _follow_relations(
-    runtime: Runtime, scope: Scope, best: Sequence[Recollection], filter: Filter
-) -> Iterator[Recollection]:
+def _follow_relations(runtime: Runtime, scope: Scope, best: Sequence[Recollection]) -> Iterator[Recollection]:
     """Memories related to the answers, up to the configured depth. Relations such as `continues` and
     `references` are followed; `same_topic` is not, because the words found those already."""
     seen = {r.memory.id: r.score for r in best}
     edge = dict(seen)
     for _ in range(runtime.config.relations.relation_traversal_depth):
         reached: dict[str, float] = {}
-        for relation in runtime.store.relations(scope, list(edge)) if edge else ():
-            if relation.type is RelationType.SAME_TOPIC:
+        found: dict[str, RelatedMemory] = {}
+        for each in find_related(runtime, scope, list(edge)):  # strongest first
+            other = each.memory.id
+            if each.relation.type is RelationType.SAME_TOPIC or other in seen:
                 continue
-            for one, other in ((relation.source, relation.target), (relation.target, relation.source)):
-                if one in edge and other not in seen:
-                    reached[other] = max(reached.get(other, 0.0), edge[one] * FADING)
-        edge = dict(sorted(reached.items(), key=lambda item: (-item[1], item[0]))[:TIES])
+            ends = [end for end in (each.relation.source, each.relation.target) if end in edge]
+            reached[other] = max([reached.get(other, 0.0), *(edge[end] * FADING for end in ends)])
+            found[other] = each
+        edge = dict(sorted(reached.items(), key=lambda item: -item[1])[:TIES])  # a stable sort
         seen |= edge
-        for memory in runtime.store.get(scope, list(edge)):
-            if not memory.is_forgotten and (filter.archived or not memory.is_archived):
-                yield Recollection(
-                    memory, edge[memory.id], retention(runtime, memory), {"tied": edge[memory.id]}
-                )
+        for id, share in edge.items():
+            yield Recollection(found[id].memory, share, found[id].retention, {"tied": share})
 
 
 def _fit_budget(best: list[Recollection], tokens: int | None) -> list[Recollection]:
@@ -328,12 +335,18 @@ class ParsedQuery(Value):
     mood: Emotion | None
     wish: TimeExpression | None
     only_time: bool = False  # it names only a time: everything said then is an answer
+    category: Category | None = None  # preferred
 
     @property
     def window(self) -> Window | None:
         """The time that is named with certainty; "recently" is not one."""
         wish = self.wish
         return (to_micros(wish.since), to_micros(wish.until)) if wish and wish.certain else None
+
+    @property
+    def before_last(self) -> bool:
+        """Whether the occasion before the last one is meant."""
+        return bool(self.wish and self.wish.before_last)
 
     @property
     def present(self) -> bool:
@@ -352,18 +365,19 @@ def rank_fused(
     terms = relevance(evidence, named, asked.window)
     odds = {id: weigh_terms(these) for id, these in terms.items()}
     finalists = runtime.store.get(scope, sorted(odds, key=lambda id: (-odds[id], id))[:n])
-    lifts = freshness([_statement(memory, odds[memory.id]) for memory in finalists]) if asked.present else {}
+    lifts = _lifts(
+        asked, [_statement(memory, odds[memory.id], terms[memory.id]["words"]) for memory in finalists]
+    )
     least = min(evidence.cosines.values(), default=None)
-    japanese = is_japanese(asked.text)
     found = {}
     for memory in finalists:
         id, strength = memory.id, retention(runtime, memory)
         factors = _factors(runtime, asked, memory, strength)
-        same = is_japanese(memory.searchable) is japanese
         near = evidence.cosines.get(id, least)
-        sure = confidence(terms[id]["heard"], near, evidence.unrelated, same_language=same)
-        if asked.window and terms[id]["time"] == 1.0:  # it was said in the time asked for
-            sure = 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)
+        sure = _confidence(asked, evidence, terms[id], memory, near)
+        if only_asks(memory):  # a question with its answer: what was stated about the matter says more
+            terms[id]["asks"] = ASKED_SHARE
+            odds[id] += WEIGHTS["asks"] * ASKED_SHARE
         told = terms[id] | factors | {"freshness": lifts.get(id, 0.0), "confidence": sure}
         if near is not None:
             told["nearness"] = (near - evidence.unrelated[0]) / evidence.unrelated[1]
@@ -373,11 +387,38 @@ def rank_fused(
     return _shares(_find_corrections(runtime, scope, found))
 
 
-def _statement(memory: Memory, odds: float) -> Statement:
+def only_asks(memory: Memory) -> bool:
+    """Whether the user only asked in it, and somebody answered."""
+    trigger = memory.fullest.trigger
+    return bool(trigger) and not looks_like_statement(trigger)
+
+
+def _confidence(
+    asked: ParsedQuery, evidence: Candidates, terms: Mapping[str, float], memory: Memory, near: float | None
+) -> float:
+    """The confidence that a memory is about the question; `near` is its cosine."""
+    same = is_japanese(memory.searchable) is is_japanese(asked.text)
+    sure = confidence(terms["heard"], near, evidence.unrelated, same_language=same)
+    if asked.window and terms["time"] == 1.0:  # it was said in the time asked for
+        return 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)
+    return sure
+
+
+def _lifts(asked: ParsedQuery, statements: Sequence[Statement]) -> dict[str, float]:
+    """What each statement gains, or loses, because the question asks for the present state or for the last
+    time. Words of change help; the date decides."""
+    if not (asked.present or asked.before_last):
+        return {}
+    lifts = freshness(statements) if asked.present else {}
+    odds = {each.id: each.odds + lifts.get(each.id, 0.0) for each in statements}
+    odds |= order_by_date(statements, odds, asked.before_last)
+    return {each.id: odds[each.id] - each.odds for each in statements}
+
+
+def _statement(memory: Memory, odds: float, words: float) -> Statement:
     source = memory.source
-    return Statement(
-        memory.id, odds, (memory.created, source.turn or 0), source.speaker or memory.trust, memory.searchable
-    )
+    at, speaker = (memory.created, source.turn or 0), source.speaker or memory.trust
+    return Statement(memory.id, odds, at, speaker, memory.searchable, words)
 
 
 def _find_corrections(
@@ -406,8 +447,10 @@ def _shares(found: Iterable[Recollection]) -> Iterator[Recollection]:
 
 
 MIN_CONFIDENCE_IN_TIME = 0.3  # minimum confidence of a memory in the named time
+ASKED_SHARE = 0.7  # how much of a question a question with its answer is
 ARCHIVED_FACTOR = 0.6  # factor: a trace is dense and would outrank a whole sentence
 SUPERSEDED_FACTOR = 0.7  # factor for superseded memories
+PREFERRED_FACTOR = 1.3  # factor for memories of the preferred category
 
 
 def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: float) -> dict[str, float]:
@@ -420,6 +463,7 @@ def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: flo
         "validity": SUPERSEDED_FACTOR if memory.superseded_by else 1.0,
         "archived": ARCHIVED_FACTOR if memory.is_archived else 1.0,
         "resonance": bounded_factor(felt, 1.0, 1.1),
+        "category": PREFERRED_FACTOR if asked.category and memory.category is asked.category else 1.0,
     }
 
 
@@ -439,16 +483,21 @@ def _parts_of(name: str) -> list[str]:
 def rank_by_priority(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
-    """The `priority` ranking [E18]: memories whose score reaches the threshold."""
+    """The `priority` ranking [E18]: memories whose score reaches the threshold. Each has a confidence, so an
+    intense memory about something else stays out [ruling 17]."""
     config = runtime.config
-    terms = relevance(evidence)
+    terms = relevance(evidence, window=asked.window)
+    least = min(evidence.cosines.values(), default=None)
     for memory in runtime.store.get(scope, list(terms)):
         strength = retention(runtime, memory)
+        near = evidence.cosines.get(memory.id, least)
+        sure = _confidence(asked, evidence, terms[memory.id], memory, near)
         match = evidence.cosines.get(memory.id, 0.0) if evidence.cosines else terms[memory.id]["words"]
         felt = scoring.resonance(asked.mood, memory.emotion, config.resonance) if asked.mood else 0.0
         score = scoring.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
         if score >= config.retrieval.relevance_threshold:
-            yield Recollection(memory, score, strength, {"match": match, "resonance": felt})
+            told = {"match": match, "resonance": felt, "confidence": sure, "own_matter": evidence.own_matter}
+            yield Recollection(memory, score, strength, told)
 
 
 def rank_by_score(
@@ -465,9 +514,11 @@ def rank_by_score(
             "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
         }
         total = scoring.recall_score(**terms, weights=runtime.config.self_recall)
-        yield replace(recollection, score=total, terms=terms)
+        sure = {name: value for name, value in recollection.terms.items() if name in ABOUT}
+        yield replace(recollection, score=total, terms=terms | sure)
 
 
+ABOUT = frozenset({"confidence", "own_matter"})  # terms that every ranking has
 RANKINGS: dict[str, Ranking] = {"fused": rank_fused, "priority": rank_by_priority, "score": rank_by_score}
 
 

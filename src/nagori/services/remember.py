@@ -89,9 +89,15 @@ class Edit(Value):
     emotion: Emotion | None = None
     privacy: Privacy | None = None
     metadata: Metadata | None = None  # replaces all metadata
+    project: str | None = None  # moves it to this project
+    everywhere: bool = False  # makes it the user's own, in every project
 
     def __post_init__(self) -> None:
         check_choices(self)
+        if self.project is not None:
+            if self.everywhere:
+                raise InvalidInput("project", "error.project_and_everywhere")
+            Scope(project=self.project)  # a name that no scope takes is refused
         if self.metadata is not None:
             object.__setattr__(self, "metadata", read_metadata(self.metadata))
 

@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from nagori.core.events import RecordedTurn
 from nagori.core.model import (
     ALIVE,
+    ARCHIVE_REASONS,
     Category,
     Emotion,
     Filter,
@@ -309,7 +310,8 @@ def _parse_rest(text: str) -> tuple[Any, ...]:
     rest = json.loads(text)
     felt = (Valence(rest["valence"]), float(rest["arousal"]), tuple(map(_as_text, rest["tags"])))
     metadata = dict(rest.get("metadata", ()))
-    return tuple(map(_as_text, rest["keywords"])), *felt, rest["uri"], rest["archive_reason"], metadata
+    reason = ARCHIVE_REASONS.get(rest["archive_reason"], rest["archive_reason"])
+    return tuple(map(_as_text, rest["keywords"])), *felt, rest["uri"], reason, metadata
 
 
 def _as_text(value: object) -> str:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
+from nagori.adapters.credentials import key_from
 from nagori.core.llm import Reply
 from nagori.errors import ModelError, Notice, UnusableAnswer
 
@@ -126,3 +129,21 @@ def file_form(content: bytes, **fields: str) -> tuple[bytes, str]:
     return b"".join(
         [*parts, content, f"\r\n--{mark}--\r\n".encode()]
     ), f"multipart/form-data; boundary={mark}"
+
+
+CONNECT_SECONDS = 2.0
+
+
+def find_fault(address: str, variable: str | None) -> Notice | None:
+    """Why a model cannot be asked: its key is missing, or nobody listens at its address. `variable` is the
+    name of the key, if one is needed."""
+    if variable is not None and key_from(variable) is None:
+        return Notice("error.key_missing", variable=variable)
+    parts = urlsplit(address)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
+    except OSError as fault:
+        reason = fault.strerror or str(fault)
+        return Notice("doctor.model_unreachable", address=f"{parts.hostname}:{port}", reason=reason)
+    return None

@@ -14,6 +14,7 @@ from nagori.adapters.llm._common import (
     Forms,
     answering_model,
     answers_of,
+    find_fault,
     name_of,
     read_count,
     unusable,
@@ -45,6 +46,9 @@ class Anthropic:
     @property
     def model(self) -> str:
         return self._config.model
+
+    def find_fault(self) -> Notice | None:
+        return find_fault(self._url, self._config.key_env or "ANTHROPIC_API_KEY")
 
     def complete(
         self, prompt: Prompt, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024

@@ -17,6 +17,7 @@ from nagori.adapters.llm._common import (
     answering_model,
     answers_of,
     file_form,
+    find_fault,
     name_of,
     plain_name,
     read_count,
@@ -54,6 +55,10 @@ class OpenAI:
     @property
     def model(self) -> str:
         return self._config.model
+
+    def find_fault(self) -> Notice | None:
+        needed = self._config.key_env or ("" if self._config.base_url else "OPENAI_API_KEY")
+        return find_fault(self._base, needed or None)
 
     def complete(
         self, prompt: Prompt, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024

@@ -35,12 +35,15 @@ COMMANDS: dict[str, dict[str, str]] = {
         "list": "recall:list_",
         "show": "recall:show",
         "why": "recall:why",
+        "log": "recall:log",
     },
     "changes": {
         "edit": "edit:edit",
         "feedback": "edit:feedback",
         "protect": "edit:protect",
         "unprotect": "edit:unprotect",
+        "link": "edit:link",
+        "unlink": "edit:unlink",
         "archive": "cycle:archive",
         "unarchive": "cycle:unarchive",
         "forget": "edit:forget",
@@ -78,6 +81,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "audit": "erase:audit",
         "verify": "maintenance:verify",
         "rebuild": "maintenance:rebuild",
+        "compact": "maintenance:compact",
     },
 }
 RENAMED = {"thumb": "feedback", "judge": "appraise", "work": "process"}

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -136,13 +136,30 @@ def read_words(words: list[str]) -> str:
 
 
 def moment(text: str | None, field: str = "created") -> datetime | None:
-    """An ISO 8601 time; without a zone it is the user's own. `field` is what a complaint calls it."""
+    """An ISO 8601 time, or one in words (yesterday, 三日前); without a zone it is the user's own. `field` is
+    what a complaint calls it."""
     if text is None:
         return None
     try:
         return datetime.fromisoformat(text).astimezone()
     except ValueError:
-        raise InvalidInput(field, "error.not_iso_time", value=text) from None
+        found = _in_words(text, field)
+    if found is None:
+        raise InvalidInput(field, "error.not_iso_time", value=text)
+    return found
+
+
+def _in_words(text: str, field: str) -> datetime | None:
+    """A time in words: where it begins, for a memory its middle, for a look into the past its end."""
+    from nagori.language.temporal import read_time
+
+    now = datetime.now().astimezone()
+    named = read_time(text, now, now.tzinfo or UTC)
+    if named is None or not named.certain or named.since is None or named.until is None:
+        return None
+    places = {"created": named.since + (named.until - named.since) / 2, "as-of": named.until}
+    at = places.get(field, named.since).astimezone()
+    return min(at, now) if named.since <= now else at
 
 
 @contextmanager

@@ -17,13 +17,11 @@ from nagori.core.pricing import STAGES, Bill
 from nagori.core.serialize import relation_record, to_record
 from nagori.edges.locale import Translator
 from nagori.services.doctor import Finding
-from nagori.services.inspect import Explanation, Status
+from nagori.services.inspect import ArchiveEntry, Explanation, LifeEvent, Status
 from nagori.spend import SpendDay
 
 COLOURS = {Level.FULL: "bold", Level.SUMMARY: "cyan", Level.TRACE: "blue", Level.ARCHIVED: "bright_black"}
 MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "fail": "[red]✗[/]"}
-NUDGES = frozenset({"strength", "recalls", "validity", "resonance"})  # factors: 1 changes nothing
-SMALLEST = 0.005  # what is less than this is not worth a word
 BAR = "▏▎▍▌▋▊▉█"
 
 
@@ -56,23 +54,24 @@ Row = tuple[Memory, float, float | None]
 NARROW = 72  # columns
 
 
-def memory_table(rows: Sequence[Row], translator: Translator, zone: tzinfo) -> Table:
-    """Memories with their strength and, if there is one, their score. The project is a column of its own
-    where there is more than one."""
-    scored = any(score is not None for _, _, score in rows)
+def memory_table(
+    rows: Sequence[Row], translator: Translator, zone: tzinfo, *, answers: bool = False
+) -> Table:
+    """Memories with their strength and, for answers to a question, the confidence in each. The project is a
+    column of its own where there is more than one."""
     projects = len({memory.project for memory, _, _ in rows}) > 1
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("id", *(translator(f"column.{name}") for name in ("when", "level", "strength"))):
         table.add_column(heading, no_wrap=True)
-    if scored:
-        table.add_column(translator("column.score"), justify="right")
+    if answers:
+        table.add_column(translator("column.confidence"), justify="right")
     if projects:
         table.add_column(translator("column.project"), overflow="ellipsis", max_width=16, no_wrap=True)
     table.add_column(translator("column.memory"), overflow="fold")
-    for memory, strength, score in rows:
+    for memory, strength, confidence in rows:
         table.add_row(
             *_cells(memory, strength, translator, zone),
-            *([f"{score:.2f}"] if score is not None else []),
+            *([_percent(confidence)] if answers else []),
             *([escape(memory.project or "")] if projects else []),
             f"{escape(one_line(memory))} {badges(memory)}",
         )
@@ -89,14 +88,21 @@ def _cells(memory: Memory, strength: float, translator: Translator, zone: tzinfo
     ]
 
 
-def memory_list(rows: Sequence[Row], translator: Translator, zone: tzinfo, width: int) -> RenderableType:
+def _percent(share: float | None) -> str:
+    """A confidence as people read it; what was found by a relation alone has none."""
+    return "–" if share is None else f"{share:.0%}"
+
+
+def memory_list(
+    rows: Sequence[Row], translator: Translator, zone: tzinfo, width: int, *, answers: bool = False
+) -> RenderableType:
     """A table; in a narrow terminal some lines for each memory, because a column for its text has no room."""
     if width >= NARROW:
-        return memory_table(rows, translator, zone)
+        return memory_table(rows, translator, zone, answers=answers)
     lines: list[RenderableType] = []
-    for memory, strength, score in rows:
+    for memory, strength, confidence in rows:
         id, when, level, _ = _cells(memory, strength, translator, zone)
-        shares = [f"{strength:.0f}", *([f"{score:.2f}"] if score is not None else [])]
+        shares = [f"{strength:.0f}", *([_percent(confidence)] if answers else [])]
         lines.append(Styled.from_markup(" ".join([id, when])))
         lines.append(
             Styled.from_markup(f"  {level} {' '.join(shares)} {escape(memory.project or '')}".rstrip())
@@ -106,8 +112,10 @@ def memory_list(rows: Sequence[Row], translator: Translator, zone: tzinfo, width
 
 
 def recollection_json(found: Recollection) -> dict[str, Any]:
+    sure = found.confidence
     return {
         "score": round(found.score, 6),
+        "confidence": None if sure is None else round(sure, 6),
         "retention": round(found.retention, 3),
         "terms": {name: round(value, 6) for name, value in found.terms.items()},
         "memory": to_record(found.memory),
@@ -137,11 +145,65 @@ def explanation_json(why: Explanation) -> dict[str, Any]:
         "history": [event_json(event) for event in why.history],
         "relations": [relation_record(relation) for relation in why.relations],
         "recollection": recollection_json(why.recollection) if why.recollection else None,
+        "rank": why.rank,
+        "decided": [str(notice) for notice in why.decided],
+        "archive": _archive_json(why.archive) if why.archive else None,
     }
 
 
+def _archive_json(entry: ArchiveEntry) -> dict[str, Any]:
+    until = entry.retention_until
+    return {
+        "at": entry.at.isoformat(),
+        "reason": entry.reason,
+        "final_score": round(entry.score, 3),
+        "original_bytes": entry.original_bytes,
+        "compressed_bytes": entry.compressed_bytes,
+        "compression_ratio": round(entry.ratio, 4),
+        "retention_until": until.isoformat() if until else None,
+    }
+
+
+# What an event says beside its words: numbers, times and reasons.
+DETAILS = (
+    *("score_before", "score_after", "score", "before", "after", "level", "reason", "coefficient", "recalls"),
+    *("anchor", "keep_until", "until", "feedback", "target", "type", "by"),
+)
+REASONED = frozenset({"compressed", "archived", "revived", "revival_deferred", "purged", "deleted"})
+REASONS = frozenset({"score", "ratio", "capacity", "manual", "wished", "no_room", "grace_over", "expired"})
+MOST_IDS = 3  # memories that are named for one event of the log
+
+
 def event_json(event: Event) -> dict[str, Any]:
-    return {"seq": event.seq, "type": event.type, "at": event.at.isoformat(), "by": event.by}
+    plain = {"seq": event.seq, "type": event.type, "at": event.at.isoformat(), "by": event.by}
+    details = {name: event.data[name] for name in DETAILS if name in event.data}
+    return {**plain, "details": details} if details else plain
+
+
+def event_line(event: Event, translator: Translator, zone: tzinfo) -> str:
+    """When, what, and the numbers before and after."""
+    data = event.data
+    told = [f"{event.at.astimezone(zone):%Y-%m-%d %H:%M}  {translator.event(_event_name(event))}"]
+    if "score_before" in data and "score_after" in data:
+        values = {"before": data["score_before"], "after": data["score_after"]}
+        told.append(translator("log.score_change", **values))
+    elif "score" in data:
+        told.append(translator("log.score", score=data["score"]))
+    if isinstance(data.get("before"), int) and isinstance(data.get("after"), int):
+        told.append(translator("log.bytes", before=data["before"], after=data["after"]))
+    if event.type in REASONED and data.get("reason") in REASONS:
+        told.append(translator(f"cause.{data['reason']}"))
+    return "  ".join(told)
+
+
+def log_view(found: Iterable[LifeEvent], translator: Translator, zone: tzinfo) -> RenderableType:
+    """The life-cycle log, a line for each event."""
+    lines = (
+        f"{event_line(each.event, translator, zone)}  {' '.join(each.memories[:MOST_IDS])}"
+        + (f" +{len(each.memories) - MOST_IDS}" if len(each.memories) > MOST_IDS else "")
+        for each in found
+    )
+    return Group(*(Styled(line) for line in lines))
 
 
 def _event_name(event: Event) -> str:
@@ -165,25 +227,34 @@ def explanation_view(why: Explanation, translator: Translator, zone: tzinfo, ask
         Styled(f"{translator(f'level.fades{int(level)}')}: {day(at, zone)}", style=COLOURS[level])
         for level, at in why.forecast
     ]
+    if why.archive:
+        parts += _archive_lines(why.archive, translator, zone)
     if asked:
-        parts += _score_terms(why.recollection, translator)
+        parts += _explain_place(why, translator)
     parts.append(Styled(f"\n{translator('cli.history')}", style="dim"))
-    parts += [
-        Styled(f"  {event.at.astimezone(zone):%Y-%m-%d %H:%M}  {translator.event(_event_name(event))}")
-        for event in why.history
-    ]
+    parts += [Styled(f"  {event_line(event, translator, zone)}") for event in why.history]
     parts += [Styled(f"  {r.source} —{r.type}→ {r.target}", style="dim") for r in why.relations]
     return Group(*parts)
 
 
-def _score_terms(found: Recollection | None, translator: Translator) -> Sequence[RenderableType]:
+def _archive_lines(entry: ArchiveEntry, translator: Translator, zone: tzinfo) -> Sequence[RenderableType]:
+    style = COLOURS[Level.ARCHIVED]
+    values = {"day": day(entry.at, zone), "reason": translator(f"archive.{entry.reason}")}
+    told = [translator("archive.since", **values, score=entry.score)]
+    sizes = {"before": entry.original_bytes, "after": entry.compressed_bytes, "ratio": entry.ratio}
+    told.append(translator("archive.sizes", **sizes))
+    if entry.retention_until:
+        told.append(translator("archive.until", day=day(entry.retention_until, zone)))
+    return [Styled(line, style=style) for line in told]
+
+
+def _explain_place(why: Explanation, translator: Translator) -> Sequence[RenderableType]:
+    """What decided the place of a memory among the answers, in words; `--json` has the numbers."""
+    found = why.recollection
     if found is None:
         return [Styled(f"\n{translator('cli.not_found_by')}", style="yellow")]
-    telling = {
-        name: value for name, value in found.terms.items() if abs(value - (name in NUDGES)) >= SMALLEST
-    }
-    terms = "  ".join(f"{name} {value:.2f}" for name, value in telling.items())
-    return [Styled(f"\n{translator('cli.terms')}", style="dim"), Styled(f"  {terms}  = {found.score:.2f}")]
+    place = translator("why.place", rank=why.rank, confidence=_percent(found.confidence))
+    return [Styled(f"\n{place}"), *(Styled(f"  {translator.say(notice)}") for notice in why.decided)]
 
 
 def status_json(status: Status) -> dict[str, Any]:
@@ -206,6 +277,11 @@ def status_json(status: Status) -> dict[str, Any]:
         "unjudged": status.unjudged,
         "spent_today_usd": status.spent,
         "model_trouble": str(status.trouble) if status.trouble else None,
+        "active": status.active,
+        "capacity": status.capacity,
+        "capacity_usage": round(status.usage, 6),
+        "waiting_wishes": status.waiting_wishes,
+        "stopped_moves": status.stopped_moves,
     }
 
 
@@ -235,7 +311,11 @@ def status_view(status: Status, translator: Translator, zone: tzinfo) -> Rendera
         for level, n in counts.levels.items()
     )
     table.add_row(translator("status.total"), f"{counts.total:,}   {levels}")
+    used = translator("status.of_capacity", n=status.active, limit=status.capacity, share=status.usage)
+    table.add_row(translator("status.capacity"), used)
     for name, n in (
+        ("status.wishes", status.waiting_wishes),
+        ("status.stopped", status.stopped_moves),
         ("status.protected", counts.protected),
         ("status.forgotten", counts.forgotten),
         ("status.superseded", counts.superseded),

@@ -118,18 +118,14 @@ def _words(moment: Moment) -> str:
         text = text.partition("<summary>")[2].partition("</summary>")[0]
     elif moment.at is At.SUBAGENT_END and not moment.speaker:
         return ""  # a helper of the compaction: its recap is recorded separately
-    if moment.at is At.PROMPT and text.lstrip().startswith("/") and _is_built_in(text):
-        return ""
+    if moment.at is At.PROMPT and text.lstrip().startswith("/"):
+        from nagori.language.host_commands import is_built_in
+
+        if is_built_in(text):
+            return ""
     for tag in INSERTED:
         text = _without(text, tag)
     return without_memories(text)[:LONGEST]
-
-
-def _is_built_in(prompt: str) -> bool:
-    """Whether a prompt is a built-in command of the host."""
-    from nagori.edges.importers.claude_code import BUILT_IN
-
-    return prompt.split(None, 1)[0] in BUILT_IN
 
 
 def _without(text: str, tag: str) -> str:

@@ -25,6 +25,7 @@ from nagori.paths import PRIVATE_DIR, PRIVATE_FILE, private_dir
 
 BIN = "bin"
 GUARD, SCRIPT, USERS = "nagori-hook", "nagori-hook.py", "used-by.json"
+TOLD = "told-missing"  # with the day: that day it was said that nagori is missing
 NEEDED = ("nagori", "apsw", "sqlite_vec")
 
 GUARD_TEXT = """\
@@ -34,7 +35,12 @@ GUARD_TEXT = """\
 if [ -x {python} ] && [ -r {script} ]; then
     exec {python} -I -S {script} "$@"
 fi
-printf '%s\\n' {message}
+told={told}-"$(date +%Y%m%d 2>/dev/null)"
+if [ ! -e "$told" ]; then
+    rm -f {told}-* 2>/dev/null
+    : 2>/dev/null > "$told"
+    printf '%s\\n' {message}
+fi
 exit 0
 """
 SCRIPT_TEXT = '''\
@@ -53,7 +59,15 @@ try:
 except SystemExit:
     pass  # whatever it wanted to say with a number: a host must never be stopped by us
 except BaseException:
-    print({message!r})
+    import time
+
+    told = {told!r} + time.strftime("-%Y%m%d")
+    if not os.path.exists(told):
+        try:
+            os.close(os.open(told, os.O_WRONLY | os.O_CREAT, 0o600))
+        except OSError:
+            pass  # a folder that cannot be written: it is said once more
+        print({message!r})
 '''
 
 
@@ -68,9 +82,12 @@ def texts(folder: Path, trouble: str, environment: dict[str, str]) -> dict[str, 
     """The files of the launcher. `trouble` is the message if nagori is missing."""
     message = json.dumps({"systemMessage": trouble})
     python, script = shlex.quote(sys.executable), shlex.quote(str(folder / BIN / SCRIPT))
+    told = str(folder / BIN / TOLD)  # it is said once a day: a notice at every prompt helps nobody
+    quoted = {"message": shlex.quote(message), "told": shlex.quote(told)}
+    environment_and_words = {"environment": environment, "message": message, "told": told}
     return {
-        GUARD: GUARD_TEXT.format(python=python, script=script, message=shlex.quote(message)),
-        SCRIPT: SCRIPT_TEXT.format(folders=_folders(NEEDED), environment=environment, message=message),
+        GUARD: GUARD_TEXT.format(python=python, script=script, **quoted),
+        SCRIPT: SCRIPT_TEXT.format(folders=_folders(NEEDED), **environment_and_words),
     }
 
 
@@ -103,6 +120,8 @@ def note_users(folder: Path, files: dict[Path, str]) -> None:
 def delete(folder: Path) -> None:
     for name in (GUARD, SCRIPT, USERS):
         (folder / BIN / name).unlink(missing_ok=True)
+    for told in (folder / BIN).glob(f"{TOLD}-*"):
+        told.unlink(missing_ok=True)
     if (folder / BIN).is_dir() and not any((folder / BIN).iterdir()):
         (folder / BIN).rmdir()
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from nagori.core.model import EPOCH, Trust, Turn
 from nagori.core.values import Value
 from nagori.edges.importers.fields import moment, name, text
+from nagori.language.host_commands import BUILT_IN
 from nagori.language.redaction import strip_private
 
 TYPE_CHECKING = False
@@ -39,22 +40,6 @@ PRINTED = (
 )
 INTERRUPTED = "[Request interrupted by user"
 NOTHING = "(no content)"
-# Built-in commands: they and their output are skipped. All other commands are kept.
-BUILT_IN = frozenset(
-    f"/{command}"
-    for command in (
-        *("add-dir", "agents", "allowed-tools", "bashes", "bug", "chrome", "clear", "color", "compact"),
-        *("config", "context", "continue", "copy", "cost", "desktop", "diff", "doctor", "effort", "exit"),
-        *("export", "extra-usage", "fast", "feedback", "fork", "help", "hooks", "ide", "init", "insights"),
-        *("install-github-app", "install-slack-app", "keybindings", "login", "logout", "mcp", "memory"),
-        *("migrate-installer", "mobile", "model", "new", "output-style", "passes", "permissions"),
-        *("plugin", "plugins", "pr-comments", "privacy-settings", "quit", "rate-limit-options"),
-        *("release-notes", "reload-plugins", "remote-control", "remote-env", "rename", "reset", "resume"),
-        *("review", "rewind", "checkpoint", "sandbox", "security-review", "settings", "skills", "stats"),
-        *("status", "statusline", "stickers", "tasks", "teleport", "terminal-setup", "theme", "todos"),
-        *("upgrade", "usage", "vim", "voice"),
-    )
-)
 
 
 class SkippedLines(Value, frozen=False):

@@ -20,6 +20,7 @@ from nagori.errors import Conflict, NagoriError, Notice
 from nagori.journals.file import FileJournal
 from nagori.paths import sweep
 from nagori.runtime import Runtime
+from nagori.services.cycle import note_stopped
 from nagori.services.ingest import process
 from nagori.services.record import SPOOL, take_spool
 
@@ -133,9 +134,11 @@ def run_cycle_if_due(memory: Nagori, owner: Owner) -> None:
     elif now - datetime.fromisoformat(last) >= interval:
         there = memory.with_scope(Scope(tenant=owner[0], user=owner[1]))
         plan = there.plan()
-        if not plan.asks:
-            with suppress(Conflict):  # another process runs the cycle
-                there.cycle(plan)
+        if plan.asks:
+            note_stopped(runtime, owner, plan)
+            return
+        with suppress(Conflict):  # another process runs the cycle
+            there.cycle(plan)
 
 
 def _is_spooled(folder: Path) -> bool:

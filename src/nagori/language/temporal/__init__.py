@@ -38,6 +38,7 @@ class TimeExpression(Value):
     earliest: bool  # the first on this topic
     phrase: str  # the matched words
     certain: bool  # a date or a counted distance, not "recently" or "before"
+    before_last: bool = False  # the occasion before the last one on this topic
 
 
 class _TimeMatch(Value):
@@ -221,7 +222,9 @@ def _to_expression(found: list[_TimeMatch], plain: str) -> TimeExpression:
     earliest = any(one.span.earliest for one in marks)
     latest = any(one.span.latest for one in marks) and not earliest
     phrase = plain[best.start : best.end].strip(" の")
-    return TimeExpression(best.span.since, best.span.until, latest, earliest, phrase, best.span.certain)
+    before_last = any(one.span.before_last for one in marks)
+    span = best.span
+    return TimeExpression(span.since, span.until, latest, earliest, phrase, span.certain, before_last)
 
 
 def _vagueness(one: _TimeMatch) -> tuple[bool, bool, timedelta, bool]:

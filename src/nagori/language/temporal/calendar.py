@@ -42,6 +42,7 @@ class Span(Value):
     certain: bool = True
     latest: bool = False
     earliest: bool = False
+    before_last: bool = False
 
 
 Yearly = Callable[[int], Span]
@@ -160,6 +161,37 @@ MORNING, AFTERNOON, EVENING, NIGHT = (4, 12), (12, 18), (17, 24), (18, 30)
 SPRING, SUMMER, AUTUMN, WINTER = 3, 6, 9, 12
 
 
+def quarter(year: int, number: int, begins: int = 1) -> Span:
+    """Three months; the first quarter of a year begins in month `begins`."""
+    return months(year, begins + 3 * (number - 1), 3)
+
+
+def half_year(year: int, number: int, begins: int = 1) -> Span:
+    """Six months; the first half of a year begins in month `begins`."""
+    return months(year, begins + 6 * (number - 1), 6)
+
+
+def nth_weekday(year: int, month: int, weekday: int, number: int) -> Span:
+    """The second Monday of a month, or the last one (-1)."""
+    if number > 0:
+        start = first(year, month)
+        return days(start + DAY * ((weekday - start.weekday()) % 7 + 7 * (number - 1)), 1)
+    end = first(year, month + 1) - DAY
+    return days(end - DAY * ((end.weekday() - weekday) % 7), 1)
+
+
+def easter(year: int) -> datetime:
+    """Easter Sunday (the anonymous Gregorian algorithm)."""
+    golden, century = year % 19, year // 100
+    skipped = century - century // 4 - (8 * century + 13) // 25
+    moon = (skipped + 19 * golden + 15) % 30
+    moon -= moon // 28 * (1 - moon // 28 * (29 // (moon + 1)) * ((21 - golden) // 11))
+    weekday = (year + year // 4 + moon + 2 - century + century // 4) % 7
+    offset = moon - weekday
+    month = 3 + (offset + 40) // 44
+    return datetime(year, month, offset + 28 - 31 * (month // 4))  # noqa: DTZ001 - local wall clock
+
+
 def season(year: int, begins: int) -> Span:
     """Three months; the winter of a year is the one that begins in it."""
     return months(year, begins, 3)
@@ -275,4 +307,5 @@ def lately(asker: Asker, span_days: int, *, latest: bool = True) -> Span:
 
 LATEST = Span(certain=False, latest=True)
 EARLIEST = Span(certain=False, earliest=True)
+BEFORE_LAST = Span(certain=False, before_last=True)
 ONCE = Span(certain=False)  # at some time in the past

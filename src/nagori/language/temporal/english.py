@@ -52,7 +52,8 @@ _DAYS = {
     "day before yesterday": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "day after tomorrow": 2
 }  # fmt: skip
 _NIGHTS = {
-    "last night": (-1, "night"), "last evening": (-1, "evening"), "tonight": (0, "night"),
+    "night before last": (-2, "night"), "last night": (-1, "night"), "last evening": (-1, "evening"),
+    "tonight": (0, "night"),
     "this morning": (0, "morning"), "this afternoon": (0, "afternoon"), "this evening": (0, "evening"),
 }  # fmt: skip
 
@@ -98,6 +99,9 @@ def _with_part(found: re.Match[str], span: Span) -> Span:
 
 
 def _unit(asker: Asker, unit: str, offset: int) -> Span | None:
+    if unit == "quarter":
+        year, month = s.month_after(asker, 3 * offset)
+        return s.quarter(year, (month - 1) // 3 + 1)
     if unit == "week":
         return s.week(asker, offset)
     if unit == "month":
@@ -241,6 +245,48 @@ def _slash_date(found: re.Match[str], asker: Asker) -> Span | None:
     return s.yearly(asker, lambda year: s.date(year, month, number))
 
 
+def _dotted_date(found: re.Match[str], asker: Asker) -> Span | None:
+    """10.4.2025 is the tenth of April; a version has no year at its end."""
+    return s.date(int(found[3]), int(found[2]), int(found[1]))
+
+
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+
+
+def _quarter(found: re.Match[str], asker: Asker) -> Span | None:
+    """Q3, the third quarter of 2025, in the first half of the year."""
+    written = found["q"] or found["h"] or ""
+    number = int(written) if written else _ORDINALS[found["nth"]]
+    make = s.half_year if found["h"] or found["half"] == "half" else s.quarter
+    if found["half"] == "half" and (number > 2 or not (found["y"] or found["ry"] or found["of"])):
+        return None
+    if found["q"] and not found["y"] and not found["ry"] and word_before(found) not in _LEADS_QUARTER:
+        return None
+    year = _relative_year(found, asker)
+    return make(year, number) if year else s.yearly(asker, lambda at: make(at, number))
+
+
+_LEADS_QUARTER = ("in", "during", "for", "since", "until", "before", "after", "our", "the", "of", "by")
+
+
+def _fiscal_year(found: re.Match[str], asker: Asker) -> Span | None:
+    """FY25, fiscal year 2025: named by the calendar year in which most of it lies."""
+    year = int(found["y"])
+    return s.years(year + 2000 if year < 100 else year)
+
+
+def _weekends_ago(found: re.Match[str], asker: Asker) -> Span | None:
+    count = {"two": 2, "three": 3, "2": 2, "3": 3, "a couple of": 2}[found[1]]
+    past = -1 if asker.now.weekday() < 5 else 0
+    return s.weekend(asker, past - count + 1)
+
+
+def _year_ago_today(found: re.Match[str], asker: Asker) -> Span | None:
+    count = {"a": 1, "one": 1, "two": 2, "three": 3, "1": 1, "2": 2, "3": 3}[found[1]]
+    day = s.shift(asker, found[2], -count)
+    return s.days(day, 1)
+
+
 # ── seasons and feasts ───────────────────────────────────────────────────────────────────────────────
 
 _FEASTS = {  # month, day, how many days
@@ -251,6 +297,41 @@ _FEASTS = {  # month, day, how many days
     "independence day": (7, 4, 1), "fourth of july": (7, 4, 1), "4th of july": (7, 4, 1),
     "st patrick's day": (3, 17, 1), "april fools' day": (4, 1, 1), "april fool's day": (4, 1, 1),
 }  # fmt: skip
+
+
+_MOVING: dict[str, tuple[int, int, int]] = {  # month, weekday, which one of the month
+    "thanksgiving": (11, 3, 4), "labor day": (9, 0, 1), "memorial day": (5, 0, -1), "mother's day": (5, 6, 2),
+    "father's day": (6, 6, 3),
+}  # fmt: skip
+_BY_EASTER = {"easter": (-2, 4), "easter sunday": (0, 1), "easter monday": (1, 1), "good friday": (-2, 1)}
+_BREAKS = {"summer holidays": (7, 1, 62), "summer vacation": (7, 1, 62), "summer break": (7, 1, 62),
+    "winter break": (12, 20, 16), "christmas break": (12, 20, 16), "spring break": (3, 1, 45),
+    "the holidays": (12, 20, 14), "holiday season": (12, 1, 36)}  # fmt: skip
+
+
+def _moving_feast(found: re.Match[str], asker: Asker) -> Span | None:
+    """Thanksgiving, Easter, the summer holidays: days that move, and times whose edges nobody fixes."""
+    if word_before(found) in ("happy", "every", "merry") or re.match(
+        " (?:egg|bunny|island|card|turkey|deal|sale|discount)", text_after(found, 12)
+    ):
+        return None
+    name = found["feast"].replace("’", "'")
+
+    def make(at: int) -> Span:
+        if name == "black friday":
+            thursday = s.nth_weekday(at, *_MOVING["thanksgiving"]).since
+            assert thursday
+            return s.days(thursday + s.DAY, 1)
+        if name in _MOVING:
+            return s.nth_weekday(at, *_MOVING[name])
+        if name in _BY_EASTER:
+            offset, count = _BY_EASTER[name]
+            return s.days(s.easter(at) + s.DAY * offset, count)
+        month, begins, count = _BREAKS[name]
+        return s.days(s.first(at, month) + s.DAY * (begins - 1), count)
+
+    year = _relative_year(found, asker)
+    return make(year) if year else _again(found, asker, make)
 
 
 def _season(found: re.Match[str], asker: Asker) -> Span | None:
@@ -289,6 +370,9 @@ def _feast(found: re.Match[str], asker: Asker) -> Span | None:
 
 _RY = "(?P<ry>last|this|next) year"
 _OF_YEAR = rf"(?:,? (?:of |in )?(?:{_YEAR}|{_RY}\b))?"
+_MOVING_NAMES = "|".join(
+    sorted((*_MOVING, "black friday", *_BY_EASTER, *_BREAKS), key=lambda name: -len(name))
+).replace("'", "['’]")
 _FEAST_NAMES = "|".join(_FEASTS).replace("'", "['’]").replace("st p", "st\\.? p")
 
 RULES = (
@@ -305,10 +389,10 @@ RULES = (
         _weekday,
     ),
     Rule(
-        "week month year decade",
+        "week month year decade quarter",
         rf"\b(?:{_THIRD}|(?P<later>earlier|later) )?"
-        rf"(?:(?P<side>{_SIDE}) (?P<unit>week(?:end)?|month|year|decade)"
-        r"|(?P<unit2>week(?:end)?|month|year) (?P<far>before last|after next))\b",
+        rf"(?:(?P<side>{_SIDE}) (?P<unit>week(?:end)?|month|year|decade|quarter)"
+        r"|(?P<unit2>week(?:end)?|month|year|quarter) (?P<far>before last|after next))\b",
         _relative,
     ),
     Rule("of the", r"\b(?P<edge>start|beginning|middle|end) of the (?P<unit>week|month|year)\b", _edge_of),
@@ -347,6 +431,26 @@ RULES = (
         _iso,
     ),
     Rule("/", r"(?<![\d/.])(\d{1,2})/(\d{1,2})(?:/((?:19|20)\d\d))?(?![\d/]|\.\d)", _slash_date),
+    Rule(
+        "20",
+        r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)(?![\d.])",
+        _dotted_date,
+    ),
+    Rule(
+        "q h1 h2 quarter half",
+        r"\b(?:q(?P<q>[1-4])|h(?P<h>[12])(?=[ ]?(?:19|20)\d\d)"
+        rf"|(?P<nth>{'|'.join(_ORDINALS)}) (?P<half>quarter|half))\b"
+        rf"(?P<of> of (?:the|this) year\b)?(?:,? ?(?:of |in )?(?:{_YEAR}|(?P<ry>last|this|next) year\b))?",
+        _quarter,
+    ),
+    Rule("fy fiscal", r"\b(?:fy ?|fiscal(?: year)? )['’]?(?P<y>(?:19|20)?\d\d)\b", _fiscal_year),
+    Rule("weekends ago", r"\b(two|three|2|3|a couple of) weekends ago\b", _weekends_ago),
+    Rule("ago today", r"\b(a|one|two|three|1|2|3) (week|month|year)s? ago today\b", _year_ago_today),
+    Rule(
+        "thanks easter friday day break holiday vacation",
+        rf"\b(?:(?P<side>{_SIDE}) )?(?P<feast>{_MOVING_NAMES})(?![a-z]){_OF_YEAR}",
+        _moving_feast,
+    ),
     Rule(
         " ".join(_SEASONS),
         rf"\b{_THIRD}?(?:(?P<side>last|this past|this coming|this|next) |(?P<the>the ))?"

@@ -20,7 +20,8 @@ _WEEKDAYS = "月火水木金土日"
 # ── days ─────────────────────────────────────────────────────────────────────────────────────────────
 
 _DAYS = {
-    "一昨々日": -3, "一昨昨日": -3, "さきおととい": -3, "一昨日": -2, "おととい": -2, "昨日": -1,
+    "一昨々日": -3, "一昨昨日": -3, "さきおととい": -3, "先おととい": -3, "一昨日": -2, "おととい": -2,
+    "おとつい": -2, "前々日": -2, "昨日": -1,
     "きのう": -1, "今日": 0, "きょう": 0, "本日": 0, "明日": 1, "あした": 1, "あす": 1, "明後日": 2,
     "あさって": 2, "明々後日": 3, "しあさって": 3,
 }  # fmt: skip
@@ -59,8 +60,18 @@ _FEASTS = {  # month, day, how many days
     "年明け": (1, 1, 15), "正月": (1, 1, 7), "元日": (1, 1, 1), "元旦": (1, 1, 1), "大晦日": (12, 31, 1),
     "おおみそか": (12, 31, 1), "くりすますいぶ": (12, 24, 1), "くりすます": (12, 24, 2),
     "ばれんたいん": (2, 14, 1), "ほわいとでー": (3, 14, 1), "はろうぃん": (10, 31, 1), "七夕": (7, 7, 1),
-    "ひな祭り": (3, 3, 1), "こどもの日": (5, 5, 1), "ごーるでんうぃーく": (4, 29, 8), "gw": (4, 29, 8),
-    "お盆": (8, 13, 4),
+    "ひな祭り": (3, 3, 1), "ひなまつり": (3, 3, 1), "節分": (2, 3, 1), "こどもの日": (5, 5, 1),
+    "ごーるでんうぃーく": (4, 29, 8), "gw": (4, 29, 8), "お盆": (8, 13, 4), "七五三": (11, 15, 1),
+    "文化の日": (11, 3, 1), "勤労感謝の日": (11, 23, 1), "憲法記念日": (5, 3, 1), "みどりの日": (5, 4, 1),
+    "昭和の日": (4, 29, 1), "建国記念の日": (2, 11, 1), "建国記念日": (2, 11, 1),
+    "天皇誕生日": (2, 23, 1), "山の日": (8, 11, 1),
+    "しるばーうぃーく": (9, 19, 5), "年度末": (3, 1, 31), "年度始め": (4, 1, 14), "年度初め": (4, 1, 14),
+    "新年度": (4, 1, 30),
+}  # fmt: skip
+_MONDAYS = {"成人の日": (1, 0, 2), "海の日": (7, 0, 3), "敬老の日": (9, 0, 3), "すぽーつの日": (10, 0, 2),
+    "体育の日": (10, 0, 2), "母の日": (5, 6, 2), "父の日": (6, 6, 3)}  # fmt: skip
+_BREAKS = {  # month, day, how many days
+    "正月休み": (12, 28, 9), "お盆休み": (8, 8, 11)
 }  # fmt: skip
 _MONTH_PARTS = {
     "上旬": s.EARLY_MONTH, "初旬": s.EARLY_MONTH, "初め": s.EARLY_MONTH, "はじめ": s.EARLY_MONTH,
@@ -81,7 +92,7 @@ _THING = (
     f"(?:(?:(?P<rm>先々|先先|再来|[先今来])|(?<![0-9/.])(?P<m>[0-9]{{1,2}}|[一二三四五六七八九十]{{1,2}}))月"
     f"(?:の?(?:(?P<d>[0-9]{{1,2}}|[一二三四五六七八九十]{{1,3}})日(?!間)(?:の?(?P<part>{_PART}))?"
     f"|(?P<mp>{'|'.join(_MONTH_PARTS)})))?"
-    f"|(?P<season>[春夏秋冬])|(?P<feast>{'|'.join(_FEASTS)}))"
+    f"|(?P<feast>{'|'.join((*_BREAKS, *_MONDAYS, *_FEASTS))})|(?P<season>[春夏秋冬]))"
 )
 _DATE = f"(?:{_YEAR}(?:(?P<fiscal>度)|(?P<decade>代)|の?(?P<yp>{'|'.join(_YEAR_PARTS)}))?の?)?(?:{_THING})?"
 
@@ -152,7 +163,10 @@ def _in_month(found: re.Match[str], year: int, month: int) -> Span | None:
 
 
 def _feast(name: str, year: int) -> Span:
-    month, begins, count = _FEASTS[name]
+    if name in _MONDAYS:
+        month, weekday, number = _MONDAYS[name]
+        return s.nth_weekday(year, month, weekday, number)
+    month, begins, count = (_FEASTS | _BREAKS)[name]
     start = s.date(year, month, begins).since
     assert start
     return s.days(start, count)
@@ -251,14 +265,71 @@ def _number_day(found: re.Match[str], asker: Asker) -> Span | None:
     return s.monthly(asker, lambda year, month: s.date(year, month, number(found[1])))
 
 
+# 3/5 of something, or three of five.
+_OF_SOMETHING = (
+    "の(?:確率|割合|さいず|大き|量|時間|人|値)|に[減削縮増分]|以[上下]|[倍個人名件回問点枚本台冊杯分秒完済合]"
+)
+
+
 def _slash_date(found: re.Match[str], asker: Asker) -> Span | None:
     """3/5 is the fifth of March in Japanese, if the sentence treats it as a day."""
     rest = text_after(found, 4)
-    if not re.search("[ぁ-ん]", found.string) or re.match(
-        "の(?:確率|割合|さいず|大き|量|時間|人|値)|に[減削縮増分]", rest
-    ):
+    if not re.search("[ぁ-ん]", found.string) or re.match(_OF_SOMETHING, rest):
+        return None
+    if re.search("(?:比|率|割合|約|残り|の)$", text_before(found, 2)):
         return None
     return s.yearly(asker, lambda year: s.date(year, int(found[1]), int(found[2])))
+
+
+_DIGIT = {"一": 1, "二": 2, "三": 3, "四": 4}
+
+
+def _quarter(found: re.Match[str], asker: Asker) -> Span | None:
+    """第3四半期, Q3: of the calendar; with 年度 of the fiscal year, which begins in April."""
+    if found["q"] and not re.search("[ぁ-んァ-ヶ一-龠]", found.string):
+        return None
+    written = found["n"] or found["q"]
+    number = _DIGIT.get(written) or int(written)
+    begins = 4 if "年度" in found[0] else 1
+    if found["y"]:
+        return s.quarter(int(found["y"]), number, begins)
+    return s.yearly(asker, lambda year: s.quarter(year, number, begins))
+
+
+def _half_year(found: re.Match[str], asker: Asker) -> Span | None:
+    """上半期: April to September, as Japanese firms count."""
+    number = 1 if found["half"] == "上" else 2
+    if found["y"]:
+        return s.half_year(int(found["y"]), number, 4)
+    if found["ry"]:
+        begins = asker.now.year - (asker.now.month < 4) + _YEAR_WORDS[found["ry"]]
+        return s.half_year(begins, number, 4)
+    return s.yearly(asker, lambda year: s.half_year(year, number, 4))
+
+
+def _relative_term(found: re.Match[str], asker: Asker) -> Span | None:
+    """前期, 今期 are fiscal years; 前四半期, 今四半期 quarters."""
+    offset = {"前": -1, "先": -1, "来": 1}.get(found["side"], 0)
+    if found["unit"] == "四半期":
+        year, month = s.month_after(asker, 3 * offset)
+        return s.quarter(year, (month - 1) // 3 + 1)
+    if kanji(text_before(found)):
+        return None
+    return s.months(asker.now.year - (asker.now.month < 4) + offset, 4, 12)
+
+
+def _week_edge(found: re.Match[str], asker: Asker) -> Span | None:
+    skip, count = (2, 2) if found["part"] == "半ば" else (0, 2)
+    if found["side"]:
+        weeks = _WEEKS[found["side"]]
+        return s.days(s.weekday(asker, skip, weeks).since or asker.today, count)
+    return s.occurs(asker, lambda at: s.days(s.weekday(asker, skip, at).since or asker.today, count), 0)
+
+
+def _month_third(found: re.Match[str], asker: Asker) -> Span | None:
+    """中旬 of an unnamed month: of this one, or of the one that has just ended."""
+    part = {"上": s.EARLY_MONTH, "下": s.LATE_MONTH}.get(found["third"] or "中", s.MID_MONTH)
+    return s.monthly(asker, lambda year, month: s.of_month(year, month, part))
 
 
 def _era_date(found: re.Match[str], asker: Asker) -> Span | None:
@@ -274,12 +345,13 @@ _KANA_DAYS = "|".join(word for word in _DAYS if not kanji(word[0]))
 
 RULES = (
     Rule(
-        "昨 今日 本日 明 今朝 今夜 今晩 夕べ おととい きのう きょう あした あす あさって けさ ゆうべ",
+        "昨 今日 本日 明 前々日 今朝 今夜 今晩 夕べ おととい おとつい きのう きょう あした あす あさって"
+        " けさ ゆうべ",
         f"(?:(?P<kanji>{_KANJI_DAYS})|(?<![ぁ-んー])(?P<kana>{_KANA_DAYS}){_KANA_END})(?:の?(?P<part>{_PART}))?"
         f"|(?P<night>{'|'.join(_NIGHTS)})",
         _day,
     ),
-    Rule("年 月 春 夏 秋 冬 おととし おおみそか の日 " + " ".join(_FEASTS), _DATE, _date),
+    Rule("年 月 春 夏 秋 冬 おととし おおみそか の日 " + " ".join((*_FEASTS, *_BREAKS)), _DATE, _date),
     Rule("春 夏 秋 冬", "(この|[昨今来])([春夏秋冬])", _season_word),
     Rule(
         "先週 先々週 先先週 今週 来週",
@@ -296,7 +368,30 @@ RULES = (
     Rule("週末 土日", "(次の|今度の|この前の)?(?:週末|土日)", _weekend),
     Rule("月末 月初", "月末|月初め?", _of_some_month),
     Rule("日に 日の", f"({JA_NUMBER})日(?=[にの])", _number_day),
-    Rule("/", r"(?<![0-9/.])([0-9]{1,2})/([0-9]{1,2})(?=[にのはか~(]|まで|頃|ごろ)", _slash_date),
+    Rule(
+        "/",
+        r"(?<![0-9/.a-z])([0-9]{1,2})/([0-9]{1,2})"
+        "(?= ?(?:[にのはがをと~〜(、,?]|って|から|まで|頃|ごろ|[一-龠]|$))",
+        _slash_date,
+    ),
+    Rule(
+        "四半期 q",
+        "(?:(?P<y>[0-9]{4})年?度?の?)?"
+        "(?:第(?P<n>[1-4一二三四])四半期|(?<![a-z0-9])q(?P<q>[1-4])(?![0-9a-z]))",
+        _quarter,
+    ),
+    Rule(
+        "半期",
+        "(?:(?P<y>[0-9]{4})年?度?の?|(?P<ry>昨|去|今|本|来)年?度?の?)?(?P<half>上|下)半期",
+        _half_year,
+    ),
+    Rule("四半期 期", "(?P<side>前|先|今|当|来)(?P<unit>四半期|期)(?![間待日末限])", _relative_term),
+    Rule("週明け 週頭 週初め 週半ば", "(?P<side>先|今|来)?週の?(?P<part>明け|頭|初め|半ば)", _week_edge),
+    Rule(
+        "月半ば 月の半ば 上旬 中旬 下旬",
+        "(?<![0-9一二三四五六七八九十先今来々月の])(?:月の?半ば|(?P<third>[上中下])旬)",
+        _month_third,
+    ),
     Rule(
         "r h s", r"(?<![a-z0-9])([rhs])([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{1,2})(?![0-9./-])", _era_date
     ),

@@ -137,6 +137,10 @@ def _en_from_now(found: re.Match[str], asker: Asker) -> Span | None:
     return Span(None, span.until) if sign < 0 and found["over"] else span
 
 
+def _fortnight(found: re.Match[str], asker: Asker) -> Span:
+    return s.away(asker, "week", -2)
+
+
 def _en_or_two(found: re.Match[str], asker: Asker) -> Span:
     return _or(s.away(asker, found[1], -1), s.away(asker, found[1], -2))
 
@@ -223,6 +227,7 @@ RULES = (
         r"(?P<half2> and a half)? (?P<way>ago|back(?! to)|from (?:now|today))\b",
         _en_from_now,
     ),
+    Rule("fortnight", r"(?<!a )(?<!one )\bfortnight ago\b", _fortnight),
     Rule("or two", r"\ban? (minute|hour|day|week|month|year) or (?:two|so) ago\b", _en_or_two),
     Rule("今日 今頃", "[去昨先](?P<u>[年月])の(?P<when>今日|今頃)", _same_day),
     Rule("this", r"\bthis (?P<when>time|day) last (?P<u>year|month)\b", _same_day),

@@ -14,6 +14,10 @@ def _latest(found: re.Match[str], asker: Asker) -> Span:
     return s.LATEST
 
 
+def _before_last(found: re.Match[str], asker: Asker) -> Span:
+    return s.BEFORE_LAST
+
+
 def _earliest(found: re.Match[str], asker: Asker) -> Span:
     return s.EARLIEST
 
@@ -49,12 +53,18 @@ def _apart(found: re.Match[str], asker: Asker) -> Span | None:
 
 
 JAPANESE = (
+    Rule("前々回 前前回 前の前", "前[々前]回|前の前の(?:回|とき|時|会議|打ち合わせ|週|日)", _before_last),
     Rule(
-        "前回 この前 このまえ 最後に 直近",
-        "前回(?!り)|この(?:前(?![後方面提半])|まえ)|最後に(?![、,])|直近",
+        "前回 この前 このまえ 最後に 直近 最新 最終",
+        "(?<![前々])前回(?!り)|この(?:前(?![後方面提半])|まえ)|最後に(?![、,])|直近"
+        "|最新(?![型鋭作刊])|最終的に(?:は|決|な|どう)",
         _latest,
     ),
-    Rule("さっき 先ほど 先程 さきほど たった今", "(?:つい)?さっき|先ほど|先程|さきほど|たった今", _just_now),
+    Rule(
+        "さっき 先ほど 先程 さきほど たった今 今しがた いましがた 今さっき",
+        "(?:つい)?さっき|先ほど|先程|さきほど|たった今|今しがた|いましがた|今さっき",
+        _just_now,
+    ),
     Rule(
         "今 いま",
         "今(?!まで|から|すぐ|さら|ひとつ|いち|ほど|より|にも|にして|し(?:がた|も)|や(?:$|[、,]))"
@@ -63,8 +73,8 @@ JAPANESE = (
     ),
     Rule("現在", "現在(?![地進形完])", _latest),
     Rule(
-        "最近 近頃 近ごろ このごろ この頃 ちかごろ",
-        "最近|近頃|近ごろ|ちかごろ|(?:今日)?この(?:頃|ごろ)",
+        "最近 近頃 近ごろ このごろ この頃 ちかごろ ところ ここ",
+        "最近|近頃|近ごろ|ちかごろ|(?:今日)?この(?:頃|ごろ)|(?:ここの|この)ところ|ここ最近",
         _recently,
     ),
     Rule(
@@ -78,8 +88,8 @@ JAPANESE = (
         _other_day,
     ),
     Rule(
-        "以前 昔 かつて むかし",
-        "以前(?!の問題)|(?<![ぁ-ん])むかし|かつて(?!な)|昔(?![話馴気風]|ながら|なつか)",
+        "以前 昔 かつて むかし 当時 その頃 その時",
+        "以前(?!の問題)|(?<![ぁ-ん])むかし|かつて(?!な)|昔(?![話馴気風]|ながら|なつか)|当時|(?:その|あの)(?:頃|ころ|当時)",
         _apart,
     ),
     Rule(
@@ -117,9 +127,15 @@ def _now(found: re.Match[str], asker: Asker) -> Span | None:
 
 ENGLISH = (
     Rule(
+        "before last but one second",
+        r"\btime before last\b|\b(?:last but one|second[- ]to[- ]last|second last|penultimate)\b"
+        r"|\b(?:meeting|session|call|chat|visit|conversation) before (?:the )?last\b",
+        _before_last,
+    ),
+    Rule(
         "last recent latest previous",
-        r"(?<!for the )\blast time\b|\bmost recent(?:ly)?\b|(?<!at the )\blatest\b"
-        r"|\bprevious (?:time|session|chat)\b"
+        r"(?<!for the )\blast time\b(?! but)|\bmost recent(?:ly)?\b|(?<!at the )\blatest\b"
+        r"|\bprevious (?:time|session|chat|meeting|call|conversation|visit|discussion)\b"
         r"|\b(?:our|my|the|your) last (?:conversation|chat|session|talk|meeting|call|visit|discussion)\b"
         r"|\b(?:i|we|you|he|she|they|it|was) last (?=[a-z]+)(?!name|long|until|for\b|and\b|a\b|to\b)",
         _latest,

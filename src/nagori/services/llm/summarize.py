@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STAGES = {Level.SUMMARY: "summary", Level.TRACE: "trace"}
-WORTH_IT = 75  # tokens: shorter texts are left to the rules
+WORTH_IT = 40  # tokens: shorter texts are left to the rules
 TERSE = 25  # a trigger this short stays as it is
 LONGEST = 8000  # maximum characters of one memory in a request
 READ = 6000  # maximum tokens of one request
@@ -280,7 +280,7 @@ def _trace(item: Mapping[str, Any], source: Text) -> tuple[Notice | None, Text |
     trigger, content = (_occurring_words(item[half], source.whole) for half in ("trigger", "content"))
     if not content:
         return Notice("answer.no_keywords"), None
-    return None, Text(" ".join(trigger) if source.trigger else "", " ".join(content))
+    return None, Text(", ".join(trigger) if source.trigger else "", ", ".join(content))
 
 
 def _occurring_words(words: Sequence[str], text: str) -> list[str]:

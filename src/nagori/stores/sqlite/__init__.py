@@ -255,6 +255,11 @@ class SqliteStore(SqlReads):
                 db.set_busy_timeout(BUSY_MS)
         return merged and not busy
 
+    def vacuum(self) -> None:
+        with self._pool.operation("", write=True) as db:
+            db.execute("VACUUM")
+            ask(db, "PRAGMA wal_checkpoint(TRUNCATE)")
+
     # --- internal -------------------------------------------------------------------------------
 
     def reading(self, owner: Owner | None = None) -> _Operation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -10,14 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from nagori.core.cycle import CyclePlan
-from nagori.core.model import Memory, Scope
+from nagori.core.model import Memory
 from nagori.core.pricing import Price, Tokens
 from nagori.core.serialize import to_record
 from nagori.edges.cli.commands.cost import paid_models
 from nagori.edges.cli.context import CommandSession, Id, Json, print_json, progress
 from nagori.edges.cli.render import dollars, one_line, size
-from nagori.errors import Conflict
-from nagori.services.cycle import CycleReport
+from nagori.errors import InvalidInput, Notice
+from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.preview import Preview
 
 
@@ -25,12 +24,14 @@ def cycle(
     context: typer.Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="help.cycle.dry_run")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="help.cycle.yes")] = False,
-    every: Annotated[bool, typer.Option("--all", help="help.cycle.all")] = False,
+    all: Annotated[bool, typer.Option("--all", help="help.cycle.all")] = False,
     as_json: Json = False,
 ) -> None:
     """Let one night pass: strengthen, fade, archive, revive."""
     session = CommandSession.of(context)
-    if every and not dry_run:
+    if all:
+        if dry_run:
+            raise InvalidInput("all", "error.all_with_dry_run")
         _cycle_all(session, yes, as_json)
         return
     with session.memory() as memory, progress(session) as bar:
@@ -39,6 +40,7 @@ def cycle(
             _show(session, memory.preview(plan), as_json)
             return
         if plan.asks and not yes:
+            note_stopped(memory.runtime, memory.scope.owner, plan)
             session.say("cli.cycle_asks", moves=plan.moves, total=plan.census.total)
             raise typer.Exit(5)
         night = memory.cycle(plan, bar)
@@ -52,27 +54,34 @@ def cycle(
         if night.waiting:
             why = next(iter(night.waiting.values()))
             session.say("cli.cycle_waiting", n=len(night.waiting), reason=why)
+    if plan.over and not as_json:
+        session.say("cli.cycle_over", n=plan.over, limit=session.config.capacity.limit)
 
 
-def _cycle_all(session: CommandSession, yes: bool, as_json: bool) -> None:
-    """The cycle of every owner. One that another process runs, or that asks first, does not stop the
-    others."""
-    told: list[dict[str, object]] = []
-    with session.memory() as memory:
-        for tenant, user in memory.runtime.journal.owners():
-            there, name = memory.with_scope(Scope(tenant=tenant, user=user)), f"{tenant}/{user}"
-            plan = there.plan()
-            if plan.asks and not yes:
-                told.append({"owner": name, "asks": True, "moves": plan.moves, "total": plan.census.total})
-                continue
-            with suppress(Conflict):
-                night = there.cycle(plan)
-                told.append({"owner": name, "done": night.done, "left": len(night.left)})
+def _cycle_all(session: CommandSession, confirmed: bool, as_json: bool) -> None:
+    """The cycle of every user; a stopped or failed one shows in the exit code."""
+    with session.memory() as memory, progress(session) as bar:
+        reports = memory.cycle_all(confirmed=confirmed, progress=bar)
+    stopped = any(isinstance(report, Notice) for report in reports.values())
     if as_json:
+        told = [
+            {"tenant": tenant, "user": user, **_report_json(report)}
+            for (tenant, user), report in reports.items()
+        ]
         print_json({"owners": told})
-        return
-    for each in told:
-        session.say("cli.cycle_all_asks" if "asks" in each else "cli.cycle_all", **each)
+    for (tenant, user), report in reports.items() if not as_json else ():
+        done = (
+            session.translator("cli.cycle_done", done=report.done, left=len(report.left))
+            if isinstance(report, CycleReport)
+            else session.translator.say(report)
+        )
+        session.out.print(f"{tenant}/{user}: {done}", markup=False, highlight=False)
+    if stopped:
+        raise typer.Exit(5)
+
+
+def _report_json(report: CycleReport | Notice) -> dict[str, object]:
+    return {"stopped": str(report)} if isinstance(report, Notice) else _night_json(report)
 
 
 def archive(context: typer.Context, id: Id, as_json: Json = False) -> None:
@@ -204,4 +213,6 @@ def _night_json(night: CycleReport) -> dict[str, object]:
     counts = _counts_json(night.plan)
     waiting = {id: str(why) for id, why in night.waiting.items()}
     model = {"by_model": night.by_model, "waiting": waiting}
-    return {"done": night.done, "left": night.left, "ties": night.ties, "counts": counts, **sizes, **model}
+    relations = {"ties": night.ties, "unlinked": night.unlinked}
+    over = {"over_capacity": night.plan.over}
+    return {"done": night.done, "left": night.left, **relations, "counts": counts, **over, **sizes, **model}

@@ -1,4 +1,4 @@
-"""Commands for maintenance: `verify`, `rebuild`, `reembed`, `backup`, `restore`, `doctor`, `config`."""
+"""Commands for maintenance: `verify`, `rebuild`, `compact`, `reembed`, `backup`, `doctor` and others."""
 
 from __future__ import annotations
 
@@ -70,6 +70,17 @@ def rebuild(
         session.say("cli.rebuilt", n=f"{told:,}")
         if vectors:
             session.say("cli.embedded", n=f"{vectors:,}")
+
+
+def compact(context: typer.Context, as_json: Json = False) -> None:
+    """Return the space of removed memories to the disk."""
+    session = CommandSession.of(context)
+    with session.memory() as memory:
+        done = memory.compact()
+    if as_json:
+        print_json({"bytes_before": done.before, "bytes_after": done.after})
+    else:
+        session.say("cli.compacted", before=render.size(done.before), after=render.size(done.after))
 
 
 def reembed(

@@ -1,4 +1,4 @@
-"""Commands that find memories: `recall`, `show`, `list`, `why`, `status`. Only `recall` reinforces."""
+"""Commands that find memories: `recall`, `show`, `list`, `why`, `log`, `status`. Only `recall` reinforces."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import typer
 
 from nagori.app import Nagori
 from nagori.core import decay
-from nagori.core.model import Filter, Kind, Level, Memory
+from nagori.core.model import Category, Filter, Kind, Level, Memory
 from nagori.core.serialize import to_record
 from nagori.edges.cli import render
 from nagori.edges.cli.context import AHEAD, CommandSession, Id, Json, moment, print_json
 from nagori.errors import InvalidInput
+from nagori.language.keywords import find_keywords
+from nagori.services.inspect import retention_until
 
 
 def recall(
@@ -27,6 +29,7 @@ def recall(
     tokens: Annotated[int | None, typer.Option(min=0, help="help.recall.tokens")] = None,
     min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="help.recall.floor")] = None,
     ranking: Annotated[str | None, typer.Option(help="help.recall.ranking")] = None,
+    category: Annotated[Category | None, typer.Option(help="help.recall.category")] = None,
     look: Annotated[bool, typer.Option("--look", help="help.recall.look")] = False,
     as_json: Json = False,
 ) -> None:
@@ -44,6 +47,7 @@ def recall(
             "tokens": tokens,
             "min_confidence": min_confidence,
             "mark": not look,
+            "category": category,
         }
         found = memory.recall(" ".join(query), k, filter=filter, **how)
         zone = memory.runtime.clock.zone
@@ -52,8 +56,9 @@ def recall(
     elif not found:
         session.say("cli.no_match")
     else:
-        lines = [(r.memory, r.retention, r.score) for r in found]
-        session.out.print(render.memory_list(lines, session.translator, zone, session.out.width))
+        lines = [(r.memory, r.retention, r.confidence) for r in found]
+        width = session.out.width
+        session.out.print(render.memory_list(lines, session.translator, zone, width, answers=True))
 
 
 def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
@@ -63,10 +68,18 @@ def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
         found = memory.show(id)
         zone = memory.runtime.clock.zone
         strength = _strength(memory, found)
+        until = retention_until(found, memory.runtime.config.archive)
     if as_json:
-        print_json({"memory": to_record(found)})
+        record = to_record(found)  # without a model no keywords are kept: they are those of the words left
+        record["keywords"] = record["keywords"] or _heaviest_words(found.fullest.whole)
+        print_json({"memory": record, "retention_until": until.isoformat() if until else None})
     else:
         session.out.print(render.memory_view(found, strength, session.translator, zone))
+
+
+def _heaviest_words(text: str, most: int = 5) -> list[str]:
+    found = sorted(find_keywords(text), key=lambda word: -word.weight)
+    return list(dict.fromkeys(word.text for word in found))[:most]
 
 
 def list_(
@@ -131,6 +144,30 @@ def why(
         print_json(render.explanation_json(told))
     else:
         session.out.print(render.explanation_view(told, session.translator, zone, asked=query is not None))
+
+
+def log(
+    context: typer.Context,
+    id: Annotated[str | None, typer.Argument(help="help.log.id")] = None,
+    type: Annotated[list[str] | None, typer.Option(help="help.log.type")] = None,
+    since: Annotated[str | None, typer.Option(help="help.recall.since")] = None,
+    until: Annotated[str | None, typer.Option(help="help.recall.until")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="help.log.limit")] = 20,
+    as_json: Json = False,
+) -> None:
+    """What happened to memories, newest first."""
+    session = CommandSession.of(context)
+    with session.memory() as memory:
+        when = {"since": moment(since, "since"), "until": moment(until, "until")}
+        found = memory.log(id, types=type or [], limit=limit, **when)
+        zone = memory.runtime.clock.zone
+    if as_json:
+        told = [{**render.event_json(each.event), "memories": list(each.memories)} for each in found]
+        print_json({"events": told})
+    elif not found:
+        session.say("cli.log_nothing")
+    else:
+        session.out.print(render.log_view(found, session.translator, zone))
 
 
 def status(

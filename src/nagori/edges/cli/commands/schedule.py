@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import typer
 
 from nagori.app import Nagori
-from nagori.core.model import Scope
 from nagori.edges import scheduling
 from nagori.edges.cli.commands.setup import DryRun, Yes, say_left
 from nagori.edges.cli.context import CommandSession, Json, print_json
@@ -49,7 +48,7 @@ def schedule(
 ) -> None:
     """Let this machine's scheduler run the cycle every night, at compression.schedule_hour."""
     session = CommandSession.of(context)
-    job = Job((sys.executable, "-m", "nagori", *_options(context, session), "cycle"), _hour(session))
+    job = Job((sys.executable, "-m", "nagori", *_options(context, session), "cycle", "--all"), _hour(session))
     every = [make(job, session.folder, os.environ) for make in scheduling.KINDS.values()]
     named = [scheduler for scheduler in every if kind is None or scheduler.kind == kind]
     present = [scheduler for scheduler in named if _is_written(scheduler, asked_for=kind is not None)]
@@ -79,17 +78,13 @@ def _hour(session: CommandSession) -> int:
 
 def _options(context: typer.Context, session: CommandSession) -> Iterator[str]:
     """A scheduler knows nothing of this shell: what was said on its command line, or in its environment,
-    about whose memories are where has to be said again."""
+    about where memories are has to be said again. The cycle runs for all users."""
     if session.data_dir or any(os.environ.get(name) for name in ("NAGORI_DATA_DIR", "XDG_DATA_HOME")):
         yield from ("--data-dir", str(session.folder))
     given = context.parent.params.get("config") if context.parent else None
     config = given or os.environ.get("NAGORI_CONFIG")
     if config:
         yield from ("--config", str(Path(config).expanduser().absolute()))
-    for name in ("user", "tenant"):
-        value = getattr(session.scope, name)
-        if value != getattr(Scope(), name):
-            yield from (f"--{name}", value)
 
 
 # ── the three acts ───────────────────────────────────────────────────────────────────────────────
@@ -183,6 +178,10 @@ def nights(session: CommandSession, memory: Nagori, called: bool) -> list[Findin
     """Whether nights happen: by a scheduler, by the worker of whoever calls us, or by nobody."""
     from nagori.services.cycle import hours_since
 
+    stopped = memory.status().stopped_moves
+    if stopped:
+        look = run_command("nagori cycle --dry-run")
+        return [make_finding("nights", "warn", "doctor.nights_stopped", look, n=stopped)]
     hours = hours_since(memory.runtime, memory.scope.owner)
     present = installed_schedulers(session)
     kinds = ", ".join(scheduler.kind for scheduler in present)
@@ -206,7 +205,7 @@ def nights(session: CommandSession, memory: Nagori, called: bool) -> list[Findin
 
 def installed_schedulers(session: CommandSession) -> list[Scheduler]:
     """The schedulers in which something of ours is written down, whatever it says."""
-    job = Job((sys.executable, "-m", "nagori", "cycle"), _hour(session))
+    job = Job((sys.executable, "-m", "nagori", "cycle", "--all"), _hour(session))
     every = (make(job, session.folder, os.environ) for make in scheduling.KINDS.values())
     return [scheduler for scheduler in every if _is_written(scheduler, asked_for=False)]
 
