@@ -46,9 +46,10 @@ ENOUGH_WORDS = 0.30  # for a relation without supersession, where a mistake does
 LOOKED_AT = 50
 NEIGHBOURS = 2  # turns
 LONGEST_STATEMENT = 400  # characters of a statement that may replace another
+REPLACES_IF_SAID = -2.0  # odds that suffice where the person says that it is a correction
 ALONE = 1.0  # lead of the only older statement
 # From these odds on a statement replaces an older one; from the lower ones it may: both are told together.
-REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.0, 0.5, -2.0, 8
+REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.0, 0.5, -3.0, 8
 
 
 class FormationInput(Value):
@@ -292,7 +293,7 @@ def _supersede(
     if old is None or odds < MAY_REPLACE or (_neighbours(old, memory) and odds < REPLACES_FOR_CERTAIN):
         return False
     now = runtime.clock.now()
-    least = MAY_REPLACE if corrects and not old.protected else _least_odds(old, memory)
+    least = REPLACES_IF_SAID if corrects and not old.protected else _least_odds(old, memory)
     sure = odds >= least and not old.superseded_by
     events = (
         supersede_events(memory, old, now) if sure else [link_event(memory, old, RelationType.CONTINUES, now)]
