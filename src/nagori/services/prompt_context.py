@@ -105,23 +105,25 @@ def context_for_prompt(
         return NOTHING
     here = None if known.compacted else session
     new = [
-        memory
-        for memory in _near_best(ranked)
-        if memory.id not in known.shown and (here is None or memory.source.session != here)
+        (fit, found.memory)
+        for fit, found in ranked
+        if fit >= ranked[0][0] - FURTHEST_THERE
+        and found.memory.id not in known.shown
+        and (here is None or found.memory.source.session != here)
+        and _says_enough(found.memory)
     ]
-    new = [*_heirs(ranked, new, known.shown), *new][: hooks.max_memories]
-    return _show(runtime, scope, _with_updates(runtime, scope, new), session, mark, query_tokens(text))
+    near = _near_best(new)
+    told = [*_heirs(ranked, near, known.shown), *near][: hooks.max_memories]
+    return _show(runtime, scope, _with_updates(runtime, scope, told), session, mark, query_tokens(text))
 
 
-def _near_best(ranked: Sequence[tuple[float, Recollection]]) -> list[Memory]:
-    """The memories that fit nearly as well as the best one. More of a session that is told anyway makes it
-    easier to understand; another session must fit better than that."""
-    best, sessions = ranked[0][0], set[str]()
-    near = []
-    for fit, found in ranked:
-        memory = found.memory
+def _near_best(new: Sequence[tuple[float, Memory]]) -> list[Memory]:
+    """The memories that fit nearly as well as the best one that is new. More of a session that is told anyway
+    makes it easier to understand; another session must fit better than that."""
+    near, sessions = list[Memory](), set[str]()
+    for fit, memory in new:
         session = memory.source.session or memory.id
-        if fit >= best - (FURTHEST_THERE if session in sessions else FURTHEST) and _says_enough(memory):
+        if session in sessions or fit >= new[0][0] - FURTHEST:
             near.append(memory)
             sessions.add(session)
     return near

@@ -40,7 +40,7 @@ def obey_forget(runtime: Runtime, scope: Scope, wish: Wish, asked: RecordedTurn)
     if not named and wish.matter:
         named, others = _named_memories(runtime, scope, wish.matter, asked.session)
         if not named and not others:  # the rest of the wish may tell what it means
-            named = _meant_here(runtime, scope, asked)
+            named = _find_in_session(runtime, scope, asked)
     events = [Event("forgotten", runtime.clock.now(), {"wish": asked.id}, memory.id) for memory in named]
     if events:
         runtime.ledger.write(scope.owner, lambda: events)
@@ -71,7 +71,7 @@ def _named_memories(
     return [r.memory for r in (fitting or here)[:1]], [r.memory for r in fitting[1:]]
 
 
-def _meant_here(runtime: Runtime, scope: Scope, asked: RecordedTurn) -> list[Memory]:
+def _find_in_session(runtime: Runtime, scope: Scope, asked: RecordedTurn) -> list[Memory]:
     """The memory of the same session that shares most with all words of the wish."""
     from nagori.services.recall import RecallRequest, recall
 
