@@ -292,9 +292,11 @@ def test_what_else_is_said_with_a_wish_to_forget_is_kept(tmp_path: Path) -> None
 
 def test_the_answer_to_a_private_turn_is_not_kept(tmp_path: Path) -> None:
     seen: list[str] = []
-    with Nagori.open(
-        tmp_path, embedder=None, llm=None, observe=lambda what, **_: seen.append(what)
-    ) as memory:
+
+    def observe(name: str, **fields: object) -> None:
+        seen.append(name)
+
+    with Nagori.open(tmp_path, embedder=None, llm=None, observe=observe) as memory:
         memory.turn("<private>I owe the bank 4,000.</private>", session="s1").answer(
             "Then pay 4,000 back first."
         )
