@@ -105,7 +105,7 @@ class Memory:
 
     def context(self, at: datetime, session: str, project: str | None, prompt: str) -> str:
         here = self._at(at, project)
-        start = here.session_start(session, mark=False).text
+        start = here.session_start(session).text  # noted, as a host does: nothing is told twice
         return f"{start}{START}{here.context(prompt, session=session, mark=False).text}"
 
     def size(self) -> int:

@@ -173,7 +173,7 @@ def test_a_block_stays_below_the_host_s_limit_and_arrives_whole(memory: Remember
         "[retrieval]\ntoken_budget = 100000\nmin_confidence = 0.0\n"
         "[hooks]\nmax_memories = 100\nmin_confidence = 0.0\n"
     )
-    long = [f"Tea number {n}: {'緑茶と green tea の話。' * 60}" for n in range(40)]
+    long = [f"Tea number {n}: {'緑茶 and green tea and ' * 60}" for n in range(40)]
     with Nagori.open(memory.data, embedder=None) as opened:
         opened.remember_many(long)
     (asked,) = say(memory, "Which green tea 緑茶 do we have?").questions

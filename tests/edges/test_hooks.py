@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import re
 import string
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from nagori.edges.hosts import launcher
 from nagori.edges.worker.run import work
 from nagori.journals.file import FileJournal
 from nagori.language.passages import about_tokens
-from nagori.services.prompt_context import LONGEST_LINE, block
+from nagori.services.prompt_context import BRIEF, LONGEST, block
 from nagori.services.record import read_spool as spooled
 from nagori.testing import WordEmbedder
 
@@ -239,7 +240,9 @@ def test_no_content_closes_the_block_or_poses_as_a_line(contents: list[str], spe
     lines = told.split("\n")
     assert told.splitlines() == lines, "something else breaks lines here"
     assert told.count("</memories") == told.count("<memories") == 1
-    assert [line.rpartition("(")[2] for line in lines[1:-1]] == [f"{memory.id})" for memory in memories]
+    assert len(lines) == 3, "what one speaker said in one session stands on one line"
+    ids = [part.rpartition("(")[2] for part in lines[1].split(" / ") if re.search(r"\(mem_\d{4}\)$", part)]
+    assert ids == [f"{memory.id})" for memory in memories]
     assert not any("<" in line or ">" in line for line in lines[1:-1])
     json.dumps(told)
 
@@ -263,8 +266,21 @@ def test_a_block_stays_within_its_budgets_and_begins_with_the_best(contents: lis
 def test_a_long_memory_is_cut_and_not_left_out() -> None:
     told, inside = block([made("word " * 1000)], UTC, 1500, 9500)
     assert len(inside) == 1
-    assert LONGEST_LINE < len(told) < LONGEST_LINE + 300
+    assert LONGEST < len(told) < LONGEST + 300
     assert "…" in told
+
+
+def test_another_memory_is_told_by_what_was_asked() -> None:
+    talk = "We had a long walk by the sea. Then the wind came up and we went home. "
+    memories = [
+        made("The ferry leaves at noon."),
+        made(talk + "The ferry tickets are with Odile. " + talk, 1),
+    ]
+    told, _ = block(memories, UTC, 1500, 9500, words=["ferri", "ferry", "ticket"])
+    best, other = told.splitlines()[1].split(" / ")
+    assert "The ferry leaves at noon." in best
+    assert "The ferry tickets are with Odile." in other
+    assert len(other) <= BRIEF + len(" (mem_0001)")
 
 
 def test_many_long_memories_fill_the_budget_and_no_more(folder: Path) -> None:

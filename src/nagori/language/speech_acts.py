@@ -67,6 +67,8 @@ def _act(said: str) -> SpeechAct:
         return SpeechAct.STATEMENT
     if (_asks_in_japanese if japanese else _asks_in_english)(said):
         return SpeechAct.QUESTION
+    if japanese and _FAVOUR_JA.search(said):
+        return SpeechAct.STATEMENT
     if len(said) <= _PASTED and (_ORDER_JA if japanese else _ORDER_EN).search(said):
         return SpeechAct.ORDER
     return SpeechAct.STATEMENT
@@ -118,7 +120,7 @@ _ASKS_EN = re.compile(
     re.IGNORECASE,
 )
 _NO_ASK_EN = re.compile(
-    r"^(?:what a|how (?:nice|lovely|funny|odd|weird|cool)|which (?:is|was|means)|who knew|when (?:i|we|you)|is (?:what|why|how)|have (?:a|to|you)|do (?:not|it|this|that)\b(?!.*\?)|will do|can do)\b",
+    r"^(?:(?:can|could|would|will) you (?:believe|imagine)\b(?!.*\?)|guess what|what a|how (?:nice|lovely|funny|odd|weird|cool)|which (?:is|was|means)|who knew|when (?:i|we|you)|is (?:what|why|how)|have (?:a|to|you)|do (?:not|it|this|that)\b(?!.*\?)|will do|can do)\b",
     re.IGNORECASE,
 )
 
@@ -155,6 +157,10 @@ _ORDER_EN = re.compile(
 )
 _REQUEST_JA = re.compile(
     "(?:て|で)(?:くれ(?:る|ない|ます|ません)|もらえ(?:る|ない|ます|ません)|いただけ(?:る|ない|ます|ません)|頂け(?:る|ます|ません)|もらって(?:も)?いい(?:です)?)(?:か|かな|でしょうか)?[?。\\s]*$"
+)
+# Somebody else does it for the speaker: 兄が送ってくれる. Without the one who does it, it is a request.
+_FAVOUR_JA = re.compile(
+    "(?:が|(?:さん|先生|くん|ちゃん|母|父|夫|妻|主人|兄|姉|弟|妹|祖母|祖父)[はも])(?![^。]*ように)[^。、?が]{0,20}[てで](?:くれる|くれます|くれてる|くれている|もらえる|もらえます)(?:こと|よう)?(?:に(?:なった|なりました|なって(?:る|います)))?[。!ー\\s]*$"
 )
 _ORDER_JA = re.compile(
     "(?:(?<!につい)(?<!対し)(?<!とし)(?<!によっ)(?!だって|んだって)(?<!だ)(?:し|き|い|っ|ん|え|け|せ|て|め|れ|べ|げ|り|み|ち|び|ぎ|出|見|来|直|戻|消|試)(?:て|で)|といて|どいて)(?:ください|下さい|くれ(?:る|ない|ます|ません)?(?:か|かな)?|もらえ(?:る|ない|ます|ません)?(?:か|かな)?|もらって(?:も)?いい(?:です)?(?:か|かな)?|いただけ(?:る|ない|ます|ません)(?:か|でしょうか)?|ちょうだい|みて(?:ください|くれる|ね|よ)?|おいて(?:ください|くれる|ね|よ)?|ほしい(?:です|な)?|欲しい(?:です)?|ね|よ|な|や)?[。!?~〜ーね\\s]*$"

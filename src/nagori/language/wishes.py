@@ -52,6 +52,12 @@ def classify_wish(text: str) -> Wish:
     return next((wish for kind in order for wish in found if wish.kind is kind), NO_WISH)
 
 
+def without_wishes(text: str) -> str:
+    """What else is said: the sentences that wish nothing of the memory."""
+    parts = (sentence.strip() for sentence in _SENTENCE.findall(text))
+    return " ".join(part for part in parts if part and classify_wish(part).kind is WishKind.NONE)
+
+
 _PRIVATE = re.compile(r"[<＜]private(?=[\s/>＞])", re.IGNORECASE)
 _CODE = re.compile(r"```[^`]{0,4000}```|`[^`\n]{1,200}`|^[ \t]*(?:>|//|#|\$ )[^\n]*", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.!?。\n]{1,600}(?:[.](?=\S)[^.!?。\n]{1,200}){0,3}[.!?。]*")

@@ -47,9 +47,11 @@ ENOUGH_WORDS = 0.30  # for a relation that supersedes nothing, where a mistake i
 LOOKED_AT = 50
 NEIGHBOURS = 2  # turns
 LONGEST_STATEMENT = 400  # maximum characters of a statement that may supersede another
+REPLACES_IF_SAID = -2.0  # log-odds that suffice if the person says that it is a correction
+ALONE = 1.0  # lead of the only older statement
 # Log-odds from which a statement supersedes an older one; between MAY_REPLACE and that, the two are linked
 # and shown together.
-REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.3, 0.5, -2.75, 8
+REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.0, 0.5, -3.0, 8
 
 
 class FormationInput(Value):
@@ -164,7 +166,8 @@ def _keep(
     for each in bundle:
         goes_on = each.speaks_of not in (None, RelationType.CONTRADICTS)
         is_new = each.states and not goes_on and each.memory.id not in echoes
-        if not (is_new and _supersede(runtime, scope, each.memory, known)) and each.speaks_of:
+        corrects = each.speaks_of is RelationType.CONTRADICTS
+        if not (is_new and _supersede(runtime, scope, each.memory, known, corrects)) and each.speaks_of:
             _link_or_supersede(runtime, scope, each.memory, each.speaks_of, vectors.get(each.memory.id))
     by_id = {memory.id: now for memory, now in zip(new, kept, strict=True)}
     return [by_id.get(memory.id) or by_id.get(echoes[memory.id].id, echoes[memory.id]) for memory in memories]
@@ -276,9 +279,12 @@ def link_to_subject(runtime: Runtime, scope: Scope, memory: Memory) -> Memory:
     return find_known(runtime, scope, [memory.id]).get(memory.id, memory)
 
 
-def _supersede(runtime: Runtime, scope: Scope, memory: Memory, known: Mapping[str, Vector]) -> bool:
+def _supersede(
+    runtime: Runtime, scope: Scope, memory: Memory, known: Mapping[str, Vector], corrects: bool
+) -> bool:
     """Mark the older statement of the same person that this one replaces; returns whether there is one. If
-    the replacement is only possible, link the two."""
+    the replacement is only possible, link the two, unless the person says that it is a correction
+    (`corrects`)."""
     new = _statement(memory)
     vector = known.get(new)
     if vector is None:
@@ -290,7 +296,8 @@ def _supersede(runtime: Runtime, scope: Scope, memory: Memory, known: Mapping[st
     if old is None or odds < MAY_REPLACE or (_neighbours(old, memory) and odds < REPLACES_FOR_CERTAIN):
         return False
     now = runtime.clock.now()
-    sure = odds >= _least_odds(old, memory) and not old.superseded_by
+    least = REPLACES_IF_SAID if corrects and not old.protected else _least_odds(old, memory)
+    sure = odds >= least and not old.superseded_by
     events = (
         supersede_events(memory, old, now) if sure else [link_event(memory, old, RelationType.CONTINUES, now)]
     )
@@ -313,13 +320,22 @@ def _find_replaced(
     past = Filter(until=memory.created)
     [hits] = runtime.vectors.nearest(scope, [vector.data], vector.model, COMPARED, past)
     cosines = {hit.id: hit.score for hit in hits}
+    older = [
+        old
+        for old in runtime.store.get(scope, list(cosines))
+        if old.id != memory.id
+        and _identity_of(old) == _identity_of(memory)
+        and _is_older(old, memory)
+        and is_statement(_statement(old))
+    ]
+    near = {old.id: (cosines[old.id] - mean) / spread for old in older}
     best: Memory | None = None
     highest = float("-inf")
-    for old in runtime.store.get(scope, list(cosines)):
-        if old.id == memory.id or _identity_of(old) != _identity_of(memory) or not _is_older(old, memory):
-            continue
-        odds = replacement_odds(_statement(old), new, (cosines[old.id] - mean) / spread)
-        if odds > highest and is_statement(_statement(old)):
+    for old in older:
+        others = [nearness for id, nearness in near.items() if id != old.id]
+        lead = near[old.id] - max(others) if others else ALONE
+        odds = replacement_odds(_statement(old), new, near[old.id], lead)
+        if odds > highest:
             best, highest = old, odds
     return best, highest
 

@@ -25,12 +25,12 @@ from nagori.core.model import (
     TurnFilter,
 )
 from nagori.core.storage import Owner
-from nagori.core.values import Value, split_batches
+from nagori.core.values import Value, replace, split_batches
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
 from nagori.language.speech_acts import is_statement
-from nagori.language.wishes import NO_WISH, WishKind, classify_wish
+from nagori.language.wishes import NO_WISH, WishKind, classify_wish, without_wishes
 from nagori.ledger import record_turns
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.formation import FormationInput, form_memories
@@ -139,6 +139,10 @@ def form_exchanges(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]
                 formed, said = formed + form_memories(runtime, scope, said), []
                 gone = {memory.id for memory in obey_forget(runtime, scope, wish, exchange.turn)}
                 formed = [memory for memory in formed if memory.id not in gone]
+                rest = without_wishes(exchange.turn.text)
+                if rest and is_statement(rest):  # what else was said is not to be forgotten
+                    alone = Exchange(replace(exchange.turn, text=rest))
+                    formed += form_memories(runtime, scope, _what_was_said(alone))
             withhold_turns(runtime, scope.owner, exchange.seqs)
         else:
             said += _what_was_said(exchange)
@@ -254,7 +258,6 @@ def _draft(runtime: Runtime, scope: Scope, turn: RecordedTurn) -> Draft:
     )
     if draft.kind is Kind.SUMMARY and turn.session:
         from nagori.core.model import Privacy
-        from nagori.core.values import replace
 
         told = runtime.store.find(scope, Filter(session=turn.session, archived=True), limit=1000)
         draft = replace(draft, privacy=Privacy(strictest_privacy(memory.privacy for memory in told)))

@@ -15,6 +15,7 @@ from nagori.core.arguments import check_text, check_whole
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust
 from nagori.errors import ModelError
 from nagori.language.passages import ScoredSentence, about_tokens, choose_sentences, sentences
+from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, tokens
 from nagori.runtime import Runtime
 
@@ -51,7 +52,7 @@ def _sentences(said: Iterable[Memory]) -> list[ScoredSentence]:
     cut = [
         (memory, " ".join(text.split()))
         for memory in said
-        for text in sentences(memory.text.content)
+        for text in sentences(_own_words(memory))
         if SHORTEST <= len(text) <= LONGEST and not asks(text)
     ]
     words = [frozenset(tokens(text)) for _, text in cut]
@@ -61,6 +62,12 @@ def _sentences(said: Iterable[Memory]) -> list[ScoredSentence]:
         for place, ((memory, text), own) in enumerate(zip(cut, words, strict=True))
         if own
     ]
+
+
+def _own_words(memory: Memory) -> str:
+    """What the user stated in an exchange; what was answered to a question."""
+    text = memory.text
+    return text.trigger if text.trigger and looks_like_statement(text.trigger) else text.content
 
 
 def _score(memory: Memory, words: frozenset[str], often: Counter[str], count: int) -> float:

@@ -22,11 +22,13 @@ class OpenTurn(Value):
     runtime: Runtime
     scope: Scope
     session: str
+    withheld: bool = False  # all of it was private: its answer would tell what it was about
 
     def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
-        """Record the answer. When this returns, it is durable."""
+        """Record the answer. When this returns, it is durable. The answer to a private turn is not kept."""
         self.runtime.ensure_open()
-        record_turn(self.runtime, self.scope, text, self.session, "assistant", speaker, at)
+        if not self.withheld:
+            record_turn(self.runtime, self.scope, text, self.session, "assistant", speaker, at)
 
 
 def record_turn(
@@ -51,7 +53,9 @@ def record_turn(
     )
     owner: Owner = scope.owner
     record_turns(runtime.journal, owner, [event] if event else [])
-    return OpenTurn(runtime, scope, session)
+    if event is None and who is Trust.USER:
+        runtime.observe("wish.not_kept", turns=1)
+    return OpenTurn(runtime, scope, session, event is None)
 
 
 # --- chat messages --------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from nagori.language.wishes import Wish
 from nagori.runtime import Runtime
 
 SURE, SURE_HERE = 0.5, 0.05  # least certainty of what is forgotten because it was named; in the same session
+SURE_OF_ALL = 0.3  # the same where only all words of the wish together tell what is meant
 NEAR = 5  # memories that are looked at for what is to be forgotten
 MOST_WAITING = 50
 
@@ -38,6 +39,8 @@ def obey_forget(runtime: Runtime, scope: Scope, wish: Wish, asked: RecordedTurn)
     others: list[Memory] = []
     if not named and wish.matter:
         named, others = _named_memories(runtime, scope, wish.matter, asked.session)
+        if not named and not others:  # the rest of the wish may tell what it means
+            named = _find_in_session(runtime, scope, asked)
     events = [Event("forgotten", runtime.clock.now(), {"wish": asked.id}, memory.id) for memory in named]
     if events:
         runtime.ledger.write(scope.owner, lambda: events)
@@ -66,6 +69,17 @@ def _named_memories(
     fitting = [r for r in found if r.terms.get("confidence", 0.0) >= SURE]
     here = [r for r in found if session and r.memory.source.session == session]
     return [r.memory for r in (fitting or here)[:1]], [r.memory for r in fitting[1:]]
+
+
+def _find_in_session(runtime: Runtime, scope: Scope, asked: RecordedTurn) -> list[Memory]:
+    """The memory of the same session that shares most with all words of the wish."""
+    from nagori.services.recall import RecallRequest, recall
+
+    here = Filter(session=asked.session)
+    if not asked.session or not asked.text.strip():
+        return []
+    request = RecallRequest(asked.text, 1, filter=here, min_confidence=SURE_OF_ALL, mark=False)
+    return [found.memory for found in recall(runtime, scope, request) if found.memory.created < asked.at]
 
 
 # --- what waits -----------------------------------------------------------------------------------
