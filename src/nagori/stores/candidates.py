@@ -5,7 +5,6 @@ Engines find words and vectors in their own ways; what is made of them is the sa
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from heapq import nlargest
 from math import log
@@ -23,21 +22,20 @@ def common_count(total: int) -> int:
     return max(COMMON, total // 10)
 
 
-def choose_places(found: Mapping[str, Counter[int]], total: int) -> tuple[dict[str, Counter[int]], int]:
-    """Which memories contain which words, and the number of ignored words: very common ones do not
-    discriminate and cost most. `found` has at most twice the common number of places of each word."""
-    places: dict[str, Counter[int]] = {}
+def choose_words(counts: Mapping[str, int], total: int) -> tuple[list[str], int]:
+    """The words that discriminate, by how often each was found, and the number of ignored words: very common
+    ones cost most. At most twice the common number of places of each word is counted."""
+    chosen: list[str] = []
     room, left_out, common = MOST_PLACES, 0, common_count(total)
-    for word, where in sorted(found.items(), key=lambda item: item[1].total()):
-        times = where.total()
+    for word, times in sorted(counts.items(), key=lambda item: item[1]):
         room -= times
         if not times:
             continue
-        if (times < 2 * common and room > 0) or not places:
-            places[word] = where
+        if (times < 2 * common and room > 0) or not chosen:
+            chosen.append(word)
         else:
             left_out += 1
-    return places, left_out
+    return chosen, left_out
 
 
 def most_telling(places: Mapping[str, Mapping[int, int]], total: int) -> set[int]:

@@ -1,7 +1,6 @@
 """Search in PostgreSQL: candidates by words and by meaning.
 
-Words are looked up in our own postings. Vectors of an owner are scanned exactly in half precision, and the
-best few are measured in full.
+Words are in our own postings. Vectors are scanned exactly in half precision, the best measured in full.
 """
 
 from __future__ import annotations
@@ -61,12 +60,14 @@ def find_candidates(db: Session, selection: Selection, query: Query, model: Mode
     number, words = selection.number, query.words
     rows = ask(db, "SELECT next - 1, next - 1 - erased, tokens FROM owner WHERE id = ?", (number,))
     last, total, tokens = rows[0] if rows else (0, 0, 0)
-    places, left_out = candidates.choose_places(_places(db, number, words, total), total)
+    found = _places(db, number, words, total)
+    chosen, left_out = candidates.choose_words({word: n.total() for word, n in found.items()}, total)
+    places = {word: found[word] for word in chosen}
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
     if query.vector is not None and model is not None:
-        [found] = nearest(db, selection, [query.vector], model, query.nearest)
-        near = {key: score for key, _, score in found}
+        [hits] = nearest(db, selection, [query.vector], model, query.nearest)
+        near = {key: score for key, _, score in hits}
         usual = _usual(db, number, query.vector, model, last)
     infos = _sketches(db, selection, candidates.most_telling(places, total) | near.keys())
     size = (total, tokens / total if total else 1.0)

@@ -157,8 +157,7 @@ def _erase(db: Session, number: int, ids: Sequence[str]) -> tuple[int, int]:
 
 def put_vectors(db: Session, number: int, vectors: Mapping[str, Vector]) -> int:
     """Store the vectors that belong to the present text of their memory; returns their number."""
-    count = 0
-    digests = "SELECT key, id, digest FROM memory WHERE owner = ? AND id = ANY(?)"
+    count, digests = 0, "SELECT key, id, digest FROM memory WHERE owner = ? AND id = ANY(?)"
     for name in sorted({vector.model for vector in vectors.values()}):
         mine = {id: vector for id, vector in vectors.items() if vector.model == name}
         model = _model_for(db, name, mine)

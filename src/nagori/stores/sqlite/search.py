@@ -16,7 +16,7 @@ import apsw
 from nagori.core.model import Hit
 from nagori.core.relevance import CandidateInfo, Candidates, Query
 from nagori.stores.candidates import (
-    choose_places,
+    choose_words,
     common_count,
     join_candidates,
     most_telling,
@@ -127,7 +127,7 @@ def candidates(db: apsw.Connection, selection: Selection, query: Query, model: M
     """All candidate data for `core.relevance`, in a few queries."""
     number, words = selection.number, query.words
     last, total, mean = _size(db, number)
-    places, left_out = choose_places(_places(db, number, words, total), total)
+    places, left_out = _places(db, number, words, total)
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
     if query.vector is not None and model is not None:
@@ -146,12 +146,15 @@ def _size(db: apsw.Connection, number: int | None) -> tuple[int, int, float]:
 
 def _places(
     db: apsw.Connection, number: int | None, words: Sequence[str], total: int
-) -> dict[str, Counter[int]]:
+) -> tuple[dict[str, Counter[int]], int]:
+    """Which memories contain which words, and the number of ignored words."""
     sql = "SELECT doc FROM word_places WHERE term = ? AND doc BETWEEN ? AND ? LIMIT ?"
-    most = 2 * common_count(total)
-    return {
-        word: Counter(doc for (doc,) in ask(db, sql, (word, *keys(number), most))) for word in words if word
-    }
+    span, docs_of = (*keys(number), 2 * common_count(total)), {}
+    for word in words:
+        if word:
+            docs_of[word] = [doc for (doc,) in ask(db, sql, (word, *span))]
+    chosen, left_out = choose_words({word: len(docs) for word, docs in docs_of.items()}, total)
+    return {word: Counter(docs_of[word]) for word in chosen}, left_out
 
 
 def _usual(
