@@ -8,6 +8,7 @@ import pytest
 from nagori.core.erasure import without_words
 from nagori.core.events import (
     CYCLE,
+    CYCLE_STOPPED,
     LINKED,
     OPEN_PROMPTS,
     OPEN_SINCE,
@@ -94,9 +95,9 @@ def test_a_value_of_its_owner_is_kept_and_one_of_the_fold_is_not() -> None:
 
 
 def test_a_finished_cycle_notes_its_time_and_what_it_did() -> None:
-    assert state_after(Event("cycle_finished", NOW)) == {CYCLE: NOW.isoformat()}
+    assert state_after(Event("cycle_finished", NOW)) == {CYCLE: NOW.isoformat(), CYCLE_STOPPED: None}
     done = state_after(Event("cycle_finished", NOW, {"compacted": True, "linked": 4}))
-    assert done == {CYCLE: NOW.isoformat(), TO_COMPACT: None, LINKED: 4}
+    assert done == {CYCLE: NOW.isoformat(), CYCLE_STOPPED: None, TO_COMPACT: None, LINKED: 4}
     assert len(fold([Event("cycle_finished", NOW, {"linked": -1})], {}).passed_over) == 1
 
 

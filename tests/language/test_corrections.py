@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nagori.language.corrections import correction_features, replacement_odds
+from nagori.language.corrections import correction_features, replacement_odds, updates_subject
 
 NEAR, FAR = 3.0, 0.5  # spreads above unrelated texts
 LEAD, BEHIND = 0.5, -0.5  # spreads above the nearest other statement, or below it
@@ -50,3 +50,17 @@ def test_hostile_text_costs_little() -> None:
     for text in ("a " * 50_000, "Mr. " * 20_000, "1:" * 40_000, "から" * 40_000):
         replacement_odds(text, text, NEAR, LEAD)
     assert time.process_time() - begun < 2.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "updates"),
+    [
+        ("My dentist is Dr. Weiss.", "My dentist is Dr. Okafor now.", True),
+        ("うちの猫の名前はタマです。", "うちの猫の名前はミケに変わりました。", True),
+        ("My dentist is Dr. Weiss.", "My dentist is very kind.", False),  # no word for change
+        ("My dentist is Dr. Weiss.", "My doctor is Dr. Okafor now.", False),
+        ("Dr. Weiss called.", "Dr. Okafor calls now.", False),
+    ],
+)
+def test_the_same_subject_with_a_word_for_change_is_an_update(old: str, new: str, updates: bool) -> None:
+    assert updates_subject(old, new) is updates

@@ -30,6 +30,22 @@ def replacement_odds(old: str, new: str, nearness: float, lead: float) -> float:
     return weights["bias"] + sum(weights[name] * value for name, value in found.items())
 
 
+def updates_subject(old: str, new: str) -> bool:
+    """Whether a statement gives the subject of an older one another value and has a word for change: "my boss
+    is A", "my boss is B now"."""
+    subjects = [_subject().match(text.strip().casefold()) for text in (old, new)]
+    named = [found.group() for found in subjects if found]
+    return len(named) == 2 and named[0] == named[1] and mentions_change(new)
+
+
+@cache
+def _subject() -> re.Pattern[str]:
+    """The beginning of a statement, up to the verb or particle after its subject."""
+    return re.compile(
+        r"(?:my|our|the|his|her|their)(?: [\w'-]+){1,4}? (?:is|are|was|were)\b|[^。、\s]{2,20}?は"
+    )
+
+
 def correction_features(old: str, new: str, nearness: float, lead: float) -> dict[str, float]:
     """What is counted, by name."""
     before, after = set(tokens(old)), set(tokens(new))

@@ -18,7 +18,7 @@ from nagori.core.storage import Vector
 from nagori.core.values import Value, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, StoreError
 from nagori.language.appraisal import appraise
-from nagori.language.corrections import replacement_odds
+from nagori.language.corrections import replacement_odds, updates_subject
 from nagori.language.importance import importance, weigh
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
@@ -296,7 +296,8 @@ def _supersede(
     if old is None or odds < MAY_REPLACE or (_neighbours(old, memory) and odds < REPLACES_FOR_CERTAIN):
         return False
     now = runtime.clock.now()
-    least = REPLACES_IF_SAID if corrects and not old.protected else _least_odds(old, memory)
+    said = corrects or updates_subject(_statement(old), new)
+    least = REPLACES_IF_SAID if said and not old.protected else _least_odds(old, memory)
     sure = odds >= least and not old.superseded_by
     events = (
         supersede_events(memory, old, now) if sure else [link_event(memory, old, RelationType.CONTINUES, now)]

@@ -111,24 +111,25 @@ def context_for_prompt(
     new = [
         (fit, found.memory)
         for fit, found in ranked
-        if fit >= ranked[0][0] - FURTHEST_THERE
+        if fit >= ranked[0][0] - FURTHEST_OF_FEW
         and found.memory.id not in known.shown
         and (here is None or found.memory.source.session != here)
         and _says_enough(found.memory)
     ]
-    near = _near_best(new)
+    near = _near_best(new, FURTHEST if len(ranked) > FEW else FURTHEST_OF_FEW)
     most = min(hooks.max_memories, runtime.config.retrieval.top_k)
     told = [*_heirs(ranked, near, known.shown), *near][:most]
-    return _show(runtime, scope, _with_updates(runtime, scope, told), session, mark, query_tokens(text))
+    told = _with_updates(runtime, scope, told)[:most]
+    return _show(runtime, scope, told, session, mark, query_tokens(text))
 
 
-def _near_best(new: Sequence[tuple[float, Memory]]) -> list[Memory]:
+def _near_best(new: Sequence[tuple[float, Memory]], furthest: float) -> list[Memory]:
     """The memories that fit nearly as well as the best one that is new. More of a session that is told anyway
     makes it easier to understand; another session must fit better than that."""
     near, sessions = list[Memory](), set[str]()
     for fit, memory in new:
         session = memory.source.session or memory.id
-        if session in sessions or fit >= new[0][0] - FURTHEST:
+        if fit >= new[0][0] - (max(furthest, FURTHEST_THERE) if session in sessions else furthest):
             near.append(memory)
             sessions.add(session)
     return near
@@ -176,7 +177,9 @@ AGE, OLD = -0.5, 60.0  # weight of log(1 + days); maximum days
 SAME_PROJECT, STATED, REPLACED = 1.9, 1.2, -0.7
 SHORT_QUESTION, ABOUT_IT = 60, 0.6  # characters; least certainty of the best answer to one
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
-FURTHEST, FURTHEST_THERE = 3.5, 6.0  # how far below the best a memory may fit; one of a session that is told
+# How far below the best a memory may fit; one of a session that is told; one of few, whose typical spread is
+# unknown.
+FURTHEST, FURTHEST_THERE, FURTHEST_OF_FEW = 3.5, 6.0, 7.0
 LOOKED_AT = 25
 OTHER_LANGUAGE = 4.0  # factor of the certainty of a memory in another language than the prompt's
 NEAREST = 4  # number of candidates whose successor is always shown

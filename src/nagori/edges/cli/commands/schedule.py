@@ -178,8 +178,9 @@ def nights(session: CommandSession, memory: Nagori, called: bool) -> list[Findin
     """Whether nights happen: by a scheduler, by the worker of whoever calls us, or by nobody."""
     from nagori.services.cycle import hours_since
 
-    stopped = memory.status().stopped_moves
-    if stopped:
+    if memory.runtime.journal.is_erased(memory.scope.owner):
+        return []  # no cycle is needed
+    if stopped := memory.status().stopped_moves:
         look = run_command("nagori cycle --dry-run")
         return [make_finding("nights", "warn", "doctor.nights_stopped", look, n=stopped)]
     hours = hours_since(memory.runtime, memory.scope.owner)
