@@ -28,9 +28,8 @@ class Data:  # everything of one space
     def __init__(self, active=None):
         self.applied, self.active = NOTHING_APPLIED, active
         self.memories, self.vectors = {}, {}  # vectors by memory and model
-        self.relations, self.origins, self.state = set(), set(), {}
+        self.relations, self.origins, self.state, self.items = set(), set(), {}, {}
         self.log, self.turns = {}, {}  # by event
-        self.items = {}
 
 
 class DictionaryStore:
@@ -42,8 +41,7 @@ class DictionaryStore:
         self.leases, self.dimensions = {}, {}
         self.vectors = DictionaryVectors(self)
 
-    def close(self):
-        pass
+    def close(self): ...
 
     def data(self, owner):
         return self.rebuilt.get((get_ident(), owner)) or self.owners[owner]
@@ -121,8 +119,7 @@ class DictionaryStore:
     def find(self, scope, filter=ALIVE, *, limit=100, older_than=None, oldest_first=False):
         ordered = sorted(self.meant(scope, filter), key=age, reverse=not oldest_first)
         if older_than is not None:
-            end = age(older_than)
-            ordered = [m for m in ordered if (age(m) > end if oldest_first else age(m) < end)]
+            ordered = [m for m in ordered if (age(m) > age(older_than)) == oldest_first and m != older_than]
         return ordered[:limit]
 
     def candidates(self, scope, query):
@@ -145,13 +142,12 @@ class DictionaryStore:
         return CandidateInfo(memory.id, *said, memory.trust, to_micros(memory.created))
 
     def cycle_rows(self, owner, rules, now):
-        memories = self.data(owner).memories.values()
-        alive = [m for m in memories if not m.is_forgotten]
+        alive = [m for m in self.data(owner).memories.values() if not m.is_forgotten]
         free = [m for m in alive if not m.protected]
         strength = {m.id: retention(m, now, rules.retention, rules.weekly) for m in free}
         free.sort(key=lambda m: (strength[m.id], m.created, m.recalls, m.id))
         census = Census(dict(Counter(m.level for m in free)), len(alive) - len(free))
-        rows = [life_row(m) for m in memories]
+        rows = [life_row(m) for m in self.data(owner).memories.values()]
         return CycleRows(census, rows, lambda level, n: [life_row(m) for m in free if m.level == level][:n])
 
     def relations(self, scope, ids):
