@@ -117,10 +117,15 @@ def context_for_prompt(
         and _says_enough(found.memory)
     ]
     near = _near_best(new, FURTHEST if len(ranked) > FEW else FURTHEST_OF_FEW)
-    most = min(hooks.max_memories, runtime.config.retrieval.top_k)
-    told = [*_heirs(ranked, near, known.shown), *near][:most]
-    told = _with_updates(runtime, scope, told)[:most]
+    told = [*_heirs(ranked, near, known.shown), *near][: hooks.max_memories]
+    told = _limit_lines(_with_updates(runtime, scope, told), runtime.config.retrieval.top_k)
     return _show(runtime, scope, told, session, mark, query_tokens(text))
+
+
+def _limit_lines(memories: Sequence[Memory], most: int) -> list[Memory]:
+    """The memories of the first lines; those of one session share a line."""
+    lines = list(dict.fromkeys(memory.source.session or memory.id for memory in memories))[:most]
+    return [memory for memory in memories if (memory.source.session or memory.id) in lines]
 
 
 def _near_best(new: Sequence[tuple[float, Memory]], furthest: float) -> list[Memory]:
