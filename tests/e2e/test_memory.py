@@ -170,7 +170,7 @@ def test_the_answer_of_a_subagent_is_kept_with_its_name(memory: Remembering) -> 
 
 def test_a_block_stays_below_the_host_s_limit_and_arrives_whole(memory: Remembering) -> None:
     memory.settings(
-        "[retrieval]\ntoken_budget = 100000\nmin_confidence = 0.0\n"
+        "[retrieval]\ntoken_budget = 100000\nmin_confidence = 0.0\ntop_k = 100\n"
         "[hooks]\nmax_memories = 100\nmin_confidence = 0.0\n"
     )
     long = [f"Tea number {n}: {'緑茶 and green tea and ' * 60}" for n in range(40)]

@@ -165,6 +165,19 @@ def test_private_passages_and_secrets_never_reach_the_journal(folder: Path) -> N
     assert everything.count(b"The port is 8443.") == 4
 
 
+def test_the_answer_to_a_prompt_that_is_private_as_a_whole_is_not_kept(folder: Path) -> None:
+    prompt("<private>I owe the bank 4,000.</private>")
+    event("Stop", last_assistant_message="A debt of 4,000 to the bank is not unusual, here is a plan.")
+    prompt("My bicycle is red.")
+    event("Stop", last_assistant_message="A fine colour.")
+    with Nagori.open(folder, embedder=None) as memory:
+        memory.process()
+        assert [m.text.whole for m in memory.list() if "bicycle" in m.text.whole]
+        assert not [m.text.whole for m in memory.list() if "bank" in m.text.whole]
+    everything = b"".join(path.read_bytes() for path in (folder / "journal").rglob("*") if path.is_file())
+    assert b"bank" not in everything
+
+
 def test_our_own_blocks_and_reminders_are_not_heard_again(folder: Path) -> None:
     own = '<memories note="n">\n- [2026-01-01][L1] user: old (mem_x)\n</memories>'
     story = "<last-session>\nWe spoke of old things.\n</last-session>"

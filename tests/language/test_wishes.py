@@ -82,6 +82,7 @@ ENGLISH = {
         Forget this right after you have answered.
         What follows isn't for your notes: I stole a pen.
         <private>the alarm code is on the fridge</private>
+        [private]
         Don't put any of this in your notes.
         I'd prefer that you not record this.
         Please don't keep a record of this conversation.

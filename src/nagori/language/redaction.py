@@ -12,6 +12,8 @@ from functools import cache
 
 from nagori.language.credentials import PREFIXED, SPOKEN, WRITTEN
 
+WITHHELD = "[private]"  # recorded for a prompt that is private as a whole: its answer is not kept
+
 
 def fit_to_keep(text: str, *, strip: bool = True, redact: bool = True) -> str:
     """`text` as it may be stored: clean, without private passages, injected blocks and secrets. Applying it

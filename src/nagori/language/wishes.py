@@ -15,6 +15,7 @@ from functools import cache
 
 from nagori.core.values import Value
 from nagori.language.lexicon import JAPANESE, LETTERS, own_words, strip_outer_quotes
+from nagori.language.redaction import WITHHELD
 from nagori.language.tokenizer import normal_form
 
 MOST = 2000  # characters that are read at each end of a text: a wish comes before or after its subject
@@ -44,7 +45,7 @@ def classify_wish(text: str) -> Wish:
     """The wish that a text expresses. Of several, FORGET has priority over NOT_KEEP, and that over KEEP: the
     more private reading is the safer one."""
     ends = text if len(text) <= 2 * MOST else f"{text[:MOST]}\n{text[-MOST:]}"
-    if _PRIVATE.search(ends):
+    if text == WITHHELD or _PRIVATE.search(ends):
         return Wish(WishKind.NOT_KEEP)
     spoken = own_words(_CODE.sub(" … ", strip_outer_quotes(normal_form("NFKC", ends).replace("’", "'"))))
     found = list(_wishes_in(spoken))

@@ -13,12 +13,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from nagori.adapters.clock import SystemClock
 from nagori.core.model import LONGEST_NAME, Scope
 from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
-from nagori.language.redaction import without_memories
+from nagori.language.redaction import WITHHELD, without_memories
 from nagori.services.record import HOOK_PATIENCE, record_or_spool, turn_event
 
 TYPE_CHECKING = False
@@ -95,10 +96,10 @@ def turn_of(moment: Moment, scope: Scope, config: Config) -> Event | None:
     text = _words(moment) if role else ""
     if not role or not text:
         return None
-    return turn_event(
+    said = partial(
+        turn_event,
         scope,
         config.privacy,
-        text=text,
         role=role,
         at=SystemClock().now(),
         session=moment.session,
@@ -108,6 +109,10 @@ def turn_of(moment: Moment, scope: Scope, config: Config) -> Event | None:
         speaker=moment.speaker if moment.at is At.SUBAGENT_END else None,
         transcript=moment.transcript,
     )
+    event = said(text=text)
+    if event is None and role == "user" and "private" in text.casefold():
+        return said(text=WITHHELD)  # the answer that comes is as private as the prompt
+    return event
 
 
 def _words(moment: Moment) -> str:
