@@ -13,6 +13,7 @@ from nagori.core.events import (
     OPEN_PROMPTS,
     OPEN_SINCE,
     PASSED_OVER,
+    RELATIONS_CHECKED,
     SESSIONS,
     TO_COMPACT,
     TO_REDACT,
@@ -98,7 +99,10 @@ def test_a_finished_cycle_notes_its_time_and_what_it_did() -> None:
     assert state_after(Event("cycle_finished", NOW)) == {CYCLE: NOW.isoformat(), CYCLE_STOPPED: None}
     done = state_after(Event("cycle_finished", NOW, {"compacted": True, "linked": 4}))
     assert done == {CYCLE: NOW.isoformat(), CYCLE_STOPPED: None, TO_COMPACT: None, LINKED: 4}
-    assert len(fold([Event("cycle_finished", NOW, {"linked": -1})], {}).passed_over) == 1
+    checked = state_after(Event("cycle_finished", NOW, {"relations_checked": 9}))
+    assert checked == {CYCLE: NOW.isoformat(), CYCLE_STOPPED: None, RELATIONS_CHECKED: 9}
+    for wrong in ({"linked": -1}, {"relations_checked": "nine"}):
+        assert len(fold([Event("cycle_finished", NOW, wrong)], {}).passed_over) == 1
 
 
 def test_a_session_knows_what_it_was_shown_until_it_is_compacted() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import assume, given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from nagori.core import scoring
 from nagori.core.decay import Reinforcement
-from nagori.core.model import TAGS, Emotion, Valence
+from nagori.core.model import TAGS, Emotion, Level, Memory, Text, Valence
 from nagori.core.relevance import bounded_factor
 from nagori.core.scoring import Resonance, SelfRecall
 from nagori.errors import InvalidInput
@@ -145,3 +146,32 @@ def test_a_bounded_factor_stays_in_its_bounds_however_loud_the_value(value: floa
 
 def test_a_bounded_factor_is_neutral_in_the_middle() -> None:
     assert bounded_factor(0.5, 0.7, 1.3) == pytest.approx(1.0)
+
+
+# ── order by strength ────────────────────────────────────────────────────────────────────────────
+
+
+def ranked(strength: float, id: str, day: int) -> tuple[float, Memory]:
+    born = datetime(2026, 4, 1, tzinfo=UTC) + timedelta(days=day)
+    return strength, Memory(id, born, born, {Level.FULL: Text("", id)})
+
+
+def ids_by_strength(*items: tuple[float, Memory], near: float = 5.0) -> list[str]:
+    return [memory.id for _, memory in scoring.order_by_strength(items, near)]
+
+
+def test_of_about_equally_strong_memories_the_newest_comes_first() -> None:
+    old, new, weak = ranked(90, "old", 0), ranked(86, "new", 2), ranked(60, "weak", 9)
+    assert ids_by_strength(weak, old, new) == ["new", "old", "weak"]
+    assert ids_by_strength(weak, old, new, near=4.0) == ["old", "new", "weak"]
+    assert ids_by_strength() == []
+
+
+def test_a_group_is_measured_from_its_strongest_memory_so_it_does_not_drift() -> None:
+    steps = [ranked(90, "a", 0), ranked(87, "b", 1), ranked(84, "c", 2)]
+    assert ids_by_strength(*steps) == ["b", "a", "c"]
+
+
+def test_memories_of_one_moment_keep_one_order() -> None:
+    twins = [ranked(50, "a", 0), ranked(50, "b", 0)]
+    assert ids_by_strength(*twins) == ids_by_strength(*reversed(twins)) == ["b", "a"]

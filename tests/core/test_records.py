@@ -10,7 +10,7 @@ import pytest
 
 from nagori.core.arguments import check_kind, check_number, check_text, check_whole
 from nagori.core.cycle import Census, CycleRules, life_row, plan_cycle
-from nagori.core.decay import Retention, Weekly, adjust_for_feedback, coefficient_of_worth
+from nagori.core.decay import Retention, Weekly, adjust_for_feedback, coefficient_of_worth, retention
 from nagori.core.levels import Archive
 from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.model import (
@@ -223,6 +223,34 @@ def test_feedback_moves_feeling_and_coefficient_within_bounds() -> None:
     better, worse = (adjust_for_feedback(calm, good, NOW, law, Weekly()) for good in (True, False))
     assert worse.emotion.intensity < 40.0 < better.emotion.intensity
     assert worse.coefficient <= 0.95 <= better.coefficient <= max(law.max_decay_coefficient, 0.95)
+
+
+def test_feedback_moves_the_score_itself_under_the_weekly_law() -> None:
+    law, rule = Retention(law="weekly"), Weekly()
+    old = memory(recalls=3).evolve(anchor=NOW - timedelta(days=70))
+    better, worse = (adjust_for_feedback(old, good, NOW, law, rule) for good in (True, False))
+    before, up, down = (retention(each, NOW, law, rule) for each in (old, better, worse))
+    assert (up - before, down - before) == (pytest.approx(10.0), pytest.approx(-10.0))
+    assert better.recalls == worse.recalls == 3
+    assert better.emotion == worse.emotion == old.emotion
+
+
+def test_good_feedback_counts_as_a_recall_where_no_age_gives_so_high_a_score() -> None:
+    law, rule = Retention(law="weekly"), Weekly()
+    new = memory()
+    better = adjust_for_feedback(new, True, NOW, law, rule)
+    assert (better.recalls, better.anchor) == (1, NOW)
+    assert retention(better, NOW, law, rule) == pytest.approx(retention(new, NOW, law, rule) + 10.0)
+    assert adjust_for_feedback(new, False, NOW, law, rule).recalls == 0
+
+
+def test_feedback_on_an_archived_memory_counts_from_the_time_it_was_archived() -> None:
+    law, rule = Retention(law="weekly"), Weekly()
+    since = NOW - timedelta(days=300)
+    old = memory(archived_at=since).evolve(anchor=since - timedelta(days=70))
+    better = adjust_for_feedback(old, True, NOW, law, rule)
+    assert old.anchor < better.anchor < since
+    assert retention(better, NOW, law, rule) == pytest.approx(retention(old, NOW, law, rule) + 10.0)
 
 
 def test_a_deletion_condition_that_is_switched_off_deletes_nothing() -> None:

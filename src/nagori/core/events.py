@@ -550,8 +550,6 @@ def _without(notes: Any, sessions: set[str]) -> dict[str, Any]:
 def _apply_item_put(event: Event, known: FoldState) -> Iterator[Change]:
     """Write an item. The event says when it was first written, so nothing has to be read."""
     data = event.data
-    if data.get("redacted"):
-        return
     updated = _parse_time(data["updated"]) if "updated" in data else event.at
     ttl = timedelta(microseconds=int(data["ttl"])) if data.get("ttl") is not None else None
     expires = _parse_time(data["expires"]) if "expires" in data else None
