@@ -10,6 +10,7 @@ from tests.profiles import examples
 
 from nagori.core.model import Emotion, Text, Valence
 from nagori.language.compression import (
+    CLAUSE,
     KEYWORD_CHARACTERS,
     KEYWORDS,
     LONGEST,
@@ -196,6 +197,17 @@ def test_a_trace_has_few_keywords_in_the_order_of_the_text() -> None:
     assert len(", ".join(words)) <= KEYWORD_CHARACTERS
     places = [PAGE.index(word) for word in words]
     assert places == sorted(places)
+
+
+def test_a_long_clause_with_a_negation_is_cut_between_words() -> None:
+    text = (
+        "At the end of the meeting about the harbour district and its wooden bridges the committee did not "
+        "approve the plan that Marten Oosterhuis proposed for the canal beside the grain store"
+    )
+    clause = level3(text).split(", ")[0]
+    assert "the committee did not approve the plan" in clause
+    assert len(clause) <= CLAUSE
+    assert f" {clause} " in text
 
 
 def test_each_keyword_is_told_once() -> None:

@@ -114,6 +114,8 @@ SAID = {
         use spaces everywhere please
         卒業式は三月だって
         叔母は女性医師なんだ
+        母が毎週野菜を送ってくれます。
+        隣の山田さんが雪かきをしてくれる
         Check marks are drawn in green.
     """,
 }

@@ -1,11 +1,15 @@
 """One tokeniser for Japanese and English: what it finds, what it keeps apart, and that it never fails."""
 
+from datetime import UTC, datetime
+
 import apsw
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.profiles import examples
 
+from nagori.core.model import Level, Memory, Text
+from nagori.language import passages
 from nagori.language import tokenizer as t
 from nagori.language.passages import resemblance, sentences, shingles
 from nagori.language.redaction import clean
@@ -389,3 +393,17 @@ def test_hostile_repetition_is_read_to_its_end(unit: str) -> None:
     text = unit * (100_000 // len(unit))
     for verb in VERBS:
         assert verb(text) == verb(text)
+
+
+def test_a_text_says_the_same_as_its_capitals_but_not_as_a_much_longer_one() -> None:
+    short, rest = "The kiln needs two hours.", " The hut has no electricity, and the boat sails at dawn."
+    one = shingles(short)
+    assert passages.alike(one, shingles(short.upper()))
+    assert not passages.alike(one, shingles(short + rest))
+    assert not passages.alike(one, shingles("The boat sails at dawn."))
+
+
+def test_a_memory_is_found_by_its_text_and_by_its_keywords() -> None:
+    at = datetime(2026, 7, 15, tzinfo=UTC)
+    memory = Memory("1", at, at, {Level.FULL: Text("", "The kiln cools.")}, keywords=("pottery", "窯"))
+    assert t.index_words(memory) == [*t.tokens("The kiln cools."), *t.tokens("pottery"), *t.tokens("窯")]

@@ -991,6 +991,11 @@ over the holidays = 2025-12-20..2026-01-03
 a year ago today = 2025-07-15
 on 10.4.2025 = 2025-04-10
 our previous meeting = - ? latest
+2025年第3四半期の売上 = 2025-07-01..2025-10-01
+2025年度第3四半期の売上 = 2025-10-01..2026-01-01
+2025年上半期の売上 = 2025-04-01..2025-10-01
+2025年度下半期の売上 = 2025-10-01..2026-04-01
+the talk we had fortnight ago = 2026-06-28..2026-07-05
 """,
 }
 
@@ -1026,6 +1031,10 @@ def test_e17_the_occasion_before_the_last_is_understood(text: str) -> None:
         "Q3 is a sports car",
         "待期間の話",
         "3/5人が賛成",
+        "約3/5が残った",
+        "割合の3/5を使う",
+        "大学前期の話",
+        "the first half of the match",
     ],
 )
 def test_e17_lookalikes_of_these_words_mean_no_time(text: str) -> None:

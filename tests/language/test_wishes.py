@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nagori.language.wishes import NO_WISH, Wish, WishKind, classify_wish
+from nagori.language.wishes import NO_WISH, Wish, WishKind, classify_wish, without_wishes
 
 ENGLISH = {
     WishKind.KEEP: """
@@ -514,6 +514,22 @@ def test_a_wish_stands_before_or_after_a_long_text() -> None:
     assert classify_wish(f"{paste}\nPlease remember this for next time.").kind is WishKind.KEEP
     assert classify_wish(f"{paste}\n\n!!") == NO_WISH
     assert classify_wish("…") == NO_WISH
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("The kiln needs two hours. Please remember that.", "The kiln needs two hours."),
+        (
+            "Forget what I said about Ida. The hut has no electricity! Is it cold there?",
+            "The hut has no electricity! Is it cold there?",
+        ),
+        ("窯は二時間かかる。これを覚えておいて。", "窯は二時間かかる。"),
+        ("Please remember this.", ""),
+    ],
+)
+def test_without_its_wishes_a_text_is_what_else_was_said(text: str, rest: str) -> None:
+    assert without_wishes(text) == rest
 
 
 @pytest.mark.parametrize(
