@@ -155,7 +155,10 @@ def restore(
         return
     session.say("cli.restored", path=path)
     if aside:
-        session.say("cli.aside", path=aside)
+        # A path that is broken into lines cannot be copied.
+        session.out.print(
+            session.translator("cli.aside", path=aside), soft_wrap=True, markup=False, highlight=False
+        )
 
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:
