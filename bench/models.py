@@ -43,9 +43,9 @@ from nagori.core.pricing import price_of
 from nagori.errors import ModelError
 from nagori.language.appraisal import Appraisal
 from nagori.language.passages import about_tokens
+from nagori.services.llm.appraisal_events import match_items
 from nagori.services.llm.appraise import SCHEMA, STAGE
 from nagori.services.llm.client import ask, cost_of
-from nagori.services.llm.findings import match_items
 from nagori.testing import FrozenClock
 
 SEED = 7

@@ -467,9 +467,9 @@ class Nagori:
 
     def usage(self) -> Usage | None:
         """Memories per day and their sizes over the last month; None without data."""
-        from nagori.services import usage
+        from nagori.services import daily_volume
 
-        return usage.usage(self.runtime, self.scope)
+        return daily_volume.usage(self.runtime, self.scope)
 
     # --- the context window ---------------------------------------------------------------------
 
@@ -745,12 +745,12 @@ class Nagori:
 
     def export(self, format: ExportFormat = "jsonl") -> Iterator[str]:
         """All memories as lines of `jsonl` (complete) or `markdown` (readable)."""
-        from nagori.services import audit, transfer
+        from nagori.services import audit_log, transfer
 
         writers = {"jsonl": transfer.to_jsonl, "markdown": transfer.to_markdown}
         if not isinstance(format, str) or format not in writers:
             raise _no_such_format(format)
-        audit.record_or_observe(self.runtime, "exported", self.scope.owner, format=format)
+        audit_log.record_or_observe(self.runtime, "exported", self.scope.owner, format=format)
         return writers[format](self.runtime, self.scope)
 
     def import_(
@@ -808,22 +808,22 @@ class Nagori:
 
     def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
         """Write everything to one checked file, while others may write."""
-        from nagori.services import audit, backup
+        from nagori.services import audit_log, backup
 
         report = backup.backup(self.runtime, _path(path), progress)
-        audit.record_or_observe(self.runtime, "backed_up", bytes=report.bytes)
+        audit_log.record_or_observe(self.runtime, "backed_up", bytes=report.bytes)
         return report
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
         """Install a backup; former data is moved aside, and its folder is returned."""
-        from nagori.services import audit, backup
+        from nagori.services import audit_log, backup
 
         utc(stamp, "stamp")  # a time without a zone is refused
         when = stamp.strftime("%Y%m%dT%H%M%S")
         folder = _path(data_dir, "data_dir")
         aside = backup.restore(_path(path), folder, when, _open_runtime)
-        audit.append(folder, stamp, "restored")
+        audit_log.append(folder, stamp, "restored")
         return aside
 
     def compact(self) -> CompactReport:

@@ -20,7 +20,7 @@ from nagori.core.model import Kind
 from nagori.errors import Conflict, InvalidInput, MemoryErased, NotFound
 from nagori.journals.file import FileJournal
 from nagori.services import erase as erasing
-from nagori.services.record import record_or_spool, spool, turn_event
+from nagori.services.record_turns import record_or_spool, spool, turn_event
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 

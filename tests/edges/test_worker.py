@@ -30,7 +30,7 @@ from nagori.edges.worker.spawn import LOCK, is_working, start, take
 from nagori.errors import InvalidInput
 from nagori.journals.file import FileJournal
 from nagori.services import ingest
-from nagori.services.record import spool
+from nagori.services.record_turns import spool
 
 OWNER = ("local", "me")
 

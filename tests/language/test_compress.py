@@ -199,6 +199,17 @@ def test_a_trace_has_few_keywords_in_the_order_of_the_text() -> None:
     assert places == sorted(places)
 
 
+def test_a_long_japanese_clause_with_a_negation_is_cut_to_its_width() -> None:
+    text = (
+        "町外れの古い倉庫の二階の奥にある青い棚の上のほうの段に置いてある赤い工具箱の中の六角レンチの一式は"
+        "組合の寄り合いで持ち出し禁止と決まったので鍵を持っている人は必ず覚えておくこと"
+    )
+    clause = level3(text).split(", ")[0]
+    assert "禁止" in clause
+    assert clause in text
+    assert len(clause) < len(text)
+
+
 def test_a_long_clause_with_a_negation_is_cut_between_words() -> None:
     text = (
         "At the end of the meeting about the harbour district and its wooden bridges the committee did not "

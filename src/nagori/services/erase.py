@@ -30,7 +30,7 @@ from nagori.ledger import Decision, read_memories
 from nagori.locks import is_running, lease
 from nagori.protocols import BatchLLM
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services import audit
+from nagori.services import audit_log
 from nagori.services.backup import STORE, WORK, folders_aside
 from nagori.services.byte_search import ENCODINGS, choose_passages, search_files
 from nagori.services.edit import read_version
@@ -44,7 +44,7 @@ from nagori.services.receipt import (
     create_key,
     sign,
 )
-from nagori.services.record import erase_spool
+from nagori.services.record_turns import erase_spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def erase(
         raise Conflict("error.erasure_changed")
     requested = runtime.clock.now()
     passages = choose_passages(_texts_of(runtime, plan))
-    audit.record(runtime, "erasure_requested", plan.owner, target=target.kind, counts=dict(plan.counts))
+    audit_log.record(runtime, "erasure_requested", plan.owner, target=target.kind, counts=dict(plan.counts))
     if target.kind == "owner":
         steps = erase_owner(runtime, plan.owner, progress)
         passages = [*_names_of(plan.owner), *passages]
@@ -316,7 +316,7 @@ def reopen(runtime: Runtime, owner: Owner) -> None:
     if not runtime.journal.is_erased(owner):
         raise InvalidInput("user", "error.not_erased")
     runtime.journal.reopen(owner)
-    audit.record(runtime, "reopened", owner)
+    audit_log.record(runtime, "reopened", owner)
 
 
 def _texts_of(runtime: Runtime, plan: ErasurePlan) -> list[str]:
@@ -571,17 +571,17 @@ def _issue(runtime: Runtime, receipt: ErasureReceipt) -> ErasureReceipt:
     """Sign a receipt and note it in the audit log."""
     key, new = create_key(runtime.data_dir)
     if new:
-        audit.record(runtime, "key_created")
+        audit_log.record(runtime, "key_created")
     signed = replace(receipt, signature=sign(key, receipt.to_dict()))
     facts = {"target": signed.target, "clean": signed.clean, "interrupted": signed.interrupted}
     owner = (signed.tenant, signed.user)
-    audit.record(runtime, "erasure_finished", owner, **facts, receipt=signed.signature)
+    audit_log.record(runtime, "erasure_finished", owner, **facts, receipt=signed.signature)
     return signed
 
 
 def _remains(runtime: Runtime, steps: Sequence[ErasureStep]) -> Iterator[Notice]:
     """What this folder cannot reach, and until when it stays there."""
-    copies = [entry for entry in audit.read(runtime.data_dir) if entry.act in ("backed_up", "exported")]
+    copies = [entry for entry in audit_log.read(runtime.data_dir) if entry.act in ("backed_up", "exported")]
     if copies:
         first, last = copies[0].at[:10], copies[-1].at[:10]
         yield Notice("erase.remains_copies", n=len(copies), first=first, last=last)

@@ -35,7 +35,7 @@ from nagori.ledger import record_turns
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.formation import FormationInput, form_memories
 from nagori.services.linking import link_event
-from nagori.services.record import turn_event
+from nagori.services.record_turns import turn_event
 from nagori.services.remember import AT_ONCE as BUNDLE
 from nagori.services.remember import Draft, remember_many
 

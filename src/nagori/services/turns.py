@@ -13,7 +13,7 @@ from nagori.core.values import Value
 from nagori.errors import InvalidInput
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime
-from nagori.services.record import turn_event
+from nagori.services.record_turns import turn_event
 
 
 class OpenTurn(Value):

@@ -20,7 +20,7 @@ from nagori.adapters.clock import SystemClock
 from nagori.core.model import LONGEST_NAME, Scope
 from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
 from nagori.language.redaction import WITHHELD, without_memories
-from nagori.services.record import HOOK_PATIENCE, record_or_spool, turn_event
+from nagori.services.record_turns import HOOK_PATIENCE, record_or_spool, turn_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from nagori.core.storage import Owner
 from nagori.edges.importers import claude_code
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime
-from nagori.services.record import turn_event
+from nagori.services.record_turns import turn_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from nagori.paths import sweep
 from nagori.runtime import Runtime
 from nagori.services.cycle import note_stopped
 from nagori.services.ingest import process
-from nagori.services.record import SPOOL, take_spool
+from nagori.services.record_turns import SPOOL, take_spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from nagori.language.passages import about_tokens
 from nagori.ledger import read_memories
 from nagori.locks import lease
 from nagori.runtime import Progress, Runtime, no_progress
+from nagori.services.llm.appraisal_events import LONGEST, SCHEMA, events, longest, match_items, passages_of
 from nagori.services.llm.batch_api import BatchAnswer, BatchJobs
 from nagori.services.llm.client import TIMED_OUT, ask, ask_tokens, cost_of, price_for, question_of
-from nagori.services.llm.findings import LONGEST, SCHEMA, events, longest, match_items, passages_of
 from nagori.services.llm.health import ModelHealth
 from nagori.services.upgrade import adopt_notes
 

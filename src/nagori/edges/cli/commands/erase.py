@@ -17,7 +17,7 @@ from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json, progress
 from nagori.errors import InvalidInput, Notice
 from nagori.paths import write_private
-from nagori.services import audit as audit_log
+from nagori.services import audit_log
 from nagori.services import receipt as receipts
 from nagori.services.erase import ErasurePlan
 from nagori.services.receipt import ErasureReceipt
