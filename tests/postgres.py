@@ -31,6 +31,8 @@ class Server:
         if os.geteuid() == 0:
             os.chown(self.place, NOBODY_ID, NOBODY_ID)
             self.who = {"user": NOBODY_ID, "group": NOBODY_ID, "extra_groups": []}
+            if not all(folder.stat().st_mode & 0o001 for folder in self.programs.parents):
+                self.programs = _copy_programs(self.programs, self.place / "programs")
         self.process: subprocess.Popen | None = None
         self.log = (self.place / "log").open("w+")
         create: list = [self.programs / "initdb", "-D", self.place / "data", "-U", "postgres", "-A", "trust"]
@@ -107,6 +109,16 @@ class Server:
             ).fetchall()
             if tables:
                 db.execute("; ".join(f'DELETE FROM nagori."{name}"' for (name,) in tables))
+
+
+def _copy_programs(programs: Path, target: Path) -> Path:
+    """The programs with their libraries where another user can run them: a virtual environment in a private
+    folder is out of its reach."""
+    package = programs.parent.parent
+    for folder in (package, package.with_name(f"{package.name}.libs")):
+        if folder.is_dir():
+            shutil.copytree(folder, target / folder.name, symlinks=True)
+    return target / package.name / programs.relative_to(package)
 
 
 @pytest.fixture(scope="session")
