@@ -17,6 +17,7 @@ from datetime import datetime
 
 from nagori.core.events import (
     PASSED_OVER,
+    TURNS,
     Event,
     Outcome,
     checksum_of,
@@ -52,7 +53,6 @@ READER_PATIENCE = 0.5  # seconds that a reader waits for the lock before it answ
 ATTEMPTS = 5  # for an append or commit that another writer overtook
 MOST_PASSED_OVER = 100
 SPARSE = 50  # events in between for each that is wanted: from here on they are read one by one
-TURNS = frozenset({"turn_recorded", "heard"})
 
 Decide = Callable[[], "Sequence[Event] | Decision"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nagori.core.events import Event
+from nagori.core.events import TURNS, Event
 from nagori.core.model import Level
 from nagori.core.values import replace
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 NO_WORDS = {"trigger": "", "content": ""}
 TRACE = str(int(Level.TRACE))
-TURNS = frozenset({"turn_recorded", "heard"})
 OF_SESSIONS = frozenset({"session_compacted", "session_briefed"})
 
 

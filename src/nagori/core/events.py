@@ -62,6 +62,7 @@ CYCLE_STOPPED = "cycle_stopped"  # state: a cycle that waits for confirmation, a
 WAITING_WISHES = "waiting_wishes"  # state: wishes of the user that could not be granted yet
 TO_COMPACT = "to_compact"  # state: free pages of the store may still hold words
 TO_ERASE = "to_erase"  # state: numbers of erasures whose words are still in the journal
+TURNS = frozenset({"turn_recorded", "heard"})  # types of recorded turns, which change no memory
 PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why not
 OF_OTHER_EVENTS = frozenset(
     {

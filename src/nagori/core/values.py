@@ -49,7 +49,7 @@ class _DefaultFactory:
 
 
 def default_factory(make: Callable[[], Made]) -> Made:
-    """A default that is created for every value: `items: list[str] = fresh(list)`."""
+    """A default that is created for every value: `items: list[str] = default_factory(list)`."""
     return _DefaultFactory(make)  # type: ignore[return-value]
 
 

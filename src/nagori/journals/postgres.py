@@ -17,7 +17,7 @@ from datetime import timedelta
 from threading import get_ident
 
 from nagori.config.address import Address
-from nagori.core.events import Event
+from nagori.core.events import TURNS, Event
 from nagori.core.storage import Owner
 from nagori.core.values import Value
 from nagori.errors import Conflict, JournalError, JournalTooNew, MemoryErased, NagoriError, Notice
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 STEPS = ("0001_journal.sql",)
 AT_ONCE = 500  # events read at once
-TURNS = frozenset({"turn_recorded", "heard"})  # they wait for a worker
 CHANNEL = "nagori_work"  # notified when work is requested
 
 OWN = "tenant = ? AND user_id = ?"

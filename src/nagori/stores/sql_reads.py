@@ -37,7 +37,7 @@ class SqlReads:
 
     def reading(self, owner: Owner | None = None) -> AbstractContextManager[Any]:
         """A read transaction for this owner's rows; without an owner, for what concerns all of them."""
-        raise NotImplementedError
+        raise NotImplementedError("an engine opens its own transactions")
 
     def asking(self, owner: Owner | None = None) -> AbstractContextManager[Any]:
         """The same for a single statement, which sees one snapshot anyway."""
@@ -45,10 +45,10 @@ class SqlReads:
 
     def number_of(self, db: Any, owner: Owner) -> int | None:
         """The number of the owner in this transaction."""
-        raise NotImplementedError
+        raise NotImplementedError("an engine finds its own owners")
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
-        raise NotImplementedError
+        raise NotImplementedError("an engine reads memories by id itself")
 
     def without_vector(self, db: Any, model: str) -> str:
         """SQL: the memory m has no vector of its present text."""
