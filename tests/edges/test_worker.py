@@ -420,7 +420,7 @@ def age(path: Path, **by: float) -> None:
 
 
 def asked_long_ago(folder: Path, monkeypatch: pytest.MonkeyPatch, path: Path, **by: float) -> None:
-    from nagori.adapters.clock import SystemClock
+    from nagori.runtime import SystemClock
 
     then = datetime.now(UTC) - timedelta(**by)
     with monkeypatch.context() as patch:

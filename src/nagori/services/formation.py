@@ -17,9 +17,8 @@ from nagori.core.relevance import Query, bm25, relevance
 from nagori.core.storage import Vector
 from nagori.core.values import Value, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, StoreError
-from nagori.language.appraisal import appraise
+from nagori.language.appraisal import appraise, importance, weigh
 from nagori.language.corrections import replacement_odds, updates_subject
-from nagori.language.importance import importance, weigh
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
 from nagori.language.speech_acts import is_statement

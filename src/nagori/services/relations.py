@@ -34,6 +34,8 @@ def find_related(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[Rel
     where their strength is about the same."""
     mine = set(ids)
     relations = runtime.store.relations(scope, list(ids)) if ids else []
+    if not relations:
+        return []
     ends = {end for relation in relations for end in (relation.source, relation.target)}
     found = {memory.id: memory for memory in runtime.store.get(scope, sorted(ends)) if is_active(memory)}
     law, weekly, now = runtime.config.retention, runtime.config.weekly, runtime.clock.now()
