@@ -263,9 +263,10 @@ def walked(work: Path) -> list[dict[str, Any]]:
 
 def _worker_lock(folder: Path) -> int:
     """Held while a walk runs: a hook looks for a worker, finds one and starts none."""
-    from nagori.edges.worker.spawn import take
+    from nagori.edges.worker.spawn import LOCK
+    from nagori.files import take_lock
 
-    lock = take(folder)
+    lock = take_lock(folder / LOCK)
     assert lock is not None
     return lock
 

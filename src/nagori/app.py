@@ -41,10 +41,10 @@ from nagori.core.values import (
     replace,
 )
 from nagori.errors import InvalidInput, StoreError
+from nagori.files import data_dir as default_dir
+from nagori.files import private_dir
 from nagori.journals.file import FileJournal
 from nagori.ledger import Ledger
-from nagori.paths import data_dir as default_dir
-from nagori.paths import private_dir
 from nagori.runtime import Progress, Runtime, SystemClock, no_progress
 from nagori.stores.sqlite import SqliteStore
 

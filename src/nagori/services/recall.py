@@ -55,7 +55,7 @@ from nagori.language.passages import about_tokens, alike, shingles
 from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
-from nagori.services.relations import RelatedMemory, find_related
+from nagori.services.relations import RelatedMemory, order_related
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -285,9 +285,11 @@ def _follow_relations(runtime: Runtime, scope: Scope, best: Sequence[Recollectio
     seen = {r.memory.id: r.score for r in best}
     edge = dict(seen)
     for _ in range(runtime.config.relations.relation_traversal_depth):
+        if not edge or not (relations := runtime.store.relations(scope, list(edge))):
+            return
         reached: dict[str, float] = {}
         found: dict[str, RelatedMemory] = {}
-        for each in find_related(runtime, scope, list(edge)):  # strongest first
+        for each in order_related(runtime, scope, list(edge), relations):  # strongest first
             other = each.memory.id
             if each.relation.type is RelationType.SAME_TOPIC or other in seen:
                 continue

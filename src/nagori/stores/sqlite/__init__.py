@@ -35,7 +35,7 @@ from nagori.core.storage import (
 )
 from nagori.core.values import Value
 from nagori.errors import Conflict, Notice, SchemaTooNew, StoreDamaged, StoreError
-from nagori.paths import open_private, private_dir
+from nagori.files import open_private, private_dir
 from nagori.stores import sql as sql
 from nagori.stores.sql import SELECT, Selection, ask, find_model, find_owner
 from nagori.stores.sql_statements import SqlReads, take_lease
