@@ -225,7 +225,8 @@ def _letters(plain: str) -> str:
 def _negations(plain: str, bare: str) -> int:
     verbs = "do|does|did|is|are|was|were|ca|wo|could|should|would|has|have|had|must|need"
     english = rf"\b(?:not|no|never|none|without|cannot|(?:{verbs})n['’]?t)\b"
-    return len(re.findall(english, plain)) + len(re.findall("な(?:い|く|かった)|ません|ずに", bare))
+    japanese = () if bare.isascii() else re.findall("な(?:い|く|かった)|ません|ずに", bare)
+    return len(re.findall(english, plain)) + len(japanese)
 
 
 def resemblance(a: frozenset[str], b: frozenset[str]) -> float:

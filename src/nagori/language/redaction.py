@@ -340,9 +340,16 @@ def _is_plausible_password(label: re.Match[str], value: str, bare: bool, after: 
 # --- questions after secrets ----------------------------------------------------------------------
 
 
+_SECRETS = (
+    *("pass", "key", "token", "credential", "pin", "cvv", "secret"),
+    *("パス", "暗証", "合言葉", "キー", "シークレット", "秘密", "トークン"),
+)
+
+
 def asks_for_secret(text: str) -> bool:
     """Does it ask for a password, key or token? None is kept, so none can be told."""
-    return _asks_for_secret().search(text) is not None
+    low = text.lower()  # the pattern takes milliseconds to compile, and most prompts name no such thing
+    return any(word in low for word in _SECRETS) and _asks_for_secret().search(text) is not None
 
 
 @cache
