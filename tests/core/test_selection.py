@@ -13,9 +13,7 @@ NOW = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
 
 
 def turn(seq: int, session: str = "s", processed: bool = False) -> RecordedTurn:
-    return RecordedTurn(
-        f"t{seq}", seq, NOW, session, "user", f"word {seq}", seq, *([None] * 8), processed=processed
-    )
+    return RecordedTurn(f"t{seq}", seq, NOW, session, "user", f"word {seq}", seq, processed=processed)
 
 
 TURNS = {seq: turn(seq, "s" if seq < 4 else "other", processed=seq == 2) for seq in range(5, 0, -1)}
