@@ -10,6 +10,7 @@ out of the band. A caller with an embedder may add a position on the axes of fee
 what no word list holds.
 """
 
+# ruff: noqa: E501 — a pattern is easier to read in one piece
 from __future__ import annotations
 
 import re
@@ -350,6 +351,63 @@ def weigh(felt: Appraisal, worth: Worth, retention: Retention) -> Birth:
 
 def _with_intensity(emotion: Emotion, intensity: float) -> Emotion:
     return replace(emotion, intensity=round(min(100.0, intensity), 1))
+
+
+# --- the user's own matter, or the project's ------------------------------------------------------
+# Who somebody is, their family and health and how they like to work are theirs in every project; hosts,
+# decisions and conventions belong to the project they were told in [ruling 47]. In doubt it is the project's:
+# what one client said must not be told in the work for another.
+
+_AT_HOME = r"\bour (?=(?:\w+ )?(?:sons?|daughters?|kids?|child(?:ren)?|baby|famil\w+|wedding|dogs?|cats?|house|flat|home|parents)\b)"
+_OF_PROJECT = (
+    r"[`\\]|\w/\w|\w_\w|\w\.\w+\(|::|->|=>|https?:|\b\w+\.(?:py|js|ts|md|json|toml|yaml|yml|txt|csv|sql|sh)\b"
+    r"|\b(?:repo(?:s|sitory)?|projects?|code ?base|deploy\w*|staging|prod(?:uction)?|servers?|services?|apis?|endpoints?"
+    r"|databases?|db|schemas?|migrations?|clusters?|ports?|hosts?|containers?|docker\w*|pipelines?|releases?|sprints?"
+    r"|clients?|customers?|we|we're|our|ours|team|this (?:app|file|code|paper|chapter|thesis|draft|report|manuscript"
+    r"|site|shop|song|book))\b",
+    "リポジトリ|プロジェクト|デプロイ|ステージング|本番|サーバ|サービス|データベース|ポート|ホスト|コンテナ|リリース|スプリント"
+    "|顧客|クライアント|取引先|我々|チーム|弊社|当社|設定|この(?:コード|アプリ|ファイル|論文|原稿|資料|章|件|案件|曲|本)"
+    "|[a-z0-9]_[a-z0-9]|[a-z]/[a-z]",
+)
+_OF_WORK = (
+    r"\b(?:branch(?:es)?|commits?|merg\w+|builds?|tickets?|pull requests?|prs?|modules?|functions?|class(?:es)?|tests?"
+    r"|configs?|tables?)\b",
+    "ブランチ|コミット|マージ|ビルド|チケット|関数|テスト|テーブル",
+)
+_HABIT = (
+    r"\bi (?:always|never|usually|generally|normally) (?:want|prefer|use|like|write|need|work|read)\b"
+    r"|\bi (?:prefer|like|want) (?:my|all|every)\b",
+    "(?:私|わたし|僕|俺|自分)[^。]{0,20}(?:いつも|必ず|常に|毎回)|いつも[^。]{0,30}(?:派|したい|ほしい|欲しい)",
+)
+_OF_PERSON = (
+    r"\b(?:i|i'm|i've|i'd|my|me|mine|myself)\b",
+    "私|わたし|僕|ぼく|俺|自分|妻|夫|旦那|嫁|主人|母|父|娘|息子|兄|姉|弟|妹|祖母|祖父|子ども|子供|うちの(?:犬|猫|子)",
+)
+_HOW_TO_ANSWER = (
+    r"\b(?:call|address) me\b|\b(?:answers?|replies|reply|respond\w*|responses?|explain\w*|explanations?|feedback"
+    r"|speak|talk|write) (?:to me |me )?(?:\w+ ){0,3}(?:in|with|without|briefly|short|shorter|plain|blunt\w*|direct\w*"
+    r"|first|only|politely|formally|casually)\b",
+    "(?:返事|回答|答え|説明|口調|敬語|文体|話し方)[^。]{0,12}(?:で|に|は|を|から)|(?:と|って)呼んで|(?:日本語|英語)で(?:答|返|説明|話)",
+)
+_PERSONAL = frozenset({"health", "identity", "preference", "event"})
+
+
+def is_personal(text: str, worth: Worth) -> bool:
+    """Whether a statement of the user is about themselves, wherever they work."""
+    plain = normal_form("NFKC", text[:MATTER_WITHIN]).replace("’", "'").lower()
+    plain = re.sub(_AT_HOME, "my ", plain)
+    if _bilingual(_OF_PROJECT).occurs(plain):
+        return False
+    if _bilingual(_HOW_TO_ANSWER).occurs(plain) or _bilingual(_HABIT).occurs(plain):
+        return True
+    if _bilingual(_OF_WORK).occurs(plain):
+        return False
+    return not _PERSONAL.isdisjoint(worth.reasons) and _bilingual(_OF_PERSON).occurs(plain)
+
+
+@cache
+def _bilingual(sides: tuple[str, str]) -> Bilingual:
+    return Bilingual(*sides)
 
 
 # --- rules of importance ---------------------------------------------------------------------------
