@@ -1,13 +1,12 @@
 """Turn results and errors into JSON replies.
 
-A value is an object with its fields; a memory is its record, as in an export. An error is
-`{"error": {"type", "id", "field", "message"}}`, as for `--json`; its words are in the caller's language.
+`wire.py` has the form of values. An error is `{"error": {"type", "id", "field", "message"}}`,
+as for `--json`; its words are in the caller's language.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -15,10 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from nagori import errors
-from nagori.core.model import Memory, Recollection
-from nagori.core.values import Value, fields_of
 from nagori.edges.http.access import Refused
-from nagori.errors import NagoriError, Notice
+from nagori.edges.http.wire import to_plain
+from nagori.errors import NagoriError
 from nagori.messages import ENGLISH, LANGUAGES
 
 STATUS: tuple[tuple[type[NagoriError], int], ...] = (
@@ -33,23 +31,6 @@ STATUS: tuple[tuple[type[NagoriError], int], ...] = (
     (errors.MemoryClosed, 503),
 )
 NO_CACHE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-
-
-def to_plain(value: object) -> Any:
-    """A value as data that JSON can hold; nested values are converted in their turn."""
-    if isinstance(value, Memory | Recollection):
-        return value.to_dict()
-    if isinstance(value, Value):
-        return {name: getattr(value, name) for name in fields_of(value)}
-    if isinstance(value, NagoriError):
-        return value.notice.to_record()
-    if isinstance(value, Notice):
-        return value.to_record()
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def encode(value: object) -> bytes:
