@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import anyio
@@ -63,7 +64,7 @@ def create_app(
 
     app = Starlette(
         routes=[
-            *(_route(operation) for operation in OPERATIONS),
+            *_routes(),
             *STREAMS,
             Route("/openapi.json", openapi),
             Route("/health", _health),
@@ -75,28 +76,46 @@ def create_app(
         exception_handlers={
             NagoriError: error_reply,
             404: lambda request, _: error_reply(request, Refused(404, "error.http_path")),
-            405: lambda request, _: error_reply(request, Refused(405, "error.http_method")),
+            405: _wrong_method,
         },
     )
     app.state.server = Server(memory, access, limits, RateLimiter(limits.per_minute), pool)
     return app
 
 
-def _route(operation: Operation) -> Route:
-    async def answer(request: Request) -> Response:
-        wish = await read_request(operation, request)
-        key = request.headers.get("idempotency-key") if operation.once else None
-        if key is None:
-            result = await run_verb(request, lambda own: operation.work(own, wish), whole=operation.whole)
-        else:
-            said = request_digest(operation, encode(wish))
-            chosen = check_key(key)
-            result = await run_verb(
-                request, lambda own: run_once(own, operation, wish, chosen, said), whole=operation.whole
-            )
-        return json_reply(result, operation.status)
+def _routes() -> list[Route]:
+    """One route for each path, with all its methods."""
+    paths: dict[str, dict[str, Operation]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = operation
 
-    return Route(operation.path, answer, methods=[operation.method], name=operation.name)
+    def route(path: str, methods: dict[str, Operation]) -> Route:
+        async def answer(request: Request) -> Response:
+            return await run_operation(
+                methods["GET" if request.method == "HEAD" else request.method], request
+            )
+
+        return Route(path, answer, methods=[*methods])
+
+    return [route(path, methods) for path, methods in paths.items()]
+
+
+async def run_operation(operation: Operation, request: Request) -> Response:
+    """Read a request, carry it out, and answer."""
+    wish = await read_request(operation, request)
+    key = request.headers.get("idempotency-key") if operation.once else None
+    work = partial(operation.work)
+    if key is not None:
+        said = request_digest(operation, encode(wish))
+        work = partial(run_once, operation=operation, key=check_key(key), digest=said)
+    result = await run_verb(request, lambda own: work(own, wish), whole=operation.whole)
+    return json_reply(result, operation.status)
+
+
+def _wrong_method(request: Request, fault: Exception) -> Response:
+    reply = error_reply(request, Refused(405, "error.http_method"))
+    reply.headers.update(getattr(fault, "headers", None) or {})
+    return reply
 
 
 async def _health(request: Request) -> Response:

@@ -34,19 +34,26 @@ async def authenticated(request: Request) -> Nagori:
 
 async def run_verb(request: Request, verb: Callable[[Nagori], Result], *, whole: bool = False) -> Result:
     """Run a verb of the caller's memory in a thread, within the server's limits. `whole`: it concerns
-    everything of the user, so a key for one agent or project is refused."""
+    everything of the user, so a scope of one agent or project is refused."""
     return await in_thread(request, lambda: verb(open_scope(request, whole=whole)))
 
 
 def open_scope(request: Request, *, whole: bool = False) -> Nagori:
     """The same as `authenticated`, for code that is in a thread already."""
+    scope = read_grant(request).scope(request.headers)
+    if whole and (scope.agent, scope.role, scope.project) != (None, None, None):
+        raise Refused(403, "error.http_whole")
+    memory: Nagori = request.app.state.server.memory
+    return memory.with_scope(scope)
+
+
+def read_grant(request: Request) -> Grant:
+    """What the caller may reach; Refused without a valid token or key, and beyond its number of requests."""
     server: Server = request.app.state.server
-    grant: Grant = server.access.grant(request)
+    grant = server.access.grant(request)
     request.scope["nagori.key"] = grant.name
     server.rates.check(grant.name)
-    if whole and (grant.agent is not None or grant.project is not None):
-        raise Refused(403, "error.http_whole")
-    return server.memory.with_scope(grant.scope(request.headers))
+    return grant
 
 
 async def in_thread(request: Request, work: Callable[[], Result]) -> Result:

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from nagori import __version__
-from nagori.core.model import Memory, Recollection
+from nagori.core.model import Memory, Recollection, Source
 from nagori.core.values import Value
-from nagori.edges.http.access import SCOPE_HEADERS
+from nagori.edges.http.access import SCOPE_HEADERS, VISIBLE
 from nagori.edges.http.operations import QUERY_METHODS, Operation
 from nagori.edges.http.wire import LISTS, TABLES, field_types
 from nagori.errors import Notice
@@ -30,6 +30,7 @@ REFUSALS = {
     "502": "A model did not answer.",
     "503": "The store or the server cannot do it now.",
 }
+HEADER = {"type": "string", "pattern": f"^{VISIBLE.pattern}$"}
 PREFIX = "#/components/schemas/"
 
 
@@ -62,7 +63,8 @@ def describe_api(operations: Sequence[Operation]) -> dict[str, Any]:
         body = components[operation.body.__name__]
         place = paths.setdefault(operation.path, {})
         place[operation.method.lower()] = _describe(operation, body, shapes[operation.name])
-    used = {operation.body.__name__ for operation in operations if not _in_body(operation)}
+    direct = {operation.body.__name__ for operation in operations if _in_body(operation)}
+    used = {operation.body.__name__ for operation in operations} - direct
     return {
         "openapi": "3.1.0",
         "info": {"title": "nagori", "version": __version__, "summary": "Long-term memory for LLM agents."},
@@ -116,14 +118,14 @@ def _parameters(
 ) -> Iterator[dict[str, Any]]:
     for name, shape in properties.items():
         if name in operation.in_path:
-            yield {"name": name, "in": "path", "required": True, "schema": {**shape, "minLength": 1}}
+            yield {"name": name, "in": "path", "required": True, "schema": shape}
         elif in_query:
             yield {"name": name, "in": "query", "required": name in required, "schema": _without_null(shape)}
 
 
 def _headers() -> Iterator[dict[str, Any]]:
     for name in SCOPE_HEADERS.values():
-        yield {"name": name, "in": "header", "required": False, "schema": {"type": "string", "minLength": 1}}
+        yield {"name": name, "in": "header", "required": False, "schema": HEADER}
 
 
 def _without_null(shape: dict[str, Any]) -> dict[str, Any]:
@@ -183,7 +185,7 @@ def _mirror(kind: Any) -> Any:
     """A struct with the fields of a value. Those that may be left out of its record are optional."""
     fields = []
     for name, each in field_types(kind).items():
-        optional = kind is Memory and name not in ("id", "created", "texts")
+        optional = kind is Source or (kind is Memory and name not in ("id", "created", "texts"))
         fields.append((name, json_type(each), None) if optional else (name, json_type(each)))
     if kind is Recollection:
         fields.append(("confidence", float | None))

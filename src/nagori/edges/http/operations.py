@@ -7,18 +7,24 @@ it concerns every user of it, so it stays on the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 from starlette.requests import Request
 
 from nagori.app import Nagori
+from nagori.core.arguments import LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
+from nagori.core.events import EFFECTS
 from nagori.core.forecast import Population
 from nagori.core.model import (
+    LARGEST_COUNT,
+    LONGEST_NAME,
+    TAGS,
     Category,
     Emotion,
     Filter,
@@ -36,7 +42,7 @@ from nagori.core.model import (
 from nagori.core.pricing import Usage
 from nagori.core.storage import Measures
 from nagori.core.values import Value, replace
-from nagori.errors import Conflict, InvalidInput
+from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
 from nagori.services.inspect import Explanation, LifeEvent, Status
@@ -49,9 +55,28 @@ from nagori.services.relations import RelatedMemory
 from nagori.services.remember import Draft
 from nagori.services.transfer import ImportReport
 
-Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-Scalars = dict[str, str | int | float | bool | None]
 MOST_DRAFTS = 500  # in one write
+MOST_ROWS = 1000  # in one answer
+MOST_DAYS = 36_525
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+Words = Annotated[str, msgspec.Meta(pattern=r"\S")]  # not only blanks
+Name = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$",
+        max_length=LONGEST_NAME,
+    ),
+]
+Page = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS)]
+Natural = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
+Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Percent = Annotated[float, msgspec.Meta(ge=0.0, le=100.0)]
+Key = Annotated[str, msgspec.Meta(pattern=r"^\w[\w .:/@-]*$", max_length=LONGEST_KEY)]
+Short = Annotated[str, msgspec.Meta(pattern=r"^[^\u0000]*$", max_length=LONGEST_VALUE)]
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Scalars = Annotated[dict[Key, Short | Whole | float | bool | None], msgspec.Meta(max_length=MOST_KEYS)]
+Label = Annotated[str, msgspec.Meta(max_length=4096)]
 QUERY_METHODS = ("GET", "DELETE")
 
 
@@ -62,21 +87,24 @@ class RequestBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
 # --- parts of requests ----------------------------------------------------------------------------
 
 
+Tag = Enum("Tag", {tag: tag for tag in sorted(TAGS)}, type=str)  # type: ignore[misc]
+
+
 class EmotionBody(RequestBody):
-    intensity: float = 35.0
+    intensity: Percent = 35.0
     valence: Literal["positive", "negative", "neutral"] = "neutral"
-    arousal: float = 30.0
-    tags: list[str] = []
+    arousal: Percent = 30.0
+    tags: list[Tag] = []
 
     def read(self) -> Emotion:
         return Emotion(**arguments(self))
 
 
 class SourceBody(RequestBody):
-    session: str | None = None
-    turn: int | None = None
-    speaker: str | None = None
-    uri: str | None = None
+    session: Label | None = None
+    turn: Annotated[int, msgspec.Meta(ge=-LARGEST_COUNT, le=LARGEST_COUNT)] | None = None
+    speaker: Label | None = None
+    uri: Label | None = None
 
     def read(self) -> Source:
         return Source(**arguments(self))
@@ -98,21 +126,33 @@ class FilterBody(RequestBody):
         return Filter(**{name: getattr(self, name) for name in FilterBody.__struct_fields__})
 
 
-class TargetBody(RequestBody):
+class PlanErasure(RequestBody):
+    """The memories of a user, of a project or a session, one memory by its id, or what is about something.
+    Whoever erases everything of a user says the user's name."""
+
     kind: Literal["owner", "project", "session", "memory", "about"]
-    name: str = ""
+    name: Name
 
 
 class ErasurePlanBody(msgspec.Struct):
     """A plan as it was answered; only its target and its token are read."""
 
-    target: TargetBody
+    target: PlanErasure
     token: str
+
+
+class PartBody(msgspec.Struct):
+    """A part of a message. Pictures, calls and the like have no text and are passed over."""
+
+    text: str = ""
+
+    def read(self) -> dict[str, str]:
+        return {"text": self.text}
 
 
 class MessageBody(RequestBody):
     role: Literal["user", "assistant", "tool", "import", "system", "developer"]
-    content: str | list[Any] | None = None
+    content: str | list[str | PartBody] | None = None
     name: str | None = None
     at: Moment | None = None
 
@@ -125,11 +165,16 @@ class Nothing(RequestBody):
 
 
 class ById(RequestBody):
-    id: str
+    id: Words
+
+
+class ShowMemory(RequestBody):
+    id: Words
+    forgotten: bool = False
 
 
 class Remember(RequestBody):
-    content: str
+    content: Words
     trigger: str = ""
     kind: Kind = Kind.FACT
     category: Category | None = None
@@ -156,8 +201,8 @@ class Form(RequestBody):
 
 
 class RecordTurn(RequestBody):
-    text: str
-    session: str
+    text: Words
+    session: Words
     role: Trust = Trust.USER
     speaker: str | None = None
     at: Moment | None = None
@@ -167,32 +212,32 @@ class RecordTurn(RequestBody):
 class PromptContext(RequestBody):
     prompt: str
     session: str = ""
-    project: str | None = None
+    project: Name | None = None
     mark: bool = True
 
 
 class SessionStart(RequestBody):
     session: str = ""
-    project: str | None = None
+    project: Name | None = None
     mark: bool = True
 
 
 class Recall(RequestBody):
-    query: str
-    k: int | None = None
+    query: Words
+    k: Page | None = None
     filter: FilterBody | None = None
     ranking: Literal["fused", "priority", "score"] | None = None
     mood: EmotionBody | None = None
     session: str | None = None
-    tokens: int | None = None
-    min_confidence: float | None = None
+    tokens: Positive | None = None
+    min_confidence: Share | None = None
     mark: bool = True
     category: Category | None = None
 
 
 class ListMemories(FilterBody):
-    limit: int = 100
-    older_than: str | None = None
+    limit: Page = 100
+    older_than: Words | None = None
 
 
 class AsOf(FilterBody, kw_only=True):
@@ -200,77 +245,80 @@ class AsOf(FilterBody, kw_only=True):
 
 
 class Why(RequestBody):
-    id: str
-    query: str | None = None
+    id: Words
+    query: Words | None = None
+
+
+EventType = Enum("EventType", {type: type for type in sorted(EFFECTS)}, type=str)  # type: ignore[misc]
 
 
 class Log(RequestBody):
-    id: str | None = None
-    types: list[str] = []
+    id: Words | None = None
+    types: list[EventType] = []
     since: Moment | None = None
     until: Moment | None = None
-    limit: int = 50
+    limit: Page = 50
 
 
 class Populations(RequestBody):
-    past: int | None = None
-    ahead: int = 0
+    past: Annotated[int, msgspec.Meta(ge=0, le=MOST_DAYS)] | None = None
+    ahead: Annotated[int, msgspec.Meta(ge=0, le=MOST_DAYS)] = 0
 
 
 class Summary(RequestBody):
     session: str
-    tokens: int = 200
+    tokens: Natural = 200
     model: bool = False
 
 
 class Prune(RequestBody):
     messages: list[Any]
     session: str | None = None
-    budget: int | None = None
+    budget: Positive | None = None
     preset: Literal["balanced", "conservative", "aggressive"] | None = None
     strategy: Literal["scored", "sliding", "session", "topic"] | None = None
-    target: float | None = None
+    target: Share | None = None
     format: (
         Literal["openai", "anthropic", "responses", "langchain", "pydantic_ai", "gemini", "sharegpt"] | None
     ) = None
     model: str | None = None
-    beside: int = 0
-    pins: list[int] = []
+    beside: Natural = 0
+    pins: list[Natural] = []
     remember: bool = True
 
 
 class EditMemory(RequestBody):
-    id: str
-    content: str | None = None
+    id: Words
+    content: Words | None = None
     trigger: str | None = None
     kind: Kind | None = None
     category: Category | None = None
     emotion: EmotionBody | None = None
     privacy: Privacy | None = None
     metadata: Scalars | None = None
-    project: str | msgspec.UnsetType | None = msgspec.UNSET
-    version: int | None = None
+    project: Name | msgspec.UnsetType | None = msgspec.UNSET
+    version: Positive | None = None
 
 
 class Feedback(RequestBody):
-    id: str
+    id: Words
     good: bool
 
 
 class Protect(RequestBody):
-    id: str
+    id: Words
     release: list[str] = []
 
 
 class Link(RequestBody):
-    id: str
-    other: str
+    id: Words
+    other: Words
     type: RelationType = RelationType.REFERENCES
 
 
 class Unlink(RequestBody):
-    id: str
-    other: str
+    id: Words
+    other: Words
     type: RelationType | None = None
 
 
@@ -280,14 +328,6 @@ class RunCycle(RequestBody):
 
 class Since(RequestBody):
     since: Moment | None = None
-
-
-class PlanErasure(RequestBody):
-    everything: bool = False
-    project: str | None = None
-    session: str | None = None
-    memory: str | None = None
-    about: str | None = None
 
 
 class Erase(RequestBody):
@@ -302,15 +342,15 @@ class Import(RequestBody):
 class ListItems(RequestBody):
     prefix: list[str] = []
     order: Literal["key", "last", "newest"] = "key"
-    limit: int | None = None
-    offset: int = 0
+    limit: Page | None = None
+    offset: Natural = 0
 
 
 class PutItem(RequestBody):
     namespace: list[str]
     key: str
     value: Any
-    ttl_seconds: float | None = None
+    ttl_seconds: Annotated[float, msgspec.Meta(gt=0, le=10**9)] | None = None
 
 
 class DeleteItem(RequestBody):
@@ -389,6 +429,8 @@ def arguments(body: msgspec.Struct) -> dict[str, Any]:
 
 
 def _argument(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_argument(each) for each in value]
     return value.read() if hasattr(value, "read") else value
 
 
@@ -400,6 +442,14 @@ def call(verb: str) -> Callable[[Nagori, Any], object]:
 def list_memories(memory: Nagori, body: ListMemories) -> list[Memory]:
     last = memory.show(body.older_than) if body.older_than else None
     return memory.list(body.read(), limit=body.limit, older_than=last)
+
+
+def show(memory: Nagori, body: ShowMemory) -> Memory:
+    """A forgotten memory is not there, unless the caller asks for forgotten ones, too."""
+    found = memory.show(body.id)
+    if found.is_forgotten and not body.forgotten:
+        raise NotFound(body.id)
+    return found
 
 
 def form(memory: Nagori, body: Form) -> list[Memory]:
@@ -439,8 +489,28 @@ def status(memory: Nagori, _: Nothing) -> Status:
     return replace(memory.status(), data_dir=Path(), store_bytes=0, spent=0.0)
 
 
+def plan_erasure(memory: Nagori, body: PlanErasure) -> ErasurePlan:
+    target = _target(memory, body)
+    named: dict[str, Any] = {target.kind: target.name} if target.name else {"everything": True}
+    return memory.plan_erasure(**named)
+
+
+def _target(memory: Nagori, body: PlanErasure) -> ErasureTarget:
+    if body.kind != "owner":
+        return ErasureTarget(body.kind, body.name)
+    if body.name != memory.scope.user:
+        raise Conflict("error.http_erase_user")
+    return ErasureTarget("owner")
+
+
+def reopen(memory: Nagori, _: Nothing) -> None:
+    if not memory.runtime.journal.is_erased(memory.scope.owner):
+        raise Conflict("error.not_erased")
+    memory.reopen()
+
+
 def erase(memory: Nagori, body: Erase) -> ErasureReceipt:
-    target = ErasureTarget(body.plan.target.kind, body.plan.target.name)
+    target = _target(memory, body.plan.target)
     return memory.erase(ErasurePlan(target, memory.scope.owner, (), (), (), {}, (), body.plan.token))
 
 
@@ -480,7 +550,7 @@ OPERATIONS: tuple[Operation, ...] = (
         once=True,
     ),
     Operation("list", "GET", M, ListMemories, list_memories, list[Memory]),
-    Operation("show", "GET", ONE, ById, call("show"), Memory),
+    Operation("show", "GET", ONE, ShowMemory, show, Memory),
     Operation("edit", "PATCH", ONE, EditMemory, edit, Memory, once=True),
     Operation("forget", "DELETE", ONE, ById, call("forget"), Memory, once=True),
     Operation("undo", "POST", f"{ONE}/undo", ById, undo, Undone, once=True),
@@ -534,12 +604,12 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/v1/erasures/plan",
         PlanErasure,
-        call("plan_erasure"),
+        plan_erasure,
         ErasurePlan,
         whole=True,
     ),
     Operation("erase", "POST", "/v1/erasures", Erase, erase, ErasureReceipt, whole=True),
-    Operation("reopen", "POST", "/v1/reopen", Nothing, call("reopen"), None, whole=True),
+    Operation("reopen", "POST", "/v1/reopen", Nothing, reopen, None, whole=True),
     Operation("import_", "POST", "/v1/import", Import, call("import_"), ImportReport, whole=True),
     Operation("list_items", "GET", "/v1/items", ListItems, list_items, list[ItemRecord], whole=True),
     Operation("put_item", "PUT", "/v1/items", PutItem, put_item, None, whole=True, once=True),
@@ -559,36 +629,66 @@ OPERATIONS: tuple[Operation, ...] = (
 # --- reading a request ----------------------------------------------------------------------------
 
 
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+PLAIN, VERBATIM = msgspec.json.Decoder(float_hook=_number), msgspec.json.Decoder()
+
+
 async def read_request(operation: Operation, request: Request) -> RequestBody:
     """Path, query and body of a request as one struct; InvalidInput if they do not fit."""
     in_query = operation.method in QUERY_METHODS
     try:
-        said = _read_query(operation.body, request) if in_query else _decode(await request.body())
+        said = _read_query(operation.body, request) if in_query else _decode(operation, await request.body())
         said.update(request.path_params)
-        return msgspec.convert(said, operation.body, strict=not in_query)
+        return msgspec.convert(said, operation.body)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as fault:
         raise InvalidInput("body", "error.http_body", reason=str(fault)) from None
 
 
-def _decode(body: bytes) -> dict[str, Any]:
-    decoded = msgspec.json.decode(body) if body else {}
+def _decode(operation: Operation, body: bytes) -> dict[str, Any]:
+    """The body. To JSON 5.0 is a whole number, too, but the value of an item stays as it is."""
+    decoder = VERBATIM if operation.body is PutItem else PLAIN
+    decoded = decoder.decode(body) if body else {}
     if not isinstance(decoded, dict):
         raise InvalidInput("body", "error.not_object")
     return decoded
 
 
 def _read_query(body: type[RequestBody], request: Request) -> dict[str, Any]:
-    """What the query says. A field that is a list may be there several times, any other once."""
+    """What the query says. A list may be there several times, anything else once; numbers are JSON."""
     said: dict[str, Any] = {}
+    lists, plain = list_fields(body), plain_fields(body)
     for name in request.query_params:
-        values = request.query_params.getlist(name)
-        if name not in list_fields(body) and len(values) > 1:
+        values: list[Any] = request.query_params.getlist(name)
+        if name not in lists and len(values) > 1:
             raise InvalidInput(name, "error.http_repeated")
-        said[name] = values if name in list_fields(body) else values[0]
+        if name in plain:
+            values = [msgspec.json.decode(value) for value in values]
+            if None in values:
+                raise InvalidInput(name, "error.missing")
+        said[name] = values if name in lists else values[0]
     return said
 
 
 @cache
 def list_fields(body: type[RequestBody]) -> frozenset[str]:
-    hints: Mapping[str, Any] = get_type_hints(body)
-    return frozenset(name for name, kind in hints.items() if "list[" in str((kind, get_args(kind))))
+    """Fields that may be there several times."""
+    return frozenset(name for name, kind in get_type_hints(body).items() if list in _types_in(kind))
+
+
+@cache
+def plain_fields(body: type[RequestBody]) -> frozenset[str]:
+    """Fields that are numbers or true and false."""
+    kinds = {name: _types_in(kind) for name, kind in get_type_hints(body).items()}
+    return frozenset(
+        name for name, some in kinds.items() if any(issubclass(each, int | float) for each in some)
+    )
+
+
+def _types_in(kind: Any) -> set[type]:
+    """All classes that a type is made of."""
+    own = {each for each in (get_origin(kind), kind) if isinstance(each, type)}
+    return own.union(*(_types_in(each) for each in get_args(kind)))

@@ -30,6 +30,13 @@ STATUS: tuple[tuple[type[NagoriError], int], ...] = (
     (errors.JournalError, 503),
     (errors.MemoryClosed, 503),
 )
+# Input that is right in itself, but not for the memory as it is now.
+STATE = frozenset(
+    (
+        *("error.nothing_to_change", "error.nothing_to_undo", "error.archive_protected"),
+        *("error.not_erased", "error.tokens_beside", "error.window"),
+    )
+)
 NO_CACHE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
@@ -45,6 +52,8 @@ def json_reply(value: object, status: int = 200, headers: Mapping[str, str] | No
 def status_of(error: NagoriError) -> int:
     if isinstance(error, Refused):
         return error.status
+    if error.message_id in STATE:
+        return 409
     return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
 
 

@@ -35,6 +35,7 @@ def serve(
     host: Annotated[str, typer.Option(help="help.serve.host")] = "127.0.0.1",
     keys: Annotated[bool, typer.Option("--keys", help="help.serve.keys")] = False,
     log: Annotated[bool, typer.Option("--log", help="help.serve.log")] = False,
+    mem0: Annotated[bool, typer.Option("--mem0", help="help.serve.mem0")] = False,
 ) -> None:
     """Serve the memory over HTTP, to programs of this machine or to holders of an API key."""
     try:
@@ -44,6 +45,7 @@ def serve(
         from nagori.edges.http.app import create_app, no_log
         from nagori.edges.http.keys import KeyAccess, KeyTable
         from nagori.edges.http.limits import Limits
+        from nagori.edges.http.mem0 import mem0_routes
     except ModuleNotFoundError as missing:
         raise InvalidInput("serve", "error.http_missing", package=missing.name) from missing
     session = CommandSession.of(context)
@@ -56,6 +58,7 @@ def serve(
             memory,
             KeyAccess(KeyTable(memory)) if keys else LocalAccess(token, session.scope),
             limits=Limits.of(session.config.server),
+            routes=mem0_routes() if mem0 else (),
             metrics_token=token,
             log=_write_line if log else no_log,
         )
