@@ -66,7 +66,7 @@ class ServedMemory:
             self.process.wait(20)
 
     def client(self, key: str | None = None, **scope: str) -> RemoteNagori:
-        return RemoteNagori.open(self.url, key=key or self.token, **scope)
+        return RemoteNagori.open(self.url, key=key or self.token).with_scope(**scope)
 
     def __enter__(self) -> ServedMemory:
         return self

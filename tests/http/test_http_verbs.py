@@ -98,9 +98,7 @@ def test_looking_over_http_tells_what_the_library_tells(remote, local):
     assert there.history == here.history
     assert [level for level, _ in there.forecast] == [level for level, _ in here.forecast]
     assert remote.log() == local.log()
-    assert remote.log(made.id, types=["remembered"], limit=1) == local.log(
-        made.id, types=["remembered"], limit=1
-    )
+    assert remote.log(made.id, types=["formed"], limit=1) == local.log(made.id, types=["formed"], limit=1)
     assert remote.as_of(datetime(2030, 1, 1, tzinfo=UTC)) == local.as_of(datetime(2030, 1, 1, tzinfo=UTC))
     assert remote.populations(2, 3) == local.populations(2, 3)
     assert remote.measure() == local.measure()
