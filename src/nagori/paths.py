@@ -22,6 +22,7 @@ from nagori.errors import InvalidInput
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+HOT = "hot"  # folder of what tools did in turns that are not over
 KEPT_SECONDS = 30 * 86_400  # how long session files are kept
 
 

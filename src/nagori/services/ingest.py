@@ -7,11 +7,11 @@ pending, and forming a turn again adds nothing. A memory names the turn it was f
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from nagori.core.arguments import check_kind, check_list
-from nagori.core.events import Event, RecordedTurn, fold, turn_id
+from nagori.core.events import SESSIONS, WORK, Event, RecordedTurn, fold, turn_id
 from nagori.core.model import (
     Filter,
     Kind,
@@ -46,8 +46,9 @@ LIVE = "live"  # in a uri: recorded by a hook, not read from a transcript
 TOLD = (500, 250)  # characters kept from the start and the end of a tool's result
 
 
-def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
-    """Form memories of an owner's pending turns; returns the number of turns processed."""
+def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: Collection[str] = ()) -> int:
+    """Form memories of an owner's pending turns; returns the number of turns processed. What came of memories
+    that were shown is credited; `ended` are sessions that are known to be over."""
     has_old_notes = getattr(runtime.journal, "has_old_notes", None)  # only the file journal has note files
     if has_old_notes is not None and has_old_notes(owner):
         from nagori.services.upgrade import adopt_notes
@@ -59,6 +60,10 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
         done += _process(runtime, owner, turns)
         if time.monotonic() > until:
             break
+    if any(note.get("awaiting") for note in (runtime.store.state(owner, SESSIONS) or {}).values()):
+        from nagori.services.learning import credit_sessions  # only where memories were shown
+
+        credit_sessions(runtime, owner, ended)
     return done
 
 
@@ -97,7 +102,7 @@ def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
 def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
     """Form memories of consecutive turns of one project. A turn that cannot be stored does not stop the
     others."""
-    others = [turn for turn in turns if turn.role not in SPOKEN and turn.host != WINDOW]
+    others = [turn for turn in turns if turn.role not in (*SPOKEN, WORK) and turn.host != WINDOW]
     try:
         form_exchanges(runtime, scope, turns)
         if others:
@@ -107,6 +112,11 @@ def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
             )
             for memory in kept:
                 _link_to_session(runtime, scope, memory)
+        for turn in turns:
+            if turn.role == WORK:
+                from nagori.services.learning import form_lessons  # only where tools were used
+
+                form_lessons(runtime, scope, turn)
     except InvalidInput as fault:
         if len(turns) > 1:
             return sum(_form(runtime, scope, [turn]) for turn in turns)
