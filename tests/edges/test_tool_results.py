@@ -126,7 +126,7 @@ def test_results_of_a_killed_session_are_taken_by_the_worker_once(folder: Path) 
     assert len(worked(folder)) == 1
     with Nagori.open(folder, embedder=None) as memory:
         texts = [m.fullest.content for m in memory.list(Filter(kinds=frozenset({Kind.LESSON})))]
-    assert "Bash `make kettle` failed: no rule. Bash `make kettle FUEL=gas` worked." in texts
+    assert "Bash `make kettle FUEL=gas` worked; Bash `make kettle` failed: no rule" in texts
 
 
 def test_torn_and_foreign_lines_cost_only_themselves(folder: Path) -> None:

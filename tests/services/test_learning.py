@@ -90,7 +90,7 @@ def test_a_failure_followed_by_success_on_the_same_target_is_a_lesson_linked_to_
     work(calm, [call("make kettle", False, error=ERROR), call("ls"), call("make kettle FUEL=gas")])
     process(runtime, OWNER)
     lessons = {m.fullest.content: m for m in calm.list(Filter(kinds=frozenset({Kind.LESSON})))}
-    learned = lessons[f"Bash `make kettle` failed: {ERROR}. Bash `make kettle FUEL=gas` worked."]
+    learned = lessons[f"Bash `make kettle FUEL=gas` worked; Bash `make kettle` failed: {ERROR}"]
     failure = lessons[f"Bash make kettle: {ERROR}"]
     assert str(learned.outcome) == "success"
     relations = {
@@ -108,7 +108,7 @@ def test_a_failure_in_one_turn_and_a_success_in_the_next_make_one_lesson_once(ca
     work(calm, [call("npm test -- --runInBand")])
     process(calm.runtime, OWNER)
     found = [m.fullest.content for m in calm.list(Filter(kinds=frozenset({Kind.LESSON})))]
-    assert found == ["Bash `npm test` failed: timeout. Bash `npm test -- --runInBand` worked."]
+    assert found == ["Bash `npm test -- --runInBand` worked; Bash `npm test` failed: timeout"]
     calm.rebuild()
     assert [m.fullest.content for m in calm.list(Filter(kinds=frozenset({Kind.LESSON})))] == found
 

@@ -239,12 +239,12 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one) * SAME <= len(other) <= len(one) / SAME and resemblance(one, other) >= SAME
 
 
-FEW_WORDS, LEAST_SHARED, LEAST_SHARE = 3, 2, 0.2
+FEW_WORDS, LEAST_SHARED = 3, 2
 
 
-def shares_own_words(words: str, prompt: str, text: str) -> bool:
-    """Whether a text uses what `words` say beyond the prompt: at least two of their own words and a fifth of
-    them, or one of a few. What the prompt says itself would be used anyway."""
+def shares_own_words(words: str, prompt: str, text: str, least_share: float) -> bool:
+    """Whether a text uses what `words` say beyond the prompt: at least two of their own words and this share
+    of them, or one of a few. What the prompt says itself would be used anyway."""
     own = set(tokens(words)) - set(tokens(prompt))
     shared = len(own.intersection(tokens(text)))
-    return shared >= (1 if len(own) <= FEW_WORDS else LEAST_SHARED) and shared >= LEAST_SHARE * len(own)
+    return shared >= (1 if len(own) <= FEW_WORDS else LEAST_SHARED) and shared >= least_share * len(own)

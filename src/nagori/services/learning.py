@@ -54,9 +54,10 @@ if TYPE_CHECKING:
 
 OVER = timedelta(minutes=10)  # a session without a turn for so long is over
 NIGHT = timedelta(hours=12)  # at least so much time lies between two steps of a policy
+OF_TARGET, OF_ANSWER = 0.1, 0.3  # share of its own words in a call, which is short, and in an answer
 GOOD = 0.5  # outcome from which a use strengthens
 DOUBTFUL = 0.1  # of confidence above the minimum: a prompt that hardly needs memories
-LONGEST_TARGET = 160  # characters of a call in a lesson
+LONGEST_TARGET, LONGEST_ERROR = 160, 120  # characters of a call and of an error in a lesson
 
 
 # --- lessons --------------------------------------------------------------------------------------
@@ -101,20 +102,19 @@ def form_lessons(runtime: Runtime, scope: Scope, turn: RecordedTurn) -> list[Mem
 def _draft_lesson(lesson: ToolLesson, turn: RecordedTurn) -> Draft:
     failure, success = lesson.failure, lesson.success
     wrong, right = _call(failure), _call(success)
-    error = f": {failure.error}" if failure.error else ""
+    error = f": {failure.error[:LONGEST_ERROR]}" if failure.error else ""
     if lesson.between is not None:
-        text = f"{wrong} failed{error}. It worked after {_call(lesson.between)}."
+        text = f"{right} worked after {_call(lesson.between)}; before it failed{error}"
     elif failure.target == success.target:
-        text = f"{wrong} failed{error}. It worked when it was run again."
-    else:
-        text = f"{wrong} failed{error}. {right} worked."
+        text = f"{right} worked when it was run again; before it failed{error}"
+    else:  # what works comes first: it is what is left when the text is shortened
+        text = f"{right} worked; {wrong} failed{error}"
+    uri = f"{turn.host or 'raw'}-work:{turn.session}#{turn.seq}"
     return Draft(
         text,
         kind=Kind.LESSON,
         created=turn.at,
-        source=Source(
-            turn.session or None, None, None, f"{turn.host or 'raw'}-work:{turn.session}#{turn.seq}"
-        ),
+        source=Source(turn.session or None, uri=uri),
         trust=Trust.TOOL,
         outcome=TaskOutcome.SUCCESS,
     )
@@ -212,10 +212,10 @@ def _use(
     """Whether a memory was used, and the outcome of what it was used in, if known: its words, other than
     those of the prompt, stand in a tool's target or in the answer."""
     words = memory.fullest.whole
-    calls = [result for result in results if shares_own_words(words, prompt, result.target)]
+    calls = [result for result in results if shares_own_words(words, prompt, result.target, OF_TARGET)]
     if calls:
         return True, float(calls[-1].ok)
-    return any(shares_own_words(words, prompt, answer) for answer in answers), outcome_of(results)
+    return any(shares_own_words(words, prompt, answer, OF_ANSWER) for answer in answers), outcome_of(results)
 
 
 def _rejected_turns(turns: Sequence[RecordedTurn], awaiting: Sequence[Mapping[str, Any]]) -> set[int]:
