@@ -1,6 +1,7 @@
 """The formulas of learning: tables worked out by hand, and bounds that hold whatever comes."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -61,7 +62,7 @@ def test_importance_follows_its_six_weights(values: tuple[float, ...], expected:
 
 def test_each_term_of_importance_is_measured() -> None:
     """[S6]"""
-    plain = {"recalls": 0, "mentions": 1, "intensity": 40.0, "protected": False, "others": 0}
+    plain: dict[str, Any] = {"recalls": 0, "mentions": 1, "intensity": 40.0, "protected": False, "others": 0}
     new = importance_terms(NO_CREDIT, **plain)
     assert tuple(new) == (0.5, 0.0, 0.0, 1.0, 0.4, 0.5)
     credit = Credit(used=4, ignored=0, used_sum=0, saved=120.0)

@@ -36,7 +36,7 @@ def event(name: str, session: str = "now", **more: object) -> str:
     return hooks.answer(["--host", "claude-code"], io.BytesIO(json.dumps(payload).encode()))
 
 
-def use(target: str, error: str = "", **more: object) -> None:
+def use(target: str, error: str = "", **more: Any) -> None:
     name = "PostToolUseFailure" if error else "PostToolUse"
     more = {"tool_name": "Bash", "tool_input": {"command": target}, "duration_ms": 40, **more}
     assert event(name, **more, **({"error": error} if error else {})) == ""

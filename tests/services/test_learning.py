@@ -3,6 +3,7 @@
 # mypy: disable-error-code="arg-type"
 # Because words stand for members of enums, or options are passed on as a dict.
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from nagori.core.events import LEARNED, POLICY, SESSIONS, Event
 from nagori.core.learning import LEVERS, Evidence
 from nagori.core.model import NO_CREDIT, Credit, Memory, RelationType
 from nagori.core.scoring import contribution
-from nagori.errors import InvalidConfig, InvalidInput
+from nagori.errors import InvalidConfig, InvalidInput, Notice
 from nagori.ledger import record_turns
 from nagori.services import policy as policies
 from nagori.services.ingest import process
@@ -212,11 +213,11 @@ def test_a_kill_anywhere_credits_nothing_twice(tmp_path: Path, clock: FrozenCloc
                     raise Killed
                 return written
 
-            memory.runtime.journal.append = killing  # type: ignore[method-assign]
+            memory.runtime.journal.append = killing  # type: ignore[method-assign,assignment]
             try:
                 process(memory.runtime, OWNER)
             except Killed:
-                memory.runtime.journal.append = append  # type: ignore[method-assign]
+                memory.runtime.journal.append = append  # type: ignore[method-assign,assignment]
         with without_withholding(folder, clock) as memory:
             for _ in range(2):
                 process(memory.runtime, OWNER)
@@ -378,7 +379,7 @@ def test_a_configuration_that_cannot_be_read_learns_nothing(
     calm: Nagori, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unreadable() -> Any:
-        raise InvalidConfig(["x"])
+        raise InvalidConfig([Notice("error.missing")])
 
     monkeypatch.setattr(policies, "load", unreadable)
     observe(calm, hooks__max_memories=IDLE)
@@ -395,10 +396,10 @@ def test_a_kill_before_or_after_a_step_leaves_one_step(calm: Nagori, clock: Froz
             raise KeyboardInterrupt
         return append(owner, events, last)
 
-    calm.runtime.journal.append = killed  # type: ignore[method-assign]
+    calm.runtime.journal.append = killed  # type: ignore[method-assign,assignment]
     with pytest.raises(KeyboardInterrupt):
         calm.cycle()
-    calm.runtime.journal.append = append  # type: ignore[method-assign]
+    calm.runtime.journal.append = append  # type: ignore[method-assign,assignment]
     calm.cycle()
     assert [version.value for version in calm.policy().versions] == [5]
     assert calm.runtime.store.state(OWNER, POLICY)["values"] == {"hooks.max_memories": 5}
@@ -412,6 +413,85 @@ def test_every_setting_that_is_learned_has_bounds_around_its_default(calm: Nagor
     assert {name: policies.value_of(changed, name) for name in LEVERS} == {
         name: lever.hi for name, lever in LEVERS.items()
     }
+
+
+# --- organising -----------------------------------------------------------------------------------
+
+
+def test_tiers_keep_what_is_hot_or_important_and_compress_the_rest(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    """[S4]"""
+    config = load(overrides={"tiers.compress": True}).config
+    long = "The {} of the harbour office holds nine litres of water, says Ken. It was bought in Rome in 1987."
+    with Nagori.open(tmp_path, clock=clock, config=config, embedder=None) as memory:
+        plain, kept, safe = (memory.remember(long.format(what)) for what in ("kettle", "boiler", "stove"))
+        memory.protect(safe.id)
+        data = {"credits": {kept.id: [20, 20, 0, 18, -18, 0, 0, 600]}, "memories": [kept.id], "usual": {}}
+        memory.runtime.ledger.write(OWNER, lambda: [Event("credited", clock.now(), data)])
+        clock.forward(days=6)
+        assert memory.plan().counts()["compress", "tier"] == 0  # hot
+        clock.forward(days=3)
+        memory.cycle()
+        levels = [int(memory.show(each.id).level) for each in (plain, kept, safe)]
+        assert levels == [2, 1, 1]  # warm
+        reasons = [e.data.get("reason") for e in memory.why(plain.id).history if e.type == "compressed"]
+        assert reasons == ["tier"]
+        assert memory.plan().counts()["compress", "tier"] == 0  # planning again gives none
+        clock.forward(days=25)
+        memory.cycle()
+        assert int(memory.show(plain.id).level) == 3  # cold
+        assert memory.verify().sound
+
+
+def test_a_session_that_ends_leaves_one_stored_summary_as_private_as_its_memories(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    """[S3]"""
+    with without_withholding(tmp_path, clock, session_summaries=True) as memory:
+        cook = memory.with_scope(agent="a", role="cook")
+        texts = ("The kettle is green.", "The burner needs gas.", "Ken bought nine cups in Rome.")
+        formed = memory.form([{"role": "user", "content": text} for text in texts], session="one")
+        assert len(formed) == 3
+        secret = cook.remember("The key hangs behind the stove.", privacy="private")
+        for _ in range(2):
+            process(memory.runtime, OWNER, ended=["one", "never seen"])
+        (summary,) = [m for m in memory.list() if m.kind is Kind.SUMMARY]
+        assert summary.source.session == "one"
+        assert str(summary.privacy) == "public"
+        assert "stove" not in summary.fullest.content
+        targets = {r.target for r in memory.runtime.store.relations(memory.scope, [summary.id])}
+        assert targets == {m.id for m in formed}
+        memory.edit(formed[0].id, privacy="private")
+        assert cook.show(secret.id)
+
+
+def test_what_was_learned_is_rebuilt_from_the_journal_alone(calm: Nagori) -> None:
+    """[S11]"""
+    tip = lesson(calm, TIP)
+    ask(calm, PROMPT)
+    work(calm, [call("burner --gas --valve seven")])
+    process(calm.runtime, OWNER, ended=["one"])
+    observe(calm, hooks__max_memories=IDLE)
+    calm.cycle()
+    before = [calm.show(tip.id)] + [
+        calm.runtime.store.state(OWNER, key) for key in (LEARNED, POLICY, SESSIONS)
+    ]
+    calm.rebuild()
+    after = [calm.show(tip.id)] + [
+        calm.runtime.store.state(OWNER, key) for key in (LEARNED, POLICY, SESSIONS)
+    ]
+    assert after == before
+    assert calm.verify().sound
+
+
+def test_every_requirement_of_self_improvement_is_named_by_a_test() -> None:
+    tests = Path(__file__).parents[1]
+    marks = set()
+    for path in tests.rglob("test_*.py"):
+        for told in re.findall(r"\[([^\]\n]*\bS\d+[^\]\n]*)\]", path.read_text(encoding="utf-8")):
+            marks.update(re.findall(r"\bS\d+\b", told))
+    assert {f"S{n}" for n in range(1, 12)} <= marks
 
 
 # --- importance and ranking -----------------------------------------------------------------------

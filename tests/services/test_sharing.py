@@ -84,7 +84,8 @@ def test_a_wrong_report_and_another_agent_s_name_are_refused(team: Nagori, wrong
 
 
 def test_a_report_is_an_object_with_lessons_and_only_an_agent_keeps_them_to_itself(team: Nagori) -> None:
-    for wrong in ({}, [], "x"):
+    shapes: tuple[Any, ...] = ({}, [], "x")
+    for wrong in shapes:
         with pytest.raises(InvalidInput):
             LessonReport.from_record(wrong)
     with pytest.raises(InvalidInput):

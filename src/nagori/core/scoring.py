@@ -81,6 +81,9 @@ class LearningSettings(Value):
         hi=1000,
     )
     adapt: bool = setting(True, "Let the nightly cycle move settings of recall by what was measured.")
+    session_summaries: bool = setting(
+        False, "Store a summary of each session when it ends, as a memory of its own."
+    )
     disclose_after_days: float = setting(
         0.0,
         "Days after which lessons of an agent become visible to its role, and after as many again to all"

@@ -94,6 +94,10 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     rules, now, store = rules_of(runtime), runtime.clock.now(), runtime.store
     rows = store.cycle_rows(owner, rules, now)
     planned = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
+    if runtime.config.tiers.compress:
+        from nagori.services.tiers import plan_tiers
+
+        planned = replace(planned, steps=[*planned.steps, *plan_tiers(runtime, owner, planned)])
     return replace(planned, imported=_count_imported(runtime, owner, planned)) if planned.asks else planned
 
 

@@ -43,6 +43,7 @@ AT_ONCE = 100  # turns per batch; progress is saved after each
 SPOKEN = ("user", "assistant", "import")
 WINDOW = "window"  # host name of turns that left a context window
 LIVE = "live"  # in a uri: recorded by a hook, not read from a transcript
+FEWEST_TO_SUMMARISE = 3  # memories of a session
 TOLD = (500, 250)  # characters kept from the start and the end of a tool's result
 
 
@@ -64,7 +65,40 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
         from nagori.services.learning import credit_sessions  # only where memories were shown
 
         credit_sessions(runtime, owner, ended)
+    if ended and runtime.config.learning.session_summaries:
+        for session in ended:
+            store_summary(runtime, owner, session)
     return done
+
+
+def store_summary(runtime: Runtime, owner: Owner, session: str) -> Memory | None:
+    """Store the summary of a session that is over, once, as private as the most private memory of it."""
+    from nagori.core.model import Privacy, strictest_privacy
+    from nagori.services.session_summary import summarise
+
+    whole = Scope(tenant=owner[0], user=owner[1])
+    told = runtime.store.find(whole, Filter(session=session), limit=1000)
+    if len(told) < FEWEST_TO_SUMMARISE or any(memory.kind is Kind.SUMMARY for memory in told):
+        return None
+    projects = {memory.project for memory in told}
+    closed = [memory for memory in told if memory.privacy is not Privacy.PUBLIC]
+    owners = {(memory.agent, memory.role) for memory in closed}
+    agent, role = next(iter(owners)) if len(owners) == 1 else (None, None)
+    scope = replace(whole, project=projects.pop() if len(projects) == 1 else None, agent=agent, role=role)
+    text = summarise(runtime, whole, session)
+    if not text:
+        return None
+    draft = Draft(
+        text,
+        kind=Kind.SUMMARY,
+        created=max(memory.created for memory in told),
+        source=Source(session, uri=f"summary:{session}"),
+        trust=Trust.ASSISTANT,
+        privacy=Privacy(strictest_privacy(memory.privacy for memory in told)),
+    )
+    (kept,) = remember_many(runtime, scope, [draft])
+    _link_to_session(runtime, scope, kept)
+    return kept
 
 
 def count_pending(runtime: Runtime, owner: Owner) -> int:

@@ -175,7 +175,9 @@ DETAILS = (
     *("anchor", "keep_until", "until", "feedback", "target", "type", "by"),
 )
 REASONED = frozenset({"compressed", "archived", "revived", "revival_deferred", "purged", "deleted"})
-REASONS = frozenset({"score", "ratio", "capacity", "manual", "wished", "no_room", "grace_over", "expired"})
+REASONS = frozenset(
+    {"score", "ratio", "tier", "capacity", "manual", "wished", "no_room", "grace_over", "expired"}
+)
 MOST_IDS = 3  # memories that are named for one event of the log
 
 
