@@ -159,7 +159,8 @@ def test_task_outcome_and_credit_are_part_of_the_record() -> None:
     kept = memory(task="t", outcome=TaskOutcome.FAILURE, credit=Credit(used=1.5, unused=2))
     assert from_record(to_record(kept)) == kept
     assert {"task", "outcome", "credit"}.isdisjoint(to_record(memory()))
-    for wrong in ({"outcome": "maybe"}, {"credit": [1]}, {"credit": {}}, {"task": 1}):
+    faults: list[dict[str, Any]] = [{"outcome": "maybe"}, {"credit": [1]}, {"credit": {}}, {"task": 1}]
+    for wrong in faults:
         with pytest.raises(InvalidInput):
             from_record(to_record(kept) | wrong)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from nagori.core.arguments import read_texts
 from nagori.core.events import Event
 from nagori.core.model import (
     Category,
@@ -30,7 +29,7 @@ from nagori.core.model import (
     strictest_privacy,
 )
 from nagori.core.storage import Owner
-from nagori.core.values import Value, replace
+from nagori.core.values import Value, read_texts, replace
 from nagori.errors import InvalidInput
 from nagori.language.redaction import WITHHELD
 from nagori.ledger import read_memories

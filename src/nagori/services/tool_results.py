@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from nagori.core.sha256 import sha256
+from nagori.files import HOT, private_dir, write_private
 from nagori.language.redaction import fit_to_keep
-from nagori.paths import HOT, private_dir, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

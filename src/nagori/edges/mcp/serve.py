@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 from mcp.server import MCPServer
 
-from nagori.paths import open_private
+from nagori.files import open_private
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LARGEST_BODY = 4 * 1024 * 1024
