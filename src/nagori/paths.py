@@ -22,6 +22,7 @@ from nagori.errors import InvalidInput
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+ENCRYPTION_NOTE = "encryption.json"  # in a data folder that is encrypted
 KEPT_SECONDS = 30 * 86_400  # how long session files are kept
 
 

@@ -308,7 +308,16 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "import_": ([],),
     "import_drafts": ([],),
 }
-NO_MEMORY = {"open", "folder", "restore", "close", "runtime", "config", "items"}  # need none, or end it
+NO_MEMORY = {
+    "open",
+    "folder",
+    "restore",
+    "load_keys",
+    "close",
+    "runtime",
+    "config",
+    "items",
+}  # need none, or end it
 VERBS = sorted(name for name in vars(Nagori) if not name.startswith("_") and name not in NO_MEMORY)
 
 
