@@ -33,6 +33,7 @@ from bench.report import header, machine, number, python, table
 from nagori.config import Config
 from nagori.core import relevance
 from nagori.core.model import Emotion, Scope, Text, Valence, text_digest
+from nagori.core.values import clean_text
 from nagori.core.window import Window, scores
 from nagori.core.window.messages import Message, is_aside
 from nagori.edges.hooks import handlers, payloads
@@ -58,7 +59,6 @@ from nagori.language import (
     wishes,
 )
 from nagori.language.lexicon import english, japanese
-from nagori.language.redaction import clean
 from nagori.language.temporal import read_time, said_time
 from nagori.language.tokenizer import stem
 from nagori.language.tokens import estimate_tokens
@@ -158,7 +158,7 @@ def _hook_payload(said: str) -> object:
 
 CONFIG = Config()
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "redaction.clean": clean,
+    "values.clean_text": clean_text,
     "tokenizer.normalise": tokenizer.normalise,
     "tokenizer.tokens": tokenizer.tokens,
     "tokenizer.query_tokens": tokenizer.query_tokens,

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from nagori.core.values import Value
 from nagori.errors import EncryptionError
-from nagori.paths import ENCRYPTION_NOTE, config_dir, private_dir, sync_folder, write_durably
+from nagori.files import ENCRYPTION_NOTE, config_dir, private_dir, sync_folder, write_durably
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from nagori.config import load
 from nagori.edges.cli import app
 from nagori.encryption import KeySource
 from nagori.errors import EncryptionError, InvalidInput, MemoryErased, StoreError
+from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
-from nagori.paths import ENCRYPTION_NOTE
 from nagori.services import encrypt
 from nagori.services.record_turns import read_spool, record_or_spool, spool, turn_event
 from nagori.stores.sqlite import SqliteStore

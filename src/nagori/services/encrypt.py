@@ -16,8 +16,8 @@ from nagori import encryption
 from nagori.core.values import Value
 from nagori.encryption import KEY_BYTES, KeySource
 from nagori.errors import EncryptionError, InvalidInput, StoreError
+from nagori.files import ENCRYPTION_NOTE, private_dir, write_durably
 from nagori.journals.file import FileJournal
-from nagori.paths import ENCRYPTION_NOTE, private_dir, write_durably
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.backup import folders_aside
 from nagori.services.record_turns import SPOOL, take_spool
