@@ -42,6 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import Count, ExportFormat, MessageFormat, Preset, Provider, Ranking, Strategy, Texts
     from nagori.core.arguments import Metadata
+    from nagori.core.association import Association
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
@@ -383,6 +384,7 @@ class AsyncNagori(_AsyncMemory):
         min_confidence: float | None = None,
         mark: bool = True,
         category: Category | CategoryName | None = None,
+        spread: int = 0,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
         a confidence of at least `min_confidence`."""
@@ -398,7 +400,15 @@ class AsyncNagori(_AsyncMemory):
             min_confidence=min_confidence,
             mark=mark,
             category=category,
+            spread=spread,
         )
+
+    async def associate(
+        self, query: str, k: int = 10, *, depth: int = 3, filter: Filter = ALIVE
+    ) -> Association:
+        """Where `query` leads: other topics of the memories that answer it, and memories that share topics
+        with them, at most `k` each."""
+        return await self._workers.run(self._memory.associate, query, k, depth=depth, filter=filter)
 
     async def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """A summary of a session, in a few of its own sentences; with `model`, written by the language

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from nagori.config.address import Address
     from nagori.core.arguments import Metadata
+    from nagori.core.association import Association
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
@@ -364,11 +365,13 @@ class Nagori:
         min_confidence: float | None = None,
         mark: bool = True,
         category: Category | CategoryName | None = None,
+        spread: int = 0,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
         a confidence of at least `min_confidence`. Recall reinforces what it finds; `mark=False` only looks.
         Memories with an emotion close to `mood`, or to the recent mood of a `session`, rank slightly higher,
-        and so do those of a `category`."""
+        and so do those of a `category`. With `spread`, memories that share concepts and links with the
+        answers come up, too: 2 leads from the answers over a concept to other memories."""
         from nagori.services import recall
 
         question = recall.RecallRequest(
@@ -382,8 +385,19 @@ class Nagori:
             min_confidence,
             mark,
             None if category is None else parse_choice(Category, category, "category"),
+            spread,
         )
         return recall.recall(self.runtime, self.scope, question)
+
+    def associate(self, query: str, k: int = 10, *, depth: int = 3, filter: Filter = ALIVE) -> Association:
+        """Where `query` leads: other topics of the memories that answer it, and memories that share topics
+        with them, at most `k` each. With 1 step only topics of the answers, with 2 other memories, with 3
+        the topics of those. Nothing is reinforced."""
+        from nagori.services import association
+
+        check_kind("filter", filter, Filter)
+        request = association.AssociationRequest(query, depth, k, filter)
+        return association.associate(self.runtime, self.scope, request)
 
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """A summary of a session, in a few of its own sentences; with `model`, written by the language

@@ -149,12 +149,21 @@ def run(
             model.save()
         embed_missing(runtime, owner)  # a kill between journal and store loses vectors and nothing else
         night.ties, linked = link_new(runtime, owner)
+        _index_concepts(runtime, owner)
         night.unlinked, checked = remove_stale_relations(runtime, owner)
         renew()
         Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)
         note_time(runtime, owner, linked, checked, compacted=compact_if_due(runtime, owner))
     return night
+
+
+def _index_concepts(runtime: Runtime, owner: Owner) -> None:
+    """For owners who use association: concepts of new memories, and vectors of concepts."""
+    if runtime.store.concepts.count(owner):
+        from nagori.services.association import index_if_used  # imported late: hardly ever needed
+
+        index_if_used(runtime, owner)
 
 
 def _finish_erasures(runtime: Runtime, owner: Owner) -> None:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "memories": {
         "remember": "remember:remember",
         "recall": "recall:recall",
+        "associate": "associate:associate",
         "list": "recall:list_",
         "show": "recall:show",
         "why": "recall:why",

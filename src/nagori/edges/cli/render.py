@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text as Styled
 
+from nagori.core.association import Topic
 from nagori.core.events import Event
 from nagori.core.model import Level, Memory, Recollection
 from nagori.core.pricing import STAGES, Bill
@@ -48,6 +49,19 @@ def bar(value: float, width: int = 10) -> str:
 def badges(memory: Memory) -> str:
     signs = {"🔒": memory.protected, "⊘": memory.superseded_by is not None, "✗": memory.is_forgotten}
     return "".join(sign for sign, shown in signs.items() if shown)
+
+
+def topic_table(topics: Sequence[Topic], translator: Translator) -> Table:
+    """Topics with their strength, and how many memories mention each."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("topic", "strength", "steps", "mentions"):
+        table.add_column(translator(f"column.{heading}"), no_wrap=True)
+    for topic in topics:
+        strength = 100 * topic.strength
+        table.add_row(
+            escape(topic.name), f"{bar(strength)} {strength:.0f}", str(topic.steps), str(len(topic.memories))
+        )
+    return table
 
 
 Row = tuple[Memory, float, float | None]
