@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nagori.core.association import Association
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
+    from nagori.core.knowledge import DocumentInfo, KnowledgePassage, KnowledgeReport
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
@@ -467,6 +468,27 @@ class AsyncNagori(_AsyncMemory):
     async def usage(self) -> Usage | None:
         """Memories per day and their sizes over the last month; None without data."""
         return await self._workers.run(self._memory.usage)
+
+    async def add_knowledge(
+        self, path: str | Path, *, kb: str, progress: Progress = no_progress
+    ) -> KnowledgeReport:
+        """Add a document, or all documents of a folder, to a knowledge base: Markdown, text, HTML, PDF (with
+        `pypdf`)."""
+        return await self._workers.run(self._memory.add_knowledge, path, kb=kb, progress=progress)
+
+    async def search_knowledge(
+        self, query: str, *, kb: str | None = None, k: int = 5
+    ) -> Sequence[KnowledgePassage]:
+        """The passages of a knowledge base, or of all, that answer `query`, best first, with sources."""
+        return await self._workers.run(self._memory.search_knowledge, query, kb=kb, k=k)
+
+    async def list_knowledge(self, *, kb: str | None = None) -> Sequence[DocumentInfo]:
+        """The documents of a knowledge base, or of all, with their versions."""
+        return await self._workers.run(self._memory.list_knowledge, kb=kb)
+
+    async def remove_knowledge(self, document: str, *, kb: str) -> DocumentInfo:
+        """Remove a document from a knowledge base, and its words from the journal."""
+        return await self._workers.run(self._memory.remove_knowledge, document, kb=kb)
 
     async def prune(
         self,

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from nagori.core.association import Association
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
+    from nagori.core.knowledge import DocumentInfo, KnowledgePassage, KnowledgeReport
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
@@ -485,6 +486,57 @@ class Nagori:
 
         return daily_volume.usage(self.runtime, self.scope)
 
+    # --- knowledge ------------------------------------------------------------------------------
+
+    def add_knowledge(
+        self, path: str | Path, *, kb: str, progress: Progress = no_progress
+    ) -> KnowledgeReport:
+        """Add a document, or all documents of a folder, to a knowledge base: Markdown, text, HTML, PDF (with
+        `pypdf`). One that changed is replaced in one step; unchanged ones are not read again. The files are
+        not watched."""
+        from nagori.adapters.documents import digest_of, find_documents, read_document
+        from nagori.core.knowledge import knowledge_scope
+        from nagori.services import knowledge
+
+        runtime, tenant = self.runtime, self.scope.tenant
+        knowledge_scope(tenant, kb)
+        files = find_documents(_path(path))
+        known = {info.name: info for info in knowledge.list_documents(runtime, tenant, kb)}
+        done: dict[str, dict[str, Any]] = {"added": {}, "replaced": {}, "unchanged": {}, "failed": {}}
+        for n, (name, file) in enumerate(files, 1):
+            if name in known and known[name].digest == digest_of(file):
+                done["unchanged"][name] = None
+            else:
+                try:
+                    info = knowledge.add_document(runtime, tenant, kb, read_document(name, file))
+                    kind = "unchanged" if info is None else "added" if info.version == 1 else "replaced"
+                    done[kind][name] = None
+                except InvalidInput as fault:  # one bad file does not stop the others
+                    done["failed"][name] = str(fault)
+            progress(n, len(files))
+        return _knowledge_report(done)
+
+    def search_knowledge(
+        self, query: str, *, kb: str | None = None, k: int = 5
+    ) -> Sequence[KnowledgePassage]:
+        """The passages of a knowledge base, or of all, that answer `query`, best first, with sources."""
+        from nagori.services import knowledge
+
+        bases = None if kb is None else [kb]
+        return knowledge.search_knowledge(self.runtime, self.scope.tenant, query, bases, k)
+
+    def list_knowledge(self, *, kb: str | None = None) -> Sequence[DocumentInfo]:
+        """The documents of a knowledge base, or of all, with their versions."""
+        from nagori.services import knowledge
+
+        return knowledge.list_documents(self.runtime, self.scope.tenant, kb)
+
+    def remove_knowledge(self, document: str, *, kb: str) -> DocumentInfo:
+        """Remove a document from a knowledge base, and its words from the journal."""
+        from nagori.services import knowledge
+
+        return knowledge.remove_document(self.runtime, self.scope.tenant, kb, document)
+
     # --- the context window ---------------------------------------------------------------------
 
     def prune(
@@ -900,6 +952,13 @@ def _window_rules(
     if count is None:
         return rules, open_counter(rules.model, runtime.observe)
     return rules, safe_counter(count, runtime)
+
+
+def _knowledge_report(done: Mapping[str, Mapping[str, Any]]) -> KnowledgeReport:
+    from nagori.core.knowledge import KnowledgeReport
+
+    added, replaced, unchanged = (tuple(done[kind]) for kind in ("added", "replaced", "unchanged"))
+    return KnowledgeReport(added, replaced, unchanged, tuple(done["failed"].items()))
 
 
 def _check_aware(moment: datetime | None, name: str = "since") -> datetime | None:

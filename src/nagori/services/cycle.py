@@ -26,6 +26,7 @@ from nagori.core.cycle import (
 )
 from nagori.core.decay import retention
 from nagori.core.events import CYCLE, CYCLE_STOPPED, TO_ERASE, Event, fold
+from nagori.core.knowledge import is_knowledge
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, replace, split_batches
@@ -86,6 +87,8 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     """The plan of a cycle at this moment."""
     runtime.ledger.catch_up(owner)
     rules, now, store = rules_of(runtime), runtime.clock.now(), runtime.store
+    if is_knowledge(owner):  # what a document says does not fade
+        return plan_cycle([], Census({}, 0), rules, now, lambda level, n: [])
     rows = store.cycle_rows(owner, rules, now)
     planned = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
     return replace(planned, imported=_count_imported(runtime, owner, planned)) if planned.asks else planned
@@ -118,6 +121,8 @@ def run_all(
     owner's cycle."""
     reports: dict[Owner, CycleReport | Notice] = {}
     for owner in all_owners(runtime):
+        if is_knowledge(owner):
+            continue
         try:
             planned = plan(runtime, owner)
             if planned.asks and not confirmed:

@@ -33,6 +33,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "remember": "remember:remember",
         "recall": "recall:recall",
         "associate": "associate:associate",
+        "know": "know:know",
         "list": "recall:list_",
         "show": "recall:show",
         "why": "recall:why",
