@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from nagori.core.window import Window
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
-    from nagori.services.backup import BackupReport
+    from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.erase import ErasurePlan
@@ -741,6 +741,10 @@ class AsyncNagori(_AsyncMemory):
     async def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
         """Write everything to one checked file, while others may write."""
         return await self._workers.run(self._memory.backup, path, progress)
+
+    async def drill(self, path: str | Path) -> DrillReport:
+        """Restore a backup into a temporary folder and compare its exports with the present data."""
+        return await self._workers.run(self._memory.drill, path)
 
     @staticmethod
     async def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from nagori.core.window import Window
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
-    from nagori.services.backup import BackupReport
+    from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.erase import ErasurePlan
@@ -879,6 +879,13 @@ class Nagori:
         report = backup.backup(self.runtime, _path(path), progress)
         audit_log.record_or_observe(self.runtime, "backed_up", bytes=report.bytes)
         return report
+
+    def drill(self, path: str | Path) -> DrillReport:
+        """Restore a backup into a temporary folder and compare its exports with the present data. Nothing is
+        changed."""
+        from nagori.services import backup
+
+        return backup.drill(self.runtime, _path(path), _open_runtime)
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:

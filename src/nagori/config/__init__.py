@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nagori import paths
-from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings
+from nagori.config.sections import Backups, Embedding, General, Hooks, Llm, PrivacySettings
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
+from nagori.core.salience import Consolidation
 from nagori.core.scoring import Resonance, Retrieval, SelfRecall
 from nagori.core.values import Value, leaves
 from nagori.core.window import PRESETS, Window
@@ -82,6 +83,7 @@ class Config(Value):
     resonance: Resonance = Resonance()
     compression: Compression = Compression()
     relations: Relations = Relations()
+    consolidation: Consolidation = Consolidation()
     retrieval: Retrieval = Retrieval()
     self_recall: SelfRecall = SelfRecall()
     archive: Archive = Archive()
@@ -93,6 +95,7 @@ class Config(Value):
     window: Window = Window()
     privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()
+    backup: Backups = Backups()
 
     def evolve(self, changes: Mapping[str, object]) -> Config:
         """A copy with some settings changed, by dotted name: `{"window.budget": 4000}`. Unknown names, wrong

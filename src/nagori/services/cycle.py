@@ -68,6 +68,7 @@ class CycleReport(Value, frozen=False):
     )  # for a model's shorter words, and why they are not there
     written: dict[str, Text] = default_factory(dict)  # by the model, for the steps at hand
     by_model: int = 0
+    consolidated: int = 0  # new memories that fade more slowly from now on
 
 
 def rules_of(runtime: Runtime) -> CycleRules:
@@ -133,7 +134,21 @@ def run_all(
                 reports[owner] = run(runtime, owner, planned, progress)
         except NagoriError as trouble:
             reports[owner] = trouble.notice
+    _back_up(runtime)
     return reports
+
+
+def _back_up(runtime: Runtime) -> None:
+    """The nightly backup, where one is configured. A failure is reported and costs nothing else."""
+    if not runtime.config.backup.folder:
+        return
+    from nagori.services import audit_log, backup
+
+    try:
+        if report := backup.backup_if_due(runtime):
+            audit_log.record_or_observe(runtime, "backed_up", bytes=report.bytes)
+    except (NagoriError, OSError) as trouble:
+        runtime.observe("backup.failed", error=trouble)
 
 
 def run(
@@ -155,6 +170,10 @@ def run(
         embed_missing(runtime, owner)  # a kill between journal and store loses vectors and nothing else
         night.ties, linked = link_new(runtime, owner)
         _index_concepts(runtime, owner)
+        if runtime.config.consolidation.enabled and not is_knowledge(owner):
+            from nagori.services.consolidate import consolidate  # imported late: off by default
+
+            night.consolidated = consolidate(runtime, owner)
         night.unlinked, checked = remove_stale_relations(runtime, owner)
         renew()
         Items(runtime, owner).delete_expired()
