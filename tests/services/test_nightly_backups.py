@@ -70,7 +70,7 @@ def test_t11_a_drill_restores_elsewhere_and_compares_exports(memory: Nagori, tmp
     memory.backup(tmp_path / "now.tar")
     before = sorted(path.name for path in (tmp_path / "data").iterdir())
     report = memory.drill(tmp_path / "now.tar")
-    assert report.passed
+    assert report.matches
     assert (report.owners, report.memories, report.moved) == (2, 2, ())
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == before
     memory.remember("The spoon is bent.")
@@ -83,7 +83,7 @@ def test_a_drill_does_not_bring_back_what_was_erased(memory: Nagori, tmp_path: P
     memory.backup(tmp_path / "now.tar")
     other.erase(other.plan_erasure(everything=True))
     report = memory.drill(tmp_path / "now.tar")
-    assert report.passed
+    assert report.matches
     assert report.memories == 1
 
 

@@ -150,7 +150,7 @@ class DrillReport(Value):
     moved: tuple[Owner, ...] = ()
 
     @property
-    def passed(self) -> bool:
+    def matches(self) -> bool:
         return not self.differing
 
 

@@ -148,14 +148,14 @@ def _drill(session: CommandSession, path: Path, as_json: bool) -> None:
     if as_json:
         counts = {"owners": report.owners, "memories": report.memories}
         print_json(
-            {"path": str(path), "passed": report.passed, **counts, "differing": differing, "moved": moved}
+            {"path": str(path), "passed": report.matches, **counts, "differing": differing, "moved": moved}
         )
     else:
         session.say("cli.drilled", path=path, owners=report.owners, memories=report.memories)
         for sentence, names in (("cli.drill_differs", differing), ("cli.drill_moved", moved)):
             for name in names:
                 session.say(sentence, owner=name)
-    if not report.passed:
+    if not report.matches:
         raise typer.Exit(1)
 
 
