@@ -16,12 +16,12 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from nagori import paths
-from nagori.config.sections import Backups, Embedding, General, Hooks, Llm, PrivacySettings
+from nagori import files
+from nagori.config.sections import Backups, Embedding, General, Hooks, Llm, PrivacySettings, ServerSettings
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
 from nagori.core.salience import Consolidation
-from nagori.core.scoring import Resonance, Retrieval, SelfRecall
+from nagori.core.scoring import LearningSettings, Resonance, Retrieval, SelfRecall
 from nagori.core.values import Value, leaves
 from nagori.core.window import PRESETS, Window
 
@@ -63,6 +63,7 @@ NOT_SETTINGS = (
     "NAGORI_TENANT",
     "NAGORI_AGENT",
     "NAGORI_ROLE",
+    "NAGORI_TASK",
     "NAGORI_INSIDE",
 )
 NOT_KEYS = ("version", "$schema")  # older files have a version, editors add a schema: neither is a setting
@@ -96,6 +97,8 @@ class Config(Value):
     privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()
     backup: Backups = Backups()
+    server: ServerSettings = ServerSettings()
+    learning: LearningSettings = LearningSettings()
 
     def evolve(self, changes: Mapping[str, object]) -> Config:
         """A copy with some settings changed, by dotted name: `{"window.budget": 4000}`. Unknown names, wrong
@@ -155,8 +158,8 @@ def load_config(path: str | Path | None = None, *, changes: Mapping[str, object]
 def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:
     chosen = str(path or env.get("NAGORI_CONFIG", ""))
     if chosen:
-        return paths.expand_home(chosen, env)
-    usual = paths.config_dir(env) / FILE_NAME
+        return files.expand_home(chosen, env)
+    usual = files.config_dir(env) / FILE_NAME
     try:
         return usual if usual.exists() else None
     except OSError:  # no access to the folder: reading the file reports it

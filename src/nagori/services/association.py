@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 
-from nagori.core.arguments import check_text, check_whole
 from nagori.core.association import (
     ENTRIES,
     MAX_DEPTH,
@@ -26,7 +25,7 @@ from nagori.core.association import (
 )
 from nagori.core.model import ALIVE, Filter, Recollection, Scope
 from nagori.core.storage import Owner
-from nagori.core.values import Value, replace
+from nagori.core.values import Value, check_text, check_whole, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
 from nagori.runtime import Runtime

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from nagori.core.arguments import check_text, check_whole
 from nagori.core.events import TO_REDACT, Event
 from nagori.core.knowledge import (
     PREFIX,
@@ -38,6 +37,7 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import to_record
 from nagori.core.storage import Owner
+from nagori.core.values import check_text, check_whole
 from nagori.errors import Conflict, InvalidInput
 from nagori.language.passages import pieces
 from nagori.ledger import Decision

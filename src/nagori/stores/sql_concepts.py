@@ -14,7 +14,7 @@ from nagori.core.model import ALIVE, Filter, Memory, Scope, check_vector
 from nagori.core.storage import Owner
 from nagori.core.values import Value
 from nagori.stores.sql import SELECT, Dialect, Selection, ask, load
-from nagori.stores.sql_writes import forget_mentions, put_rows
+from nagori.stores.sql_statements import forget_mentions, put_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
