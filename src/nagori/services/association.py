@@ -36,7 +36,7 @@ from nagori.services.remember import make_vectors
 INDEX_AT_ONCE = 500
 EMBED_AT_ONCE = 64
 EMBED_WAITING = 64  # vectors made while somebody waits; the cycle makes the others
-EMBED_PER_CYCLE = 5_000
+EMBED_PER_CYCLE = 2_000
 NEAR_CONCEPTS, MIN_NEARNESS = 30, 2.5  # of each word: at most so many, so many spreads above the usual cosine
 BY_MEANING, BY_MENTION = (
     1.0,
