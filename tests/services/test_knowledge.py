@@ -184,6 +184,15 @@ def test_no_cycle_visits_a_knowledge_base(memory: Nagori, docs: Path, clock: Fro
     assert memory.search_knowledge("kettle")
 
 
+def test_documents_are_no_reason_to_warn_of_the_capacity(tmp_path: Path, docs: Path) -> None:
+    config = Config().evolve({"capacity.limit": 2})
+    with Nagori.open(tmp_path / "data", config=config, embedder=None, llm=None) as memory:
+        memory.add_knowledge(docs, kb="manuals")
+        assert [
+            each.state for each in memory.doctor() if each.name == "capacity" and each.state != "ok"
+        ] == []
+
+
 def test_bases_and_memories_are_kept_apart(memory: Nagori, docs: Path) -> None:
     memory.add_knowledge(docs / "guide.md", kb="one")
     memory.add_knowledge(docs / "sub", kb="two")
