@@ -112,6 +112,14 @@ class PrivacySettings(Value):
     redact_secrets: bool = setting(True, "Remove keys, tokens and passwords.")
 
 
+class Backups(Value):
+    """Backups that the nightly run writes."""
+
+    folder: str = setting("", "Folder for nightly backups; empty: none are written.")
+    every_days: float = setting(1.0, "Days between two backups.", lo=0.01, hi=3650.0)
+    keep: int = setting(7, "Number of backups that are kept; older ones are deleted.", lo=1, hi=10000)
+
+
 class Hooks(Value):
     """Hooks: what a host program may ask for."""
 

@@ -399,6 +399,7 @@ class RemoteNagori(_RemoteMemory):
         min_confidence: float | None = None,
         mark: bool = True,
         category: Category | CategoryName | None = None,
+        spread: int = 0,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
         a confidence of at least `min_confidence`."""
@@ -416,6 +417,7 @@ class RemoteNagori(_RemoteMemory):
             min_confidence=min_confidence,
             mark=mark,
             category=category,
+            spread=spread,
         )
         return answer
 
