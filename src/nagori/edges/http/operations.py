@@ -40,7 +40,7 @@ from nagori.core.model import (
 )
 from nagori.core.pricing import Usage
 from nagori.core.storage import Measures
-from nagori.core.values import LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS, Value, replace
+from nagori.core.values import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS, Value, replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
@@ -73,8 +73,7 @@ Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Percent = Annotated[float, msgspec.Meta(ge=0.0, le=100.0)]
 Key = Annotated[str, msgspec.Meta(pattern=r"^\w[\w .:/@-]*$", max_length=LONGEST_KEY)]
 Short = Annotated[str, msgspec.Meta(pattern=r"^[^\u0000]*$", max_length=LONGEST_VALUE)]
-Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-Scalars = Annotated[dict[Key, Short | Whole | float | bool | None], msgspec.Meta(max_length=MOST_KEYS)]
+Scalars = Annotated[dict[Key, Short | int | float | bool | None], msgspec.Meta(max_length=MOST_KEYS)]
 Label = Annotated[str, msgspec.Meta(max_length=4096)]
 QUERY_METHODS = ("GET", "DELETE")
 
@@ -271,7 +270,7 @@ class Summary(RequestBody):
 
 
 class Prune(RequestBody):
-    messages: list[Any]
+    messages: list[dict[str, Any]]
     session: str | None = None
     budget: Positive | None = None
     preset: Literal["balanced", "conservative", "aggressive"] | None = None
@@ -430,7 +429,13 @@ def arguments(body: msgspec.Struct) -> dict[str, Any]:
 def _argument(value: Any) -> Any:
     if isinstance(value, list):
         return [_argument(each) for each in value]
+    if isinstance(value, dict):  # to JSON a number is a number; beyond 64 bits it is no whole one here
+        return {name: float(each) if _is_huge(each) else each for name, each in value.items()}
     return value.read() if hasattr(value, "read") else value
+
+
+def _is_huge(value: Any) -> bool:
+    return isinstance(value, int) and not -LARGEST <= value < LARGEST
 
 
 def call(verb: str) -> Callable[[Nagori, Any], object]:
