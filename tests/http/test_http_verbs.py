@@ -201,9 +201,8 @@ def test_every_verb_of_the_library_has_a_route_or_a_reason():
     }
     whole_folder |= {"encryption", "encrypt", "decrypt", "rotate_keys", "save_keys", "load_keys"}
     whole_folder |= {"plan_reembed", "reembed", "drill"}
-    # A knowledge base belongs to a tenant, and a key to a user of it. Association has no route yet.
+    # A knowledge base belongs to a tenant, and a key to a user of it.
     whole_tenant = {"add_knowledge", "search_knowledge", "list_knowledge", "remove_knowledge"}
-    no_route_yet = {"associate"}
     by_others = {
         "plan": "preview",
         "items": "list_items",
@@ -212,4 +211,4 @@ def test_every_verb_of_the_library_has_a_route_or_a_reason():
     }
     not_verbs = {"open", "close", "folder", "with_scope", "runtime", "config"}
     routed = {each.name for each in OPERATIONS} | {"export"}
-    assert verbs - routed == whole_folder | whole_tenant | no_route_yet | by_others.keys() | not_verbs
+    assert verbs - routed == whole_folder | whole_tenant | by_others.keys() | not_verbs

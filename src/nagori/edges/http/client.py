@@ -22,6 +22,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from nagori import errors
 from nagori.adapters.deadline import LOOPBACK, Deadline, Line
 from nagori.app import SAME
+from nagori.core.association import Association
 from nagori.core.forecast import Population
 from nagori.core.model import (
     ALIVE,
@@ -418,6 +419,14 @@ class RemoteNagori(_RemoteMemory):
             mark=mark,
             category=category,
             spread=spread,
+        )
+        return answer
+
+    def associate(self, query: str, k: int = 10, *, depth: int = 3, filter: Filter = ALIVE) -> Association:
+        """Where `query` leads: other topics of the memories that answer it, and memories that share topics
+        with them, at most `k` each."""
+        answer: Association = self._call(
+            "POST", "/v1/associations", Association, query=query, k=k, depth=depth, filter=filter
         )
         return answer
 
