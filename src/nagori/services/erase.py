@@ -46,6 +46,7 @@ from nagori.services.receipt import (
     sign,
 )
 from nagori.services.record_turns import erase_spool
+from nagori.services.tool_results import erase_results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -464,8 +465,9 @@ def _erase_journal(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
 
 
 def _erase_spool(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
-    removed = erase_spool(runtime.data_dir, owner)
-    return [ErasureStep("spool", removed, erase_spool(runtime.data_dir, owner))]
+    removed = erase_spool(runtime.data_dir, owner) + erase_results(runtime.data_dir, owner)
+    left = erase_spool(runtime.data_dir, owner) + erase_results(runtime.data_dir, owner)
+    return [ErasureStep("spool", removed, left)]
 
 
 def _erase_batches(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
@@ -483,6 +485,7 @@ def _erase_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
         journal.erase(owner)
         journal.finish_erasure(owner)
         erase_spool(folder, owner)
+        erase_results(folder, owner)
     _wait_for_copies(runtime, owner, [folder / STORE for folder in aside])
     return [ErasureStep("copies", len(aside))]
 
