@@ -449,3 +449,12 @@ def test_batches_that_cannot_be_discarded_are_told(tmp_path: Path, llm: Any) -> 
         done = memory.erase(memory.plan_erasure(everything=True))
         assert [each.values for each in done.remains if each.id == "erase.remains_batches"] == [{"n": 2}]
         assert not done.clean
+
+
+def test_a_change_of_the_policy_is_noted(memory: Nagori) -> None:
+    from nagori.services import policy
+
+    policy.switch_off(memory.runtime, memory.scope.owner)
+    policy.take_back(memory.runtime, memory.scope.owner)
+    noted = [(each.act, each.detail["change"]) for each in audit_log.read(memory.runtime.data_dir)]
+    assert noted == [("policy_changed", "off"), ("policy_changed", "taken back")]
