@@ -32,6 +32,7 @@ from bench.report import header, machine, number, python, table
 
 from nagori.config import Config
 from nagori.core import relevance
+from nagori.core.learning import target_of
 from nagori.core.model import Emotion, Scope, Text, Valence, text_digest
 from nagori.core.values import clean_text
 from nagori.core.window import Window, scores
@@ -74,6 +75,7 @@ LARGE_SECONDS = 0.5
 MOST_SECONDS = 20.0  # of one call; what takes longer is as good as hanging
 NOW = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
 FELT = Emotion(70.0, Valence.POSITIVE, 60.0, ("joy",))
+WORTH = appraisal.Worth(appraisal.Matter.STANDING, 60.0, ("identity",))
 
 UNITS = (
     # blanks and lines
@@ -212,7 +214,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "digest.information": digest.information,
     "host_commands.is_built_in": host_commands.is_built_in,
     "appraisal.importance": appraisal.importance,
-    "appraisal.is_personal": lambda said: appraisal.is_personal(said, appraisal.importance("warm up")),
+    "appraisal.is_personal": lambda said: appraisal.is_personal(said, WORTH),
+    "passages.shares_own_words": lambda said: passages.shares_own_words(said, "what?", said, 0.5),
+    "speech_acts.rejects_answer": speech_acts.rejects_answer,
+    "learning.target_of": target_of,
     "redaction.asks_for_secret": redaction.asks_for_secret,
     "speech_acts.speech_act": speech_acts.speech_act,
     "speech_acts.is_statement": speech_acts.is_statement,
