@@ -95,6 +95,7 @@ def test_a_receipt_says_what_went_and_where_it_remains(memory: Nagori, tmp_path:
         "turns": 0,
         "journal": 0,
         "pages": 0,
+        "copies": 0,
     }
     assert said["search"]["files"] > 3
     assert [each["id"] for each in said["remains"]] == [
