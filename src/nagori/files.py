@@ -23,6 +23,7 @@ from nagori.errors import InvalidInput, JournalError
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+ERASED = "=erased"  # folder of the tombstones in a journal; no tenant's folder has this name
 HOT = "hot"  # folder of what tools did in turns that are not over
 KEPT_SECONDS = 30 * 86_400  # how long session files are kept
 

@@ -44,12 +44,13 @@ def test_an_explanation_and_a_status_are_readable_when_printed(memory: Nagori) -
     assert first == repr(kept)
     assert "\x1b" not in first
     assert lines[:3] == ["strength 80, full", "intensity 80, work", "age 0.0 days × coefficient 0.995 a day"]
-    assert [line.split(": ")[0] for line in lines[3:6]] == [
+    assert lines[3].startswith("Importance 0.42: outcome 0.50, reuse 0.00")
+    assert [line.split(": ")[0] for line in lines[4:7]] == [
         "becomes a summary",
         "becomes a trace",
         "goes to the archive",
     ]
-    assert lines[6:] == ["history:", f"  {kept.created:%Y-%m-%d %H:%M}  formed"]
+    assert lines[7:] == ["history:", f"  {kept.created:%Y-%m-%d %H:%M}  formed"]
     assert str(memory.status()).splitlines() == [
         "memories: 2 (full 2)",
         "protected: 1",
@@ -319,7 +320,8 @@ def arguments(name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
         for each in inspect.signature(getattr(Nagori, name)).parameters.values()
         if each.default is each.empty and each.name != "self" and each.kind is not each.KEYWORD_ONLY
     ]
-    return ARGUMENTS.get(name, ("x",) * len(needed)), {"session": "s"} if name == "turn" else {}
+    named = {"session": "s"} if name in ("turn", "record_tools") else {}
+    return ARGUMENTS.get(name, ("x",) * len(needed)), named
 
 
 @pytest.mark.parametrize("name", VERBS)

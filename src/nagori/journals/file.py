@@ -33,7 +33,7 @@ from nagori.core.model import utc
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, replace
 from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew, MemoryErased, Notice
-from nagori.files import private_dir, sync_folder, unlock, wait_for_lock, write_durably
+from nagori.files import ERASED, private_dir, sync_folder, unlock, wait_for_lock, write_durably
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ SEGMENT_BYTES = 64 * 1024 * 1024
 LOCK_SECONDS = 30.0
 NEAR = 64 * 1024  # below this many bytes, read instead of search
 REQUESTS, CLAIMED = "requests", "=claimed"
-ERASED = "=erased"  # folder of the tombstones; no tenant's folder has this name
 UPGRADE = "upgrade"  # file: 0.1 created this journal, and its note files are not taken over yet
 # files of 0.1 beside the segments (and later-*.json), in the order of taking them over
 NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nagori.core.sha256 import sha256
-from nagori.files import HOT, private_dir, write_private
+from nagori.files import ERASED, HOT, private_dir, write_private
 from nagori.language.redaction import fit_to_keep
 
 TYPE_CHECKING = False
@@ -36,7 +36,10 @@ Result = tuple[str, str, bool, int, str]  # tool, target, success, milliseconds,
 
 
 def note_result(folder: Path, head: Mapping[str, object], result: Result, rules: PrivacySettings) -> None:
-    """Append the result of a tool. `head` says whose it is: at least `owner` and `session`."""
+    """Append the result of a tool. `head` says whose it is: at least `owner` and `session`. Of an erased
+    owner nothing is noted."""
+    if _is_erased(folder, head):
+        return
     tool, target, ok, ms, error = result
     keep = {"strip": rules.strip_private, "redact": rules.redact_secrets}
     error = " ".join(error[: 4 * LONGEST_ERROR].split())
@@ -55,6 +58,17 @@ def note_result(folder: Path, head: Mapping[str, object], result: Result, rules:
             os.write(descriptor, (first + json.dumps(line) + "\n").encode())
     finally:
         os.close(descriptor)
+    if _is_erased(folder, head):  # an erasure that began meanwhile may not have seen the file
+        path.unlink(missing_ok=True)
+
+
+def _is_erased(folder: Path, head: Mapping[str, object]) -> bool:
+    if not os.path.isdir(folder / "journal" / ERASED):  # noqa: PTH112 - after every tool; usually that is all
+        return False
+    from nagori.journals.file import FileJournal
+
+    owner = _owner_of(head)
+    return owner is not None and FileJournal(folder / "journal").is_erased(owner)
 
 
 def _name(session: str, agent: object) -> str:
@@ -84,8 +98,10 @@ def take_abandoned(folder: Path) -> Iterator[tuple[dict[str, Any], list[Result]]
 
 def note_end(folder: Path, owner: Owner, session: str) -> None:
     """Note that a session ended, so that the worker need not wait to be sure of it."""
-    path = private_dir(folder / HOT) / f"{_digest(session)[:24]}.ended"
-    write_private(path, json.dumps({"owner": list(owner), "session": session}).encode())
+    head = {"owner": list(owner), "session": session}
+    if not _is_erased(folder, head):
+        path = private_dir(folder / HOT) / f"{_digest(session)[:24]}.ended"
+        write_private(path, json.dumps(head).encode())
 
 
 def take_ends(folder: Path) -> Iterator[tuple[Owner, str]]:
