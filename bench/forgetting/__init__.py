@@ -1,6 +1,6 @@
 """Other ways to forget, each keeping as much text as nagori keeps: adapters for the scorer of lives.
 
-    random.py    any memory may go
+    by_chance.py any memory may go
     oldest.py    what was told first goes first
     literal.py   the source document's law as it is written: a feeling's intensity, times the category's daily
                  coefficient; how much a statement matters counts for nothing

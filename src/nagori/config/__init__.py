@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nagori import files
-from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings
+from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings, ServerSettings
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
 from nagori.core.scoring import LearningSettings, Resonance, Retrieval, SelfRecall
@@ -94,6 +94,7 @@ class Config(Value):
     window: Window = Window()
     privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()
+    server: ServerSettings = ServerSettings()
     learning: LearningSettings = LearningSettings()
 
     def evolve(self, changes: Mapping[str, object]) -> Config:

@@ -60,6 +60,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "init": "setup:init",
         "uninstall": "setup:uninstall",
         "mcp": "mcp:mcp",
+        "serve": "serve:serve",
+        "keys": "serve:keys",
         "prune": "prune:prune",
         "hook": "hook:hook",
         "process": "hook:process",
