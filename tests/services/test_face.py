@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -310,7 +309,16 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "import_": ([],),
     "import_drafts": ([],),
 }
-NO_MEMORY = {"open", "folder", "restore", "close", "runtime", "config", "items"}  # need none, or end it
+NO_MEMORY = {
+    "open",
+    "folder",
+    "restore",
+    "load_keys",
+    "close",
+    "runtime",
+    "config",
+    "items",
+}  # need none, or end it
 VERBS = sorted(name for name in vars(Nagori) if not name.startswith("_") and name not in NO_MEMORY)
 
 
@@ -387,11 +395,12 @@ def test_closing_waits_for_the_verbs_that_were_begun(tmp_path: Path) -> None:
 
 def test_who_cancels_is_free_at_once_and_what_was_begun_is_kept(tmp_path: Path) -> None:
     class Slow(WordEmbedder):
-        begun, go_on = threading.Event(), threading.Event()
+        begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
 
         def embed_passages(self, texts: Any) -> Any:
             self.begun.set()
             self.go_on.wait(20)
+            self.done.set()
             return super().embed_passages(texts)
 
     async def story() -> None:
@@ -399,10 +408,9 @@ def test_who_cancels_is_free_at_once_and_what_was_begun_is_kept(tmp_path: Path) 
             task = asyncio.create_task(memory.remember("The kettle is green."))
             await asyncio.to_thread(Slow.begun.wait, 20)
             task.cancel()
-            before = time.monotonic()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert time.monotonic() - before < 5
+            assert not Slow.done.is_set()
             Slow.go_on.set()
         with Nagori.open(tmp_path, embedder=None) as again:
             assert [m.text.content for m in again.list()] == ["The kettle is green."]
