@@ -54,15 +54,15 @@ def note_result(folder: Path, head: Mapping[str, object], result: Result, rules:
     try:
         size = os.fstat(descriptor).st_size
         if size < MOST_BYTES:
-            first = "" if size else _written(folder, head, head)
-            os.write(descriptor, (first + _written(folder, head, line)).encode())
+            first = "" if size else _format_line(folder, head, head)
+            os.write(descriptor, (first + _format_line(folder, head, line)).encode())
     finally:
         os.close(descriptor)
     if _is_erased(folder, head):  # an erasure that began meanwhile may not have seen the file
         path.unlink(missing_ok=True)
 
 
-def _written(folder: Path, head: Mapping[str, object], told: object) -> str:
+def _format_line(folder: Path, head: Mapping[str, object], told: object) -> str:
     """A line of a file: plain, or encrypted as lines of the journal are."""
     text = json.dumps(told)
     if (folder / ENCRYPTION_NOTE).exists() and (owner := _owner_of(head)) is not None:
@@ -125,7 +125,7 @@ def note_end(folder: Path, owner: Owner, session: str) -> None:
     head = {"owner": list(owner), "session": session}
     if not _is_erased(folder, head):
         path = private_dir(folder / HOT) / f"{_digest(session)[:24]}.ended"
-        write_private(path, _written(folder, head, head).encode())
+        write_private(path, _format_line(folder, head, head).encode())
 
 
 def take_ends(folder: Path) -> Iterator[tuple[Owner, str]]:
