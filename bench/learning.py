@@ -29,6 +29,7 @@ import math
 import platform
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from statistics import mean, stdev
@@ -311,8 +312,8 @@ def recovery(tallies: list[Tally], nights: int) -> int | None:
     return None
 
 
-def measure(seeds: int, nights: int) -> dict[str, object]:
-    """All worlds and arms."""
+def measure(seeds: int, nights: int, worlds: Sequence[str] = WORLDS) -> dict[str, object]:
+    """All arms of these worlds."""
     report: dict[str, object] = {
         "machine": platform.machine(),
         "python": sys.version.split()[0],
@@ -320,7 +321,7 @@ def measure(seeds: int, nights: int) -> dict[str, object]:
         "nights": nights,
         "turns": nights * SESSIONS * TURNS,
     }
-    for world in WORLDS:
+    for world in worlds:
         runs = {arm: [run_arm(world, arm, seed, nights) for seed in range(seeds)] for arm in ARMS}
         half = nights * SESSIONS * TURNS // 2
         fixed = runs["fixed"]
@@ -350,14 +351,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--nights", type=int, default=100)
+    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=WORLDS)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    report = measure(given.seeds, given.nights)
+    report = measure(given.seeds, given.nights, given.worlds)
     print(
         f"{report['machine']}, Python {report['python']}, {given.seeds} seeds, {given.nights} nights,"
         f" {report['turns']} turns"
     )
-    for world in WORLDS:
+    for world in given.worlds:
         rows = report[world]
         assert isinstance(rows, dict)
         print(f"\n{world}")

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from nagori.app import Nagori as Nagori
     from nagori.config import Config as Config
     from nagori.config import load_config as load_config
+    from nagori.core.learning import ToolResult as ToolResult
     from nagori.core.model import Category as Category
     from nagori.core.model import Emotion as Emotion
     from nagori.core.model import Filter as Filter
@@ -38,6 +39,7 @@ _HOMES = {
     "RemoteNagori": "nagori.edges.http.client",
     "Window": "nagori.core.window",
     "Draft": "nagori.services.remember",
+    "ToolResult": "nagori.core.learning",
     **dict.fromkeys(
         ("Category", "Emotion", "Filter", "Kind", "Level", "Memory", "Privacy", "Recollection"),
         "nagori.core.model",

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
     from nagori.core.knowledge import DocumentInfo, KnowledgePassage, KnowledgeReport
+    from nagori.core.learning import ToolResult
     from nagori.core.model import (
         CategoryName,
         Emotion,
@@ -617,6 +618,11 @@ class AsyncNagori(_AsyncMemory):
     async def feedback(self, id: str, good: bool) -> Memory:
         """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
         return await self._workers.run(self._memory.feedback, id, good)
+
+    async def record_tools(self, results: Iterable[ToolResult], *, session: str) -> None:
+        """Record what an agent's tools did in a turn: what works after a failure becomes a lesson, and the
+        memories of the turn are credited."""
+        return await self._workers.run(self._memory.record_tools, results, session=session)
 
     async def share(
         self,

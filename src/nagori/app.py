@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
     from nagori.core.knowledge import DocumentInfo, KnowledgePassage, KnowledgeReport
+    from nagori.core.learning import ToolResult
     from nagori.core.model import (
         CategoryName,
         Emotion,
@@ -680,6 +681,13 @@ class Nagori:
         check_bool("good", good)
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.feedback(self.runtime, self.scope, id, good)
+
+    def record_tools(self, results: Iterable[ToolResult], *, session: str) -> None:
+        """Record what an agent's tools did in a turn: what works after a failure becomes a lesson, and the
+        memories of the turn are credited. Call it after the answer was recorded."""
+        from nagori.services.turns import record_tools
+
+        record_tools(self.runtime, self.scope, results, session)
 
     def share(
         self,

@@ -23,6 +23,7 @@ from nagori.errors import InvalidInput, JournalError
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+ERASED = "=erased"  # folder of the tombstones in a journal; no tenant's folder has this name
 ENCRYPTION_NOTE = "encryption.json"  # in a data folder that is encrypted
 SECRET_BYTES = 32
 HOT = "hot"  # folder of what tools did in turns that are not over

@@ -162,7 +162,7 @@ def test_private_passages_and_secrets_never_reach_the_journal(folder: Path) -> N
     assert len(heard(folder)) == 4
     for secret in ("tired of it", "hunter2Xq9", key):
         assert secret.encode() not in everything
-    assert everything.count(b"The port is 8443.") == 4
+    assert everything.count(b"The port is 8443.") == 5  # the failed tool is noted as a result, too
 
 
 def test_the_answer_to_a_prompt_that_is_private_as_a_whole_is_not_kept(folder: Path) -> None:
@@ -332,11 +332,15 @@ def test_after_a_compaction_all_may_be_shown_again_also_what_this_session_said(f
     assert sorted("kettle" in line for line in lines) == [False, True]
 
 
-def test_what_was_shown_is_marked_as_recalled(folder: Path) -> None:
+def test_what_was_shown_is_marked_as_recalled_when_it_was_used(folder: Path) -> None:
     [kept] = remember(folder, "The tea ceremony is on Tuesday.")
-    prompt("When is the tea ceremony?")
-    with Nagori.open(folder) as memory:
-        assert memory.show(kept.id).recalled_at is not None
+    for session, answer, used in (("a", "I do not know that.", False), ("b", "It is on Tuesday.", True)):
+        prompt("When is the tea ceremony?", session)
+        event("Stop", session, last_assistant_message=answer)
+        event("SessionEnd", session, reason="other")
+        work(folder)
+        with Nagori.open(folder) as memory:
+            assert (memory.show(kept.id).recalled_at is not None) is used
 
 
 def test_a_question_is_embedded_once_while_the_store_is_being_opened(

@@ -296,7 +296,7 @@ def test_a_day_with_a_host_is_written_down(
         assert "nagori: " not in hooks.answer(["--host", host, *event], source)
     journal = FileJournal(tmp_path / "data" / "journal")
     events = list(journal.read(Scope().owner))
-    assert {event.type for event in events} <= {"turn_recorded", "session_compacted"}
+    assert {event.type for event in events} <= {"turn_recorded", "session_compacted", "worked"}
     written = [event for event in events if event.type == "turn_recorded"]
     assert {(event.data["role"], event.data["text"]) for event in written} == WRITTEN[host]
     assert {event.data["project"] for event in written} == {"/home/user/project"}

@@ -17,9 +17,10 @@ from nagori import Filter, Kind, Nagori
 from nagori.core.model import Privacy
 from nagori.edges import hooks
 from nagori.edges.worker.run import work
+from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
 from nagori.services import tool_results
-from nagori.services.tool_results import take_abandoned, take_ends, take_results
+from nagori.services.tool_results import note_end, take_abandoned, take_ends, take_results
 
 OWNER = ("local", "me")
 
@@ -160,6 +161,38 @@ def test_an_erased_user_leaves_no_results_behind(folder: Path) -> None:
         memory.remember("x")
         memory.erase(memory.plan_erasure(everything=True))
     assert list((folder / "hot").iterdir()) == []
+
+
+def test_in_an_encrypted_folder_results_are_encrypted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a cipher of its own: the real one needs libraries that are not everywhere."""
+
+    def encryption(journal: FileJournal, owner: tuple[str, str]) -> Any:
+        return lambda text, seq: {"key": seq, "enc": text[::-1].hex()}
+
+    def decryption(journal: FileJournal, owner: tuple[str, str]) -> Any:
+        return lambda body: bytes.fromhex(body["enc"])[::-1] if body["seq"] == body["key"] else b""
+
+    monkeypatch.setattr(FileJournal, "encryption", encryption)
+    monkeypatch.setattr(FileJournal, "decryption", decryption)
+    (folder / "hot").mkdir(parents=True)
+    (folder / ENCRYPTION_NOTE).write_text("{}")
+    use("ls wolpertinger")
+    note_end(folder, OWNER, "the wolpertinger's session")
+    paths = sorted((folder / "hot").iterdir())
+    assert len(paths) == 2
+    for path in paths:
+        assert b"wolpertinger" not in path.read_bytes()
+        assert b"/srv/app" not in path.read_bytes()
+    assert list(take_ends(folder)) == [(OWNER, "the wolpertinger's session")]
+    assert take_results(folder, "now") == [("Bash", "ls wolpertinger", True, 40, "")]
+    use("ls")
+    age(folder)
+    ((head, results),) = take_abandoned(folder)
+    assert (head["session"], len(results)) == ("now", 1)
+    use("ls")
+    (path,) = (folder / "hot").iterdir()
+    path.write_bytes(path.read_bytes().replace(b'"enc": "', b'"enc": "x'))
+    assert take_results(folder, "now") == []  # whatever was changed is left out
 
 
 def test_the_end_of_a_session_makes_its_credit_final(folder: Path) -> None:

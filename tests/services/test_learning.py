@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nagori import Draft, Emotion, Filter, Kind, Nagori
+from nagori import Draft, Emotion, Filter, Kind, Nagori, ToolResult
 from nagori.config import load
 from nagori.core.events import LEARNED, POLICY, SESSIONS, Event
 from nagori.core.learning import LEVERS, Evidence
@@ -235,6 +235,32 @@ def test_a_kill_anywhere_credits_nothing_twice(tmp_path: Path, clock: FrozenCloc
         for after in (False, True):
             again, _ = life(tmp_path / f"killed-{number}-{after}", number, after)
             assert again == whole
+
+
+def test_a_program_records_what_its_tools_did_and_is_credited_alike(calm: Nagori, clock: FrozenClock) -> None:
+    """[S7] Here the context is asked for before the prompt is recorded."""
+    tip = lesson(calm, TIP)
+    prompt = "No, please boil the kettle of the harbour office now."
+    assert [m.id for m in calm.context(prompt, session="one").memories] == [tip.id]
+    opened = calm.turn(prompt, session="one")
+    opened.answer("It boils.")
+    key = "sk-ant-" + "api03-" + "Ab1" * 20
+    calm.record_tools(
+        [ToolResult("Bash", f"burner --gas --valve seven {key}", True, 30, times=2)], session="one"
+    )
+    calm.record_tools([], session="one")
+    clock.forward(minutes=11)
+    process(calm.runtime, OWNER)
+    credit = calm.show(tip.id).credit
+    assert (credit.used, credit.used_sum) == (1.0, 0.5)  # its own "No" is no rejection
+    journal = b"".join(p.read_bytes() for p in calm.runtime.data_dir.rglob("*.jsonl"))
+    assert key.encode() not in journal
+    for wrong in ("text", [1], [ToolResult("a", "b", True), None]):
+        with pytest.raises(InvalidInput):
+            calm.record_tools(wrong, session="one")
+    for fault in ({"ok": 1}, {"ms": -1}, {"times": 0}, {"target": None}):
+        with pytest.raises(InvalidInput):
+            ToolResult(**{"tool": "a", "target": "b", "ok": True} | fault)
 
 
 # --- withholding ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 
 from nagori.core.model import Credit
-from nagori.core.values import Value
+from nagori.core.values import Value, check_bool, check_text, check_whole
 
 # ── the outcome of a turn ────────────────────────────────────────────────────────────────────────
 
@@ -31,6 +31,13 @@ class ToolResult(Value):
     ms: int = 0
     error: str = ""
     times: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("tool", "target", "error"):
+            check_text(f"result.{name}", getattr(self, name))
+        check_bool("result.ok", self.ok)
+        check_whole("result.ms", self.ms, 0)
+        check_whole("result.times", self.times, 1)
 
 
 def outcome_of(results: Sequence[ToolResult]) -> float | None:

@@ -42,7 +42,15 @@ from nagori.errors import (
     MemoryErased,
     Notice,
 )
-from nagori.files import ENCRYPTION_NOTE, private_dir, sync_folder, unlock, wait_for_lock, write_durably
+from nagori.files import (
+    ENCRYPTION_NOTE,
+    ERASED,
+    private_dir,
+    sync_folder,
+    unlock,
+    wait_for_lock,
+    write_durably,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +69,6 @@ LOCK_SECONDS = 30.0
 NEAR = 64 * 1024  # below this many bytes, read instead of search
 OWNER_KEYS = "key"  # file with the owner's wrapped keys
 REQUESTS, CLAIMED = "requests", "=claimed"
-ERASED = "=erased"  # folder of the tombstones; no tenant's folder has this name
 UPGRADE = "upgrade"  # file: 0.1 created this journal, and its note files are not taken over yet
 # files of 0.1 beside the segments (and later-*.json), in the order of taking them over
 NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)

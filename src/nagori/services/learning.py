@@ -72,7 +72,7 @@ def read_results(turn: RecordedTurn) -> list[ToolResult]:
         except (ValueError, RecursionError):
             continue
         match told:
-            case [str(tool), str(target), bool(ok), int(ms), str(error), int(times)]:
+            case [str(tool), str(target), bool(ok), int(ms), str(error), int(times)] if ms >= 0 < times:
                 results.append(ToolResult(tool, target, ok, ms, error, times))
     return results
 
@@ -196,7 +196,7 @@ def _observe(
         answers = [turn.text for turn in here if turn.role == "assistant"]
         if not answers and not over:
             continue
-        prompt = next((t.text for t in reversed(turns) if t.seq < shown["seq"] and t.role == "user"), "")
+        prompt = _prompt_of(turns, shown["seq"])
         results = [result for turn in here if turn.role == WORK for result in read_results(turn)]
         memories = read_memories(runtime.store, owner, shown["order"])
         uses = {id: _use(memory, prompt, results, answers) for id, memory in memories.items()}
@@ -204,6 +204,13 @@ def _observe(
         used = {id: outcome for id, (is_used, outcome) in uses.items() if is_used and id != withheld}
         seconds = sum(result.ms for result in results) / 1000
         yield TurnObservation(shown["seq"], outcome_of(results), seconds, used)
+
+
+def _prompt_of(turns: Sequence[RecordedTurn], seq: int) -> str:
+    """The prompt that memories were shown for: a hook records it before, a program perhaps after that."""
+    before = next((turn.text for turn in reversed(turns) if turn.seq < seq and turn.role == "user"), "")
+    after = next((turn for turn in turns if turn.seq > seq and turn.role in ("user", "assistant")), None)
+    return f"{before}\n{after.text}" if after is not None and after.role == "user" else before
 
 
 def _use(
@@ -220,10 +227,11 @@ def _use(
 
 def _rejected_turns(turns: Sequence[RecordedTurn], awaiting: Sequence[Mapping[str, Any]]) -> set[int]:
     """The turns whose answer the user rejected in the next prompt: "no, that's wrong"."""
-    prompts = [turn for turn in turns if turn.role == "user"]
     rejected = set()
     for shown in awaiting:
-        following = next((turn for turn in prompts if turn.seq > shown["seq"]), None)
+        after = [turn for turn in turns if turn.seq > shown["seq"] and turn.role in ("user", "assistant")]
+        answered = next((n for n, turn in enumerate(after) if turn.role == "assistant"), len(after))
+        following = next((turn for turn in after[answered:] if turn.role == "user"), None)
         if following is not None and rejects_answer(following.text):
             rejected.add(shown["seq"])
     return rejected

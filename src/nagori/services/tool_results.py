@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nagori.core.sha256 import sha256
-from nagori.files import ENCRYPTION_NOTE, HOT, private_dir, write_private
+from nagori.files import ENCRYPTION_NOTE, ERASED, HOT, private_dir, write_private
 from nagori.language.redaction import fit_to_keep
 
 TYPE_CHECKING = False
@@ -36,9 +36,9 @@ Result = tuple[str, str, bool, int, str]  # tool, target, success, milliseconds,
 
 
 def note_result(folder: Path, head: Mapping[str, object], result: Result, rules: PrivacySettings) -> None:
-    """Append the result of a tool. `head` says whose it is: at least `owner` and `session`. In an encrypted
-    folder nothing is noted: a key would cost every tool call more than the note is worth."""
-    if os.path.exists(folder / ENCRYPTION_NOTE):  # noqa: PTH110 - after every tool
+    """Append the result of a tool. `head` says whose it is: at least `owner` and `session`. Of an erased
+    owner nothing is noted."""
+    if _is_erased(folder, head):
         return
     tool, target, ok, ms, error = result
     keep = {"strip": rules.strip_private, "redact": rules.redact_secrets}
@@ -54,10 +54,45 @@ def note_result(folder: Path, head: Mapping[str, object], result: Result, rules:
     try:
         size = os.fstat(descriptor).st_size
         if size < MOST_BYTES:
-            first = "" if size else json.dumps(head) + "\n"
-            os.write(descriptor, (first + json.dumps(line) + "\n").encode())
+            first = "" if size else _format_line(folder, head, head)
+            os.write(descriptor, (first + _format_line(folder, head, line)).encode())
     finally:
         os.close(descriptor)
+    if _is_erased(folder, head):  # an erasure that began meanwhile may not have seen the file
+        path.unlink(missing_ok=True)
+
+
+def _format_line(folder: Path, head: Mapping[str, object], told: object) -> str:
+    """A line of a file: plain, or encrypted as lines of the journal are."""
+    text = json.dumps(told)
+    if (folder / ENCRYPTION_NOTE).exists() and (owner := _owner_of(head)) is not None:
+        from nagori.journals.file import FileJournal
+
+        if encrypt := FileJournal(folder / "journal").encryption(owner):
+            text = json.dumps({"owner": list(owner), **encrypt(text.encode(), 0)})
+    return text + "\n"
+
+
+def _read_lines(folder: Path, data: bytes) -> list[object]:
+    """The lines of a file, decrypted where they are encrypted."""
+    lines = [_parse(line) for line in data.splitlines()]
+    for n, line in enumerate(lines):
+        if isinstance(line, dict) and "enc" in line and (owner := _owner_of(line)) is not None:
+            from nagori.journals.file import FileJournal
+
+            decrypt, lines[n] = FileJournal(folder / "journal").decryption(owner), None
+            with suppress(ValueError):  # it was changed
+                lines[n] = _parse(decrypt({**line, "seq": 0}))
+    return lines
+
+
+def _is_erased(folder: Path, head: Mapping[str, object]) -> bool:
+    if not os.path.isdir(folder / "journal" / ERASED):  # noqa: PTH112 - after every tool; usually that is all
+        return False
+    from nagori.journals.file import FileJournal
+
+    owner = _owner_of(head)
+    return owner is not None and FileJournal(folder / "journal").is_erased(owner)
 
 
 def _name(session: str, agent: object) -> str:
@@ -87,15 +122,17 @@ def take_abandoned(folder: Path) -> Iterator[tuple[dict[str, Any], list[Result]]
 
 def note_end(folder: Path, owner: Owner, session: str) -> None:
     """Note that a session ended, so that the worker need not wait to be sure of it."""
-    path = private_dir(folder / HOT) / f"{_digest(session)[:24]}.ended"
-    write_private(path, json.dumps({"owner": list(owner), "session": session}).encode())
+    head = {"owner": list(owner), "session": session}
+    if not _is_erased(folder, head):
+        path = private_dir(folder / HOT) / f"{_digest(session)[:24]}.ended"
+        write_private(path, _format_line(folder, head, head).encode())
 
 
 def take_ends(folder: Path) -> Iterator[tuple[Owner, str]]:
     """The sessions that ended since the last time."""
     for path in sorted((folder / HOT).glob("*.ended")):
         with suppress(OSError):
-            head = _parse(path.read_bytes())
+            (head,) = _read_lines(folder, path.read_bytes())[:1] or [None]
             path.unlink()
             if isinstance(head, dict) and (owner := _owner_of(head)) and head.get("session"):
                 yield owner, str(head["session"])
@@ -133,7 +170,7 @@ def _take(path: Path) -> tuple[dict[str, Any], list[Result]]:
     mine = path.with_name(f"{path.name.partition('.')[0]}.{os.getpid()}.taken")
     try:
         path.rename(mine)
-        lines = [_parse(line) for line in mine.read_bytes().splitlines()]
+        lines = _read_lines(path.parents[1], mine.read_bytes())
         mine.unlink()
     except OSError:
         return {}, []

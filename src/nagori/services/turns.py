@@ -8,11 +8,16 @@ from typing import Any
 
 from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
 from nagori.core.storage import Owner
-from nagori.core.values import Value, check_list, check_text
+from nagori.core.values import Value, check_kind, check_list, check_text
 from nagori.errors import InvalidInput
+from nagori.language.redaction import fit_to_keep
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime
-from nagori.services.record_turns import turn_event
+from nagori.services.record_turns import turn_event, work_event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.core.learning import ToolResult
 
 
 class OpenTurn(Value):
@@ -57,6 +62,23 @@ def record_turn(
     if event is None and who is Trust.USER:
         runtime.observe("wish.not_kept", turns=1)
     return OpenTurn(runtime, scope, session, event is None)
+
+
+def record_tools(runtime: Runtime, scope: Scope, results: Iterable[ToolResult], session: str) -> None:
+    """Record what tools did in a turn, without secrets."""
+    check_text("session", session)
+    from nagori.core.learning import ToolResult
+
+    rules, told = runtime.config.privacy, []
+    for each in check_list("results", results):
+        check_kind("results", each, ToolResult)
+        kept = [
+            fit_to_keep(check_text("results", text), strip=rules.strip_private, redact=rules.redact_secrets)
+            for text in (each.tool, each.target, each.error)
+        ]
+        told += [(kept[0], kept[1], each.ok, each.ms, kept[2])] * each.times
+    if told:
+        record_turns(runtime.journal, scope.owner, [work_event(scope, told, runtime.clock.now(), session)])
 
 
 # --- chat messages --------------------------------------------------------------------------------

@@ -317,6 +317,20 @@ class Import(RequestBody):
     format: Literal["jsonl", "markdown"] = "jsonl"
 
 
+class ToolUse(RequestBody):
+    tool: Words
+    target: str
+    ok: bool
+    ms: Annotated[int, msgspec.Meta(ge=0)] = 0
+    error: str = ""
+    times: Annotated[int, msgspec.Meta(ge=1, le=MOST_DRAFTS)] = 1
+
+
+class RecordTools(RequestBody):
+    results: Annotated[list[ToolUse], msgspec.Meta(max_length=MOST_DRAFTS)]
+    session: Words
+
+
 class ShareLessons(RequestBody):
     lessons: Annotated[list[Words], msgspec.Meta(min_length=1, max_length=MOST_DRAFTS)]
     outcome: TaskOutcome | None = None

@@ -24,6 +24,7 @@ from nagori.adapters.deadline import LOOPBACK, Deadline, Line
 from nagori.app import SAME
 from nagori.core.association import Association
 from nagori.core.forecast import Population
+from nagori.core.learning import ToolResult
 from nagori.core.model import (
     ALIVE,
     Category,
@@ -534,6 +535,11 @@ class RemoteNagori(_RemoteMemory):
         """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
         answer: Memory = self._call("POST", "/v1/memories/{id}/feedback", Memory, id=id, good=good, once=once)
         return answer
+
+    def record_tools(self, results: Iterable[ToolResult], *, session: str, once: str | None = None) -> None:
+        """Record what an agent's tools did in a turn: what works after a failure becomes a lesson, and the
+        memories of the turn are credited."""
+        self._call("POST", "/v1/tools", None, results=results, session=session, once=once)
 
     def share(
         self,

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from nagori.app import Nagori
 from nagori.core.association import Association
 from nagori.core.forecast import Population
+from nagori.core.learning import ToolResult
 from nagori.core.model import (
     Item,
     Memory,
@@ -50,6 +51,7 @@ from nagori.edges.http.bodies import (
     Prune,
     PutItem,
     Recall,
+    RecordTools,
     RecordTurn,
     Remember,
     RememberMany,
@@ -220,6 +222,11 @@ def erase(memory: Nagori, body: Erase) -> ErasureReceipt:
     return memory.erase(ErasurePlan(target, memory.scope.owner, (), (), (), {}, (), body.plan.token))
 
 
+def record_tools(memory: Nagori, body: RecordTools) -> None:
+    results = [ToolResult(*msgspec.structs.astuple(each)) for each in body.results]
+    memory.record_tools(results, session=body.session)
+
+
 def list_items(memory: Nagori, body: ListItems) -> list[ItemRecord]:
     found = memory.items.list(body.prefix, order=body.order, limit=body.limit, offset=body.offset)
     return [_item(each) for each in found]
@@ -317,6 +324,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation("erase", "POST", "/v1/erasures", Erase, erase, ErasureReceipt, whole=True),
     Operation("reopen", "POST", "/v1/reopen", Nothing, reopen, None, whole=True),
+    Operation("record_tools", "POST", "/v1/tools", RecordTools, record_tools, None, once=True),
     Operation("share", "POST", "/v1/lessons", ShareLessons, call("share"), list[Memory], 201),
     Operation("policy", "GET", "/v1/policy", Nothing, call("policy"), Policy, whole=True),
     Operation("policy_back", "POST", "/v1/policy/back", Nothing, call("policy_back"), Policy, whole=True),
