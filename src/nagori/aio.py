@@ -364,6 +364,12 @@ class AsyncNagori(_AsyncMemory):
             self._memory.context, prompt, session=session, project=project, mark=mark
         )
 
+    async def explain_context(
+        self, prompt: str, *, session: str = "", project: str | None = None
+    ) -> ContextExplanation:
+        """What `context` would give for a prompt, why each memory, and what was left out."""
+        return await self._workers.run(self._memory.explain_context, prompt, session=session, project=project)
+
     async def session_start(
         self, session: str = "", *, project: str | None = None, mark: bool = True
     ) -> Context:
