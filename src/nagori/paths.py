@@ -22,6 +22,7 @@ from nagori.errors import InvalidInput
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+SECRET_BYTES = 32
 KEPT_SECONDS = 30 * 86_400  # how long session files are kept
 
 
@@ -76,6 +77,26 @@ def write_durably(path: Path, content: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def read_secret(path: Path) -> str:
+    """The random secret in a private file; the first call makes it."""
+    if not path.exists():
+        from secrets import token_urlsafe
+
+        with suppress(FileExistsError):  # another process has just made it
+            write_new(path, token_urlsafe(SECRET_BYTES).encode())
+    return path.read_text(encoding="ascii").strip()
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a private file that does not exist yet, all of it or nothing; FileExistsError if it does."""
+    unfinished = path.with_suffix(f".{os.getpid()}.new")
+    write_durably(unfinished, content)
+    try:
+        os.link(unfinished, path)
+    finally:
+        unfinished.unlink()
 
 
 def sync_folder(folder: Path) -> None:

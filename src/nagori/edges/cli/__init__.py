@@ -59,6 +59,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "init": "setup:init",
         "uninstall": "setup:uninstall",
         "mcp": "mcp:mcp",
+        "serve": "serve:serve",
         "prune": "prune:prune",
         "hook": "hook:hook",
         "process": "hook:process",
