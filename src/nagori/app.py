@@ -315,12 +315,13 @@ class Nagori:
         role: Trust | TrustName = Trust.USER,
         speaker: str | None = None,
         at: datetime | None = None,
+        ref: str | None = None,
     ) -> OpenTurn:
         """Record a turn. When this returns, it is durable. `process` forms memories of it, and `answer` of
-        the result records the answer."""
+        the result records the answer. `ref` is your own id of the turn: sent again, it counts once."""
         from nagori.services.turns import record_turn
 
-        return record_turn(self.runtime, self.scope, text, session, role, speaker, at)
+        return record_turn(self.runtime, self.scope, text, session, role, speaker, at, ref)
 
     def process(self) -> int:
         """Form memories of all recorded turns that are still unprocessed; returns the number of turns."""

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nagori import paths
-from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings
+from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings, ServerSettings
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
 from nagori.core.scoring import Resonance, Retrieval, SelfRecall
@@ -93,6 +93,7 @@ class Config(Value):
     window: Window = Window()
     privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()
+    server: ServerSettings = ServerSettings()
 
     def evolve(self, changes: Mapping[str, object]) -> Config:
         """A copy with some settings changed, by dotted name: `{"window.budget": 4000}`. Unknown names, wrong

@@ -149,7 +149,7 @@ class Items:
             if isinstance(change, ItemPut):
                 note_deletions()
                 created.setdefault(id, now)
-                events.append(_put_event(change, created[id], now))
+                events.append(put_event(change, created[id], now))
             elif created.pop(id, None) is not None:
                 gone.append(id)
         note_deletions()
@@ -167,7 +167,7 @@ def read_value(item: Item) -> Any:
     return json.loads(item.value)
 
 
-def _put_event(change: ItemPut, created: datetime, now: datetime) -> Event:
+def put_event(change: ItemPut, created: datetime, now: datetime) -> Event:
     data: dict[str, Any] = {
         "namespace": list(change.namespace),
         "key": change.key,

@@ -39,18 +39,20 @@ def record_turn(
     role: str = "user",
     speaker: str | None = None,
     at: datetime | None = None,
+    ref: str | None = None,
 ) -> OpenTurn:
     """Record one turn of a session."""
     for name, value in (("text", text), ("session", session)):
         if not isinstance(value, str) or not value.strip():
             raise InvalidInput(name, "error.not_text", value=value)
     who = parse_choice(Trust, role, "role")
-    if speaker is not None:
-        check_text("speaker", speaker)
+    for name, given in (("speaker", speaker), ("ref", ref)):
+        if given is not None:
+            check_text(name, given)
     when = utc(at, "at") if at is not None else runtime.clock.now()
-    event = turn_event(
-        scope, runtime.config.privacy, text=text, role=str(who), at=when, session=session, speaker=speaker
-    )
+    rules = runtime.config.privacy
+    whose = {"speaker": speaker, "ref": ref}
+    event = turn_event(scope, rules, text=text, role=str(who), at=when, session=session, by="user", **whose)
     owner: Owner = scope.owner
     record_turns(runtime.journal, owner, [event] if event else [])
     if event is None and who is Trust.USER:

@@ -61,6 +61,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "uninstall": "setup:uninstall",
         "mcp": "mcp:mcp",
         "serve": "serve:serve",
+        "keys": "serve:keys",
         "prune": "prune:prune",
         "hook": "hook:hook",
         "process": "hook:process",

@@ -7,6 +7,7 @@ reach a local port too. Keys mode: each API key has its own scope (`keys.py`).
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Mapping
 from typing import Protocol
 from urllib.parse import unquote
@@ -17,6 +18,7 @@ from nagori.core.model import Scope
 from nagori.core.values import Value
 from nagori.errors import NagoriError
 
+VISIBLE = re.compile(r"[!-~]{1,256}")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SCOPE_HEADERS = {name: f"nagori-{name}" for name in ("user", "project", "agent", "role")}
 
@@ -42,7 +44,7 @@ class Grant(Value):
 
     def scope(self, headers: Mapping[str, str]) -> Scope:
         """The scope of a request: what the grant says, narrowed by the request's headers."""
-        asked = {name: unquote(headers[key]) for name, key in SCOPE_HEADERS.items() if key in headers}
+        asked = {name: read_name(headers[key]) for name, key in SCOPE_HEADERS.items() if key in headers}
         fixed = {name: value for name in SCOPE_HEADERS if (value := getattr(self, name)) is not None}
         if self.agent is not None:
             fixed["role"] = self.role  # also None: an agent without a role cannot take one
@@ -87,6 +89,14 @@ class LocalAccess:
         if not hmac.compare_digest(bearer(request).encode(), self._token):
             raise Refused(401, "error.http_token")
         return self._grant
+
+
+def read_name(text: str) -> str:
+    """A name in a header: ASCII, with percent signs for anything else, as in an address."""
+    if not VISIBLE.fullmatch(text):
+        raise Refused(400, "error.http_header")
+    name = unquote(text)
+    return name if name.strip() and name.isprintable() else text
 
 
 def bearer(request: HTTPConnection) -> str:

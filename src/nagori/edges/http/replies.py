@@ -1,13 +1,12 @@
 """Turn results and errors into JSON replies.
 
-A value is an object with its fields; a memory is its record, as in an export. An error is
-`{"error": {"type", "id", "field", "message"}}`, as for `--json`; its words are in the caller's language.
+`wire.py` has the form of values. An error is `{"error": {"type", "id", "field", "message"}}`,
+as for `--json`; its words are in the caller's language.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -15,10 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from nagori import errors
-from nagori.core.model import Memory, Recollection
-from nagori.core.values import Value, fields_of
 from nagori.edges.http.access import Refused
-from nagori.errors import NagoriError, Notice
+from nagori.edges.http.wire import to_plain
+from nagori.errors import NagoriError
 from nagori.messages import ENGLISH, LANGUAGES
 
 STATUS: tuple[tuple[type[NagoriError], int], ...] = (
@@ -32,24 +30,14 @@ STATUS: tuple[tuple[type[NagoriError], int], ...] = (
     (errors.JournalError, 503),
     (errors.MemoryClosed, 503),
 )
+# Input that is right in itself, but not for the memory as it is now.
+STATE = frozenset(
+    (
+        *("error.nothing_to_change", "error.nothing_to_undo", "error.archive_protected"),
+        *("error.not_erased", "error.tokens_beside", "error.window"),
+    )
+)
 NO_CACHE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-
-
-def to_plain(value: object) -> Any:
-    """A value as data that JSON can hold; nested values are converted in their turn."""
-    if isinstance(value, Memory | Recollection):
-        return value.to_dict()
-    if isinstance(value, Value):
-        return {name: getattr(value, name) for name in fields_of(value)}
-    if isinstance(value, NagoriError):
-        return value.notice.to_record()
-    if isinstance(value, Notice):
-        return value.to_record()
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def encode(value: object) -> bytes:
@@ -64,6 +52,8 @@ def json_reply(value: object, status: int = 200, headers: Mapping[str, str] | No
 def status_of(error: NagoriError) -> int:
     if isinstance(error, Refused):
         return error.status
+    if error.message_id in STATE:
+        return 409
     return next((status for kind, status in STATUS if isinstance(error, kind)), 500)
 
 
