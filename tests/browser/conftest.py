@@ -27,6 +27,7 @@ def serve(memory: Nagori) -> Iterator[Any]:
     from nagori.edges.viewer.serve import ViewerServer
 
     viewer = ViewerServer(memory)
+    viewer.server.config.timeout_graceful_shutdown = 0  # open pages need not be waited for
     thread = threading.Thread(target=viewer.run)
     thread.start()
     try:

@@ -19,7 +19,7 @@ from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
 from nagori.edges.viewer.changes import CHANGES
 from nagori.edges.viewer.pages import PAGES
-from nagori.edges.viewer.routes import make_routes, static_files
+from nagori.edges.viewer.routes import make_routes, no_findings, static_files
 from nagori.edges.viewer.serve import ActivityWatch, ViewerServer
 from nagori.services.doctor import make_finding
 from nagori.testing import FrozenClock, WordEmbedder
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def caller(memory: Nagori) -> Caller:
-    app = create_app(memory, LocalAccess(TOKEN, memory.scope), routes=make_routes())
+    app = create_app(memory, LocalAccess(TOKEN, memory.scope), routes=make_routes(no_findings))
     return Caller(app, TOKEN)
 
 
@@ -109,11 +109,11 @@ def test_no_request_without_token_host_and_origin_is_accepted(memory: Nagori, ca
     id = memory.remember("Nobody else may read or change this.").id
     before = memory.status().events
     places = [
-        *(("GET", f"/view/api/{name}?id={id}&token={TOKEN}") for name in (*PAGES, "health", "live")),
+        *(("GET", f"/view/api/{name}?id={id}&token={TOKEN}") for name in (*PAGES, "health", "costs")),
         *(("POST", f"/view/api/{name}") for name in PAGES),
         *(("POST", f"/view/api/do/{name}") for name in CHANGES),
         *(("POST", f"/view/api/do/{name}?token={TOKEN}&access_token={TOKEN}") for name in CHANGES),
-        *(("GET", "/v1/memories"), ("DELETE", f"/v1/memories/{id}")),
+        *(("GET", "/v1/memories"), ("GET", "/v1/events"), ("DELETE", f"/v1/memories/{id}")),
     ]
     body = f'{{"id": "{id}", "token": "{TOKEN}", "prompt": "x", "content": "changed"}}'.encode()
 
@@ -316,6 +316,23 @@ def test_findings_about_this_machine_are_told_too(memory: Nagori) -> None:
     assert told["findings"][0]["detail"] == "Claude Code"  # what is broken comes first
 
 
+def test_a_server_with_many_users_shows_nothing_about_the_machine(memory: Nagori) -> None:
+    app = create_app(memory, LocalAccess(TOKEN, memory.scope), routes=make_routes())
+    caller = Caller(app, TOKEN)
+    for name in ("health", "costs"):
+        assert caller.get(f"/view/api/{name}").status == 404
+    assert str(memory.runtime.data_dir) not in caller.get("/view/api/status").body.decode()
+    assert "health" not in ask(caller, "status")["pages"]
+
+
+def test_what_concerns_everything_of_a_user_is_refused_to_one_agent(memory: Nagori, caller: Caller) -> None:
+    id = memory.remember("The port is 8443.").id
+    agent = {**JSON, "nagori-agent": "bot"}
+    assert not ask(caller, "status", {}, **{"nagori-agent": "bot"})["whole"]
+    for place in ("plan", "do/cycle", "do/erasure", "do/erase"):
+        assert caller.post(f"/view/api/{place}", {"id": id}, headers=agent).status == 403
+
+
 # ── changes ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -345,7 +362,7 @@ def test_undo_of_something_else_than_the_page_showed_is_refused(memory: Nagori, 
     assert reply.status == 409
     assert memory.show(id).protected
     reply = caller.post("/view/api/do/undo", {"id": id, "steps": 9}, headers=JSON)
-    assert reply.status == 400
+    assert reply.json["error"]["id"] == "error.nothing_to_undo"
 
 
 def test_a_stale_correction_is_refused(memory: Nagori, caller: Caller) -> None:
@@ -362,7 +379,9 @@ def test_the_limit_of_protection_offers_what_may_go(tmp_path: Path, clock: Froze
     config = load().config
     config = replace(config, protection=replace(config.protection, max_protected_memories=1))
     with Nagori.open(tmp_path / "small", clock=clock, embedder=WordEmbedder(), config=config) as memory:
-        caller = Caller(create_app(memory, LocalAccess(TOKEN, memory.scope), routes=make_routes()), TOKEN)
+        caller = Caller(
+            create_app(memory, LocalAccess(TOKEN, memory.scope), routes=make_routes(no_findings)), TOKEN
+        )
         old, new = memory.remember("Old.", protect=True), memory.remember("New.")
         full = do(caller, "protect", id=new.id)
         assert (full["limit"], [row["id"] for row in full["candidates"]]) == (1, [old.id])
@@ -479,12 +498,10 @@ def test_the_stream_tells_when_something_was_remembered(memory: Nagori, running:
     import http.client
 
     connection = http.client.HTTPConnection(running.origin.removeprefix("http://"), timeout=20)
-    connection.request("GET", "/view/api/live", headers={"Authorization": f"Bearer {running.token}"})
+    connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {running.token}"})
     stream = connection.getresponse()
     assert stream.getheader("content-type", "").startswith("text/event-stream")
-    first = [stream.readline() for _ in range(3)]
-    assert first == [b"event: changed\n", b"data: 0\n", b"\n"]
+    assert stream.readline().startswith(b":")
     memory.remember("Something new.")
-    second = [stream.readline() for _ in range(3)]
-    assert second[1] == b"data: 1\n"
+    assert any(line == b"id: 1\n" for line in (stream.readline() for _ in range(20)))
     connection.close()

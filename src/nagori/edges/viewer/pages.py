@@ -22,7 +22,6 @@ from nagori.core.model import (
     Kind,
     Level,
     Memory,
-    RelationType,
     Scope,
     Text,
     TurnFilter,
@@ -320,7 +319,7 @@ def _sources(memory: Nagori, found: Memory) -> list[dict[str, Any]]:
 
 
 def show_life(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
-    """Levels over time with a forecast, capacity and costs."""
+    """Levels over time with a forecast, and capacity."""
     past = _whole(fields, "past", PAST_DAYS, 3650)
     days = memory.populations(past, DAYS_AHEAD)
     first = next((n for n, one in enumerate(days) if any(one.counts.values())), max(0, len(days) - 1))
@@ -337,12 +336,11 @@ def show_life(memory: Nagori, translator: Translator, fields: Fields) -> dict[st
         "forgotten": status.counts.forgotten,
         "active": status.active,
         "capacity": status.capacity,
-        "costs": _costs(memory, translator),
     }
 
 
-def _costs(memory: Nagori, translator: Translator) -> dict[str, Any]:
-    """What models cost so far and will; empty where none is paid for."""
+def show_costs(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
+    """What models cost so far and will, for all users of this machine; empty where none is paid for."""
     today = memory.runtime.clock.now().date()
     spent = memory.runtime.spend.days(today, SPEND_DAYS)
     prices, unknown = paid_models(memory.config)
@@ -458,7 +456,7 @@ def show_status(memory: Nagori, translator: Translator, fields: Fields) -> dict[
         "waiting_wishes": status.waiting_wishes,
         "stopped_moves": status.stopped_moves,
         "kinds": [str(kind) for kind in Kind],
-        "relations": [str(type) for type in RelationType],
+        "whole": (scope.project, scope.agent, scope.role) == (None, None, None),
     }
 
 
@@ -470,3 +468,4 @@ PAGES = {
     "life": show_life,
     "plan": show_plan,
 }
+MACHINE_PAGES = {"costs": show_costs}  # what concerns all users of a machine, for the person at it

@@ -1,34 +1,34 @@
 """Serve the viewer: its files, the words of its language, its pages and what its buttons do.
 
 Files and words are the same for everybody and need no token. Everything else asks `run_verb` who is calling.
-Host and Origin were checked before (`http.app.Guard`).
+Host and Origin were checked before (`http.app.Guard`). What happens meanwhile is told by `/v1/events`.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import anyio
-import anyio.to_thread
 import msgspec
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from nagori.app import Nagori
 from nagori.edges.http.access import Refused
-from nagori.edges.http.app import authenticated, run_verb
-from nagori.edges.http.replies import NO_CACHE, json_reply, language_of
+from nagori.edges.http.callers import run_verb
+from nagori.edges.http.replies import json_reply, language_of
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.changes import CHANGES
-from nagori.edges.viewer.pages import PAGES, Fields, show_health
-from nagori.errors import InvalidInput, NagoriError
+from nagori.edges.viewer.pages import MACHINE_PAGES, PAGES, Fields, show_health
+from nagori.errors import InvalidInput
 from nagori.messages import LANGUAGES, table
 from nagori.services.doctor import Finding
 
 Findings = Callable[[], Sequence[Finding]]  # about this machine: hosts, scheduler
+Answer = Callable[[Nagori, Translator, Fields], dict[str, Any]]
 
 TYPES = {
     ".html": "text/html",
@@ -54,32 +54,36 @@ FILE_HEADERS = {
 }
 # Tables of the catalogue that the page says itself. Sentences with numbers in them are said here.
 TABLES = ("view", "level", "kind", "category", "step", "chart")
-LOOK_SECONDS = 0.5  # between two looks at the journal for a page that follows it
-BEAT = 30  # looks after which the connection is used although nothing happened
+WHOLE = frozenset({"plan", "cycle", "erasure", "erase"})  # concern everything of a user, as under /v1
 
 
 def no_findings() -> Sequence[Finding]:
-    """Nothing is known about the machine of the server."""
+    """Nothing more is known about this machine."""
     return ()
 
 
-def make_routes(findings: Findings = no_findings) -> list[BaseRoute]:
-    """The routes of the viewer, for `create_app`."""
+def make_routes(findings: Findings | None = None) -> list[BaseRoute]:
+    """The routes of the viewer, for `create_app`. With `findings` the pages about this machine are among
+    them, its health and costs; a server with many users leaves them out."""
+    pages = PAGES if findings is None else {**PAGES, **MACHINE_PAGES, "health": _health(findings)}
 
-    async def health(request: Request) -> Response:
-        translator = Translator(language_of(request))
-        shown = await run_verb(request, lambda memory: show_health(memory, translator, findings()))
-        return json_reply(shown)
+    async def page(request: Request) -> Response:
+        name = request.path_params["name"]
+        fields = dict(request.query_params) if request.method == "GET" else await _fields(request)
+        shown = await _answer(request, pages, name, fields)
+        return json_reply({**shown, "pages": sorted(pages)} if name == "status" else shown)
 
     return [
         Route("/view", _redirect),
         Route("/view/api/words", _words),
-        Route("/view/api/live", _follow),
-        Route("/view/api/health", health),
-        Route("/view/api/{name}", _page, methods=["GET", "POST"]),
+        Route("/view/api/{name}", page, methods=["GET", "POST"]),
         Route("/view/api/do/{name}", _change, methods=["POST"]),
         Route("/view/{name:path}", _file),
     ]
+
+
+def _health(findings: Findings) -> Answer:
+    return lambda memory, translator, fields: show_health(memory, translator, findings())
 
 
 # --- files and words ------------------------------------------------------------------------------
@@ -121,22 +125,19 @@ async def _words(request: Request) -> Response:
 # --- pages and changes ----------------------------------------------------------------------------
 
 
-async def _page(request: Request) -> Response:
-    show = PAGES.get(request.path_params["name"])
-    if show is None:
-        raise Refused(404, "error.http_path")
-    fields = dict(request.query_params) if request.method == "GET" else await _fields(request)
-    translator = Translator(language_of(request))
-    return json_reply(await run_verb(request, lambda memory: show(memory, translator, fields)))
-
-
 async def _change(request: Request) -> Response:
-    change = CHANGES.get(request.path_params["name"])
-    if change is None:
+    return json_reply(await _answer(request, CHANGES, request.path_params["name"], await _fields(request)))
+
+
+async def _answer(
+    request: Request, answers: Mapping[str, Answer], name: str, fields: Fields
+) -> dict[str, Any]:
+    """What a page shows or a change did, for whoever is calling."""
+    answer = answers.get(name)
+    if answer is None:
         raise Refused(404, "error.http_path")
-    fields = await _fields(request)
     translator = Translator(language_of(request))
-    return json_reply(await run_verb(request, lambda memory: change(memory, translator, fields)))
+    return await run_verb(request, lambda memory: answer(memory, translator, fields), whole=name in WHOLE)
 
 
 async def _fields(request: Request) -> Fields:
@@ -150,31 +151,3 @@ async def _fields(request: Request) -> Fields:
     if not isinstance(fields, dict):
         raise InvalidInput("body", "error.not_object")
     return fields
-
-
-# --- what happens while the page is open ----------------------------------------------------------
-
-
-async def _follow(request: Request) -> Response:
-    """A stream of events (SSE): the number of the newest event of the journal, whenever it changes."""
-    await authenticated(request)
-    headers = {**NO_CACHE, "x-accel-buffering": "no"}
-    return StreamingResponse(_newest_events(request), headers=headers, media_type="text/event-stream")
-
-
-async def _newest_events(request: Request) -> AsyncIterator[str]:
-    last, looks = -1, 0
-    try:
-        memory = await authenticated(request)
-        while not getattr(request.app.state, "closing", False):
-            newest = await anyio.to_thread.run_sync(memory.runtime.journal.last_seq, memory.scope.owner)
-            looks += 1
-            if newest != last:
-                yield f"event: changed\ndata: {newest}\n\n"
-                last = newest
-            elif looks % BEAT == 0:
-                memory = await authenticated(request)  # a key that was revoked ends here
-                yield ": beat\n\n"
-            await anyio.sleep(LOOK_SECONDS)
-    except NagoriError:  # closed, or no longer allowed: the page asks again and is told
-        return

@@ -58,10 +58,9 @@ class ViewerServer:
         said = {"token": self.token, **({"lang": language} if language else {})}
         self.url = f"{self.origin}/view/#{urlencode(said)}"
         access = LocalAccess(self.token, memory.scope)
-        self._app = create_app(memory, access, routes=make_routes(findings))
-        self.watch = ActivityWatch(self._app)
+        self.watch = ActivityWatch(create_app(memory, access, routes=make_routes(findings)))
         config = uvicorn.Config(
-            self.watch, log_level="warning", access_log=False, timeout_graceful_shutdown=1
+            self.watch, log_level="critical", access_log=False, timeout_graceful_shutdown=1
         )
         self.server = uvicorn.Server(config)
 
@@ -71,8 +70,7 @@ class ViewerServer:
             asyncio.run(self._serve(idle))
 
     def stop(self) -> None:
-        """End it; pages that follow what happens are let go first."""
-        self._app.state.closing = True
+        """End it, also while pages are open."""
         self.server.should_exit = True
 
     async def _serve(self, idle: float | None) -> None:

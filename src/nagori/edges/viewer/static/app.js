@@ -90,7 +90,7 @@ function App() {
     <header>
       <a class="name" href=${address("timeline")}><span lang="ja">名残</span> nagori</a>
       <nav aria-label=${say("view.pages")}>
-        ${TABS.map((tab) => html`<a href=${address(tab)} aria-current=${tab === where.page ? "page" : undefined}>${say(`view.page_${tab}`)}</a>`)}
+        ${TABS.filter((tab) => !status || tab !== "health" || status.pages.includes(tab)).map((tab) => html`<a href=${address(tab)} aria-current=${tab === where.page ? "page" : undefined}>${say(`view.page_${tab}`)}</a>`)}
       </nav>
       <div class="choices">
         <${Choice} label=${say("view.language")} value=${language} options=${Object.entries(languages)} onChange=${chooseLanguage} />

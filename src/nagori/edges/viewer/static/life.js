@@ -56,7 +56,9 @@ function Capacity({ life }) {
     <p>${say("view.protected_of", { n: life.protected, limit: life.protected_limit })}</p></section>`;
 }
 
-function Costs({ costs }) {
+function Costs() {
+  const [costs, fault] = useAnswer((signal) => ask("costs", {}, { signal }), []);
+  if (!costs) return html`<${Fault} fault=${fault} />`;
   const paid = costs.spent || costs.models.length || costs.unknown.length;
   return html`<section aria-labelledby="costs"><h2 id="costs">${say("view.costs")}</h2>
     ${!paid && html`<p>${say("view.costs_nothing")}</p>`}
@@ -74,7 +76,7 @@ function LevelTable({ life, names }) {
   </table></div></details>`;
 }
 
-export function Life() {
+export function Life({ status }) {
   const [life, fault, again] = useAnswer((signal) => ask("life", {}, { signal }), []);
   const names = groupNames();
   return html`<h1>${say("view.page_life")}</h1>
@@ -85,6 +87,7 @@ export function Life() {
       <${LevelsChart} life=${life} names=${names} />
       <p class="hint">${say("view.forecast_hint")}</p>
       <${LevelTable} life=${life} names=${names} /></section>`}
-    <${Plan} refresh=${again} />
-    ${life && html`<${Capacity} life=${life} /><${Costs} costs=${life.costs} />`}`;
+    ${status.whole && html`<${Plan} refresh=${again} />`}
+    ${life && html`<${Capacity} life=${life} />`}
+    ${status.pages.includes("costs") && html`<${Costs} />`}`;
 }

@@ -237,7 +237,7 @@ export function MemoryPage({ where, status }) {
       <button onClick=${() => act("feedback", say("view.thanks"), { good: true })}>${say("view.useful")}</button>
       <button onClick=${() => act("feedback", say("view.thanks"), { good: false })}>${say("view.not_useful")}</button>
       ${!told.forgotten && html`<button onClick=${() => setOpen({ name: "forget" })}>${say("view.forget")}</button>`}
-      <button class="danger" onClick=${() => setOpen({ name: "erase" })}>${say("view.erase")}</button>
+      ${status.whole && html`<button class="danger" onClick=${() => setOpen({ name: "erase" })}>${say("view.erase")}</button>`}
     </div>
     <${Fault} fault=${problem} />
     ${told.superseded && html`<p class="notice">${say("view.superseded_by")} <a href=${address("memory", told.superseded)}>${told.superseded}</a></p>`}

@@ -90,12 +90,12 @@ async function post(path, fields, scope) {
 export const askLong = (page, fields, scope) => post(`api/${page}`, fields, scope);
 export const change = (name, fields) => post(`api/do/${name}`, fields);
 
-/** Call `changed` whenever the journal grew, until `signal` aborts; ask again when the stream breaks. */
+/** Call `changed` with the number of every event that happens, until `signal` aborts; ask again when the stream breaks. */
 export async function follow(changed, signal) {
   let wait = 1000;
   while (!signal.aborted) {
     try {
-      const answer = await fetch("api/live", { headers: headersFor(), signal });
+      const answer = await fetch("../v1/events", { headers: headersFor(), signal });
       if (!answer.ok) return;
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";
@@ -107,8 +107,8 @@ export async function follow(changed, signal) {
         const events = text.split("\n\n");
         text = events.pop();
         for (const event of events) {
-          const data = /^event: changed\ndata: (\d+)$/.exec(event);
-          if (data) changed(Number(data[1]));
+          const number = /^id: (\d+)$/m.exec(event);
+          if (number) changed(Number(number[1]));
         }
       }
     } catch (fault) {

@@ -148,8 +148,10 @@ export function Timeline({ where, status }) {
     state.current = { lines: new Lines(), next: null, done: false, busy: false, stop, fresh: 0, fault: null };
     draw();
     more();
+    let waiting = null; // many events come at once; one look is enough for them
     follow((seq) => {
-      if (state.current.seq !== undefined && seq > state.current.seq) refresh();
+      if (waiting || (state.current.seq !== undefined && seq <= state.current.seq)) return;
+      waiting = setTimeout(() => { waiting = null; if (!stop.signal.aborted) refresh(); }, 200);
     }, stop.signal);
     return () => stop.abort();
   }, [key]);
