@@ -145,7 +145,7 @@ export function Timeline({ where, status }) {
 
   useEffect(() => {
     const stop = new AbortController();
-    state.current = { lines: new Lines(), next: null, done: false, busy: false, stop, fresh: 0, fault: null };
+    state.current = { key, lines: new Lines(), next: null, done: false, busy: false, stop, fresh: 0, fault: null };
     draw();
     more();
     let waiting = null; // many events come at once; one look is enough for them
@@ -177,11 +177,12 @@ export function Timeline({ where, status }) {
     return () => { removeEventListener("scroll", moved); removeEventListener("resize", resized); };
   }, []);
 
-  const mine = state.current;
+  // Lines of a filter that was changed just now are not shown any more.
+  const mine = state.current && state.current.key === key ? state.current : { lines: new Lines(), busy: true, fresh: 0 };
   const offset = list.current ? list.current.getBoundingClientRect().top + scrollY : 0;
   const top = scrollY - offset;
   useLayoutEffect(() => {
-    if (mine && !mine.done && mine.lines.height - (scrollY - offset) < innerHeight + AHEAD) more();
+    if (mine === state.current && !mine.done && mine.lines.height - (scrollY - offset) < innerHeight + AHEAD) more();
   });
 
   const choose = (next) => { location.hash = address("timeline", "", next); };
@@ -203,7 +204,6 @@ export function Timeline({ where, status }) {
     requestAnimationFrame(() => list.current.querySelector(`[data-line="${index}"] a`)?.focus({ preventScroll: true }));
   };
 
-  if (!mine) return html`<${Waiting} />`;
   const { lines } = mine;
   const shown = new Set();
   if (lines.lines.length) {
