@@ -80,6 +80,7 @@ e2e-browser: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m docs.async_verbs
+	$(BIN)/python -m docs.remote_verbs
 	$(BIN)/python -m docs.generate
 
 bench: $(READY)

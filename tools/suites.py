@@ -2,8 +2,9 @@
 
 The folder holds one subfolder for each suite, with a script `run` that takes the class under test from the
 environment, and after its script `get` the untouched upstream tests. `out/suites-venv` has the packages that
-their `requirements.txt` name, `langmem`, `mcp`, `mem0ai`, `mem0-cli`, `schemathesis` and those of nagori; the MCP suites need Node packages in
-`npm`. What is not there is skipped and says so. The counts are printed as the suites print them.
+their `requirements.txt` name, `langmem`, `mcp`, `mem0ai`, `mem0-cli`, `schemathesis` and those of nagori; the
+MCP suites need Node packages in `npm`. What is not there is skipped and says so. The counts are printed as
+the suites print them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ SUITES: dict[str, dict[str, str]] = {
         "ASUT": f"{CODE}.anthropic_memory:AsyncNagoriMemoryTool",
     },
 }
-COUNTS = re.compile(r"^.*(?:\d+ passed|checks? passed|answers agree|conform).*$", re.MULTILINE)
+COUNTS = re.compile(r"^.*(?:\d+ passed|checks? passed|answers agree|conform|\d+ generated).*$", re.MULTILINE)
 
 
 def main(folder: str) -> int:

@@ -55,7 +55,7 @@ def test_what_is_remembered_over_http_is_listed_shown_recalled_and_forgotten(cal
 def test_a_foreign_page_or_a_caller_without_the_token_is_refused(call, headers, status):
     reply = call.get("/v1/memories", headers=headers)
     assert reply.status == status
-    assert set(reply.json["error"]) == {"type", "id", "field", "message"}
+    assert set(reply.json["error"]) == {"type", "id", "field", "values", "message"}
 
 
 def test_errors_have_one_shape_and_the_callers_language(call):

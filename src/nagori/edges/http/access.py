@@ -109,8 +109,8 @@ def bearer(request: HTTPConnection) -> str:
 def host_name(host: str) -> str:
     """The name in a Host header, without the port."""
     if host.startswith("["):
-        name, _, rest = host[1:].partition("]")
-        return name if rest == "" or (_is_port(rest[1:]) and rest[0] == ":") else ""
+        name, bracket, rest = host[1:].partition("]")
+        return name if bracket and (not rest or (rest[0] == ":" and _is_port(rest[1:]))) else ""
     name, colon, port = host.partition(":")
     return name if not colon or _is_port(port) else ""
 

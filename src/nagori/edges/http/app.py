@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import anyio
@@ -101,15 +100,17 @@ def _routes() -> list[Route]:
 
 
 async def run_operation(operation: Operation, request: Request) -> Response:
-    """Read a request, carry it out, and answer."""
-    wish = await read_request(operation, request)
-    key = request.headers.get("idempotency-key") if operation.once else None
-    work = partial(operation.work)
-    if key is not None:
-        said = request_digest(operation, encode(wish))
-        work = partial(run_once, operation=operation, key=check_key(key), digest=said)
-    result = await run_verb(request, lambda own: work(own, wish), whole=operation.whole)
-    return json_reply(result, operation.status)
+    """Carry out a request: first who asks, then what is asked."""
+    body = await request.body()
+
+    def work(own: Nagori) -> object:
+        wish = read_request(operation, request, body)
+        key = request.headers.get("idempotency-key") if operation.once else None
+        if key is None:
+            return operation.work(own, wish)
+        return run_once(own, operation, wish, check_key(key), request_digest(operation, encode(wish)))
+
+    return json_reply(await run_verb(request, work, whole=operation.whole), operation.status)
 
 
 def _wrong_method(request: Request, fault: Exception) -> Response:

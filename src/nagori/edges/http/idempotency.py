@@ -73,7 +73,7 @@ class _DoneMeanwhile(Exception):
     """The same request was carried out since it was looked for."""
 
 
-def run_once(memory: Nagori, wish: RequestBody, operation: Operation, key: str, digest: str) -> Any:
+def run_once(memory: Nagori, operation: Operation, wish: RequestBody, key: str, digest: str) -> Any:
     """The result of an operation, carried out now or before."""
     key = hashlib.sha256(key.encode()).hexdigest()
     receipt = read_receipt(memory, key)

@@ -40,6 +40,8 @@ REFUSED = (
     *("expiration_date", "immutable", "custom_categories", "custom_instructions", "delete_linked"),
     *("agent_custom_instructions", "structured_data_schema", "includes", "excludes", "enable_graph"),
 )
+FIELDS = (*ENTITIES, "id", "memory", "metadata", "categories", "created_at", "updated_at", "expiration_date")
+NO_ROW = dict.fromkeys(FIELDS)
 NOT_SPECIFIED = "at least one of user_id, agent_id, app_id, run_id"
 
 
@@ -144,7 +146,9 @@ def _entities(said: Mapping[str, Any]) -> dict[str, str]:
 def _filters(said: Mapping[str, Any]) -> Any:
     """The filters of a request. Version 1 has the entities beside them."""
     parts = [part for part in (said.get("filters"), _entities(said)) if part]
-    return {"AND": parts} if parts else {}
+    filters = {"AND": parts} if parts else {}
+    matches(filters, NO_ROW)  # a wrong filter is refused even where there is nothing to filter
+    return filters
 
 
 def _owners(tenant: Tenant, filters: Any) -> Iterable[Nagori]:
@@ -295,8 +299,6 @@ def history(tenant: Tenant, said: Mapping[str, Any]) -> list[dict[str, Any]]:
         what, text = _change(event.type, event.data)
         if what is None or (what == "ADD" and told):
             continue
-        if what == "ADD" and text is None:
-            text = own.show(id).fullest.whole
         told.append(
             {
                 "id": f"{said['memory_id']}-{event.seq}",
@@ -314,11 +316,11 @@ def history(tenant: Tenant, said: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _change(type: str, data: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """What an event is called there, and the words after it."""
-    text = data.get("text")
+    text = data.get("text") or data.get("memory", {}).get("texts", {}).get("1")
     words = None
     if isinstance(text, Mapping):
         words = f"{text.get('trigger', '')}\n{text.get('content', '')}".strip()
-    if type in ("remembered", "imported", "formed"):
+    if type in ("imported", "formed"):
         return "ADD", words
     if type == "edited" and words is not None:
         return "UPDATE", words
@@ -447,9 +449,9 @@ def mem0_routes() -> list[Route]:
 def _route(path: str, works: Mapping[str, Work]) -> Route:
     async def answer(request: Request) -> Response:
         try:
-            said = await _read(request)
+            body = await request.body()
             work = works["GET" if request.method == "HEAD" else request.method]
-            result = await in_thread(request, lambda: work(_tenant(request), said))
+            result = await in_thread(request, lambda: work(_tenant(request), _read(request, body)))
         except NagoriError as error:
             record = error_record(error, language_of(request))
             return json_reply({"detail": record["message"], "error": record}, status_of(error))
@@ -462,13 +464,11 @@ def _tenant(request: Request) -> Tenant:
     return Tenant(request.app.state.server.memory, read_grant(request))
 
 
-async def _read(request: Request) -> dict[str, Any]:
+def _read(request: Request, raw: bytes) -> dict[str, Any]:
     """Query, body and path of a request; InvalidInput for what cannot be meant here."""
-    body: Any = {}
     try:
-        if raw := await request.body():
-            body = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+        body = msgspec.json.decode(raw) if raw else {}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         raise InvalidInput("body", "error.http_body", reason=str(fault)) from None
     if not isinstance(body, dict):
         raise InvalidInput("body", "error.not_object")

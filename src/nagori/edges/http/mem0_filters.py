@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -91,16 +91,16 @@ def _test(name: str, comparison: str) -> Callable[[Any, Any], bool]:
         "gte": ordered(lambda value, other: value >= other),
         "lt": ordered(lambda value, other: value < other),
         "lte": ordered(lambda value, other: value <= other),
-        "contains": lambda value, other: str(other) in _texts(value),
-        "icontains": lambda value, other: str(other).lower() in "\n".join(_texts(value)).lower(),
+        "contains": lambda value, other: any(str(other) in text for text in _texts(value)),
+        "icontains": lambda value, other: any(str(other).lower() in text.lower() for text in _texts(value)),
     }
     if comparison not in tests:
         raise InvalidInput("filters", "error.mem0_comparison", name=comparison)
     return tests[comparison]
 
 
-def _texts(value: Any) -> list[str] | str:
-    return [*map(str, value)] if isinstance(value, list) else str(value or "")
+def _texts(value: Any) -> list[str]:
+    return [*map(str, value)] if isinstance(value, list) else [str(value or "")]
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -112,14 +112,3 @@ def _plain(name: str, value: Any) -> Any:
     except ValueError:
         raise InvalidInput(f"filters.{name}", "error.not_iso_time", value=value) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def every_field(filters: Any) -> Iterator[str]:
-    """All field names that a filter mentions."""
-    if isinstance(filters, Mapping):
-        for name, wanted in filters.items():
-            if name in ("AND", "OR", "NOT"):
-                for part in wanted if isinstance(wanted, list) else [wanted]:
-                    yield from every_field(part)
-            else:
-                yield name

@@ -39,6 +39,7 @@ class ErrorRecord(msgspec.Struct):
     id: str
     message: str
     field: str | None = None
+    values: dict[str, Any] = {}
     candidates: list[str] | None = None
 
 

@@ -637,14 +637,14 @@ def _number(text: str) -> float:
 PLAIN, VERBATIM = msgspec.json.Decoder(float_hook=_number), msgspec.json.Decoder()
 
 
-async def read_request(operation: Operation, request: Request) -> RequestBody:
+def read_request(operation: Operation, request: Request, body: bytes) -> RequestBody:
     """Path, query and body of a request as one struct; InvalidInput if they do not fit."""
     in_query = operation.method in QUERY_METHODS
     try:
-        said = _read_query(operation.body, request) if in_query else _decode(operation, await request.body())
+        said = _read_query(operation.body, request) if in_query else _decode(operation, body)
         said.update(request.path_params)
         return msgspec.convert(said, operation.body)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as fault:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         raise InvalidInput("body", "error.http_body", reason=str(fault)) from None
 
 

@@ -1,7 +1,7 @@
 """Turn results and errors into JSON replies.
 
-`wire.py` has the form of values. An error is `{"error": {"type", "id", "field", "message"}}`,
-as for `--json`; its words are in the caller's language.
+`wire.py` has the form of values. An error is `{"error": {"type", "id", "field",
+"values", "message"}}`, as for `--json`; its words are in the caller's language.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.responses import Response
 from nagori import errors
 from nagori.edges.http.access import Refused
 from nagori.edges.http.wire import to_plain
-from nagori.errors import NagoriError
+from nagori.errors import NagoriError, Notice
 from nagori.messages import ENGLISH, LANGUAGES
 
 STATUS: tuple[tuple[type[NagoriError], int], ...] = (
@@ -75,6 +75,7 @@ def error_record(error: NagoriError, language: str) -> dict[str, Any]:
         "type": type(error).__name__,
         "id": error.message_id,
         "field": getattr(error, "field", None),
+        "values": Notice(error.message_id, **error.values).to_record()["values"],
         "message": error.in_language(language),
     }
     if isinstance(error, errors.LimitReached):

@@ -122,8 +122,9 @@ def _show_keys(session: CommandSession, keys: Sequence[ApiKey], as_json: bool) -
         print_json({"keys": [_key_record(key) for key in keys]})
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("id", "name", "scope", "created", "last_used", "revoked"):
-        table.add_column(session.translator(f"key.{column}"), no_wrap=column == "id")
+    table.add_column("id", no_wrap=True)
+    for column in ("name", "scope", "created", "last_used", "revoked"):
+        table.add_column(session.translator(f"column.key_{column}"))
     for key in keys:
         scope = "/".join(part or "*" for part in (key.tenant, key.user, key.project, key.agent))
         days = (day[:10] if day else "–" for day in (key.created, key.last_used, key.revoked))
