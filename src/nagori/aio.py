@@ -41,12 +41,12 @@ from nagori.runtime import Progress, no_progress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import Count, ExportFormat, MessageFormat, Preset, Provider, Ranking, Strategy, Texts
-    from nagori.core.arguments import Metadata
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
+    from nagori.core.values import Metadata
     from nagori.core.window import Window
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store

@@ -12,9 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
-from nagori.adapters.clock import SystemClock
 from nagori.config import Config, load
-from nagori.core.arguments import check_bool, check_kind, check_list, check_text, check_whole, read_texts
 from nagori.core.model import (
     ALIVE,
     Category,
@@ -32,13 +30,22 @@ from nagori.core.model import (
     parse_choice,
     utc,
 )
-from nagori.core.values import no_observer, replace
+from nagori.core.values import (
+    check_bool,
+    check_kind,
+    check_list,
+    check_text,
+    check_whole,
+    no_observer,
+    read_texts,
+    replace,
+)
 from nagori.errors import InvalidInput, StoreError
+from nagori.files import data_dir as default_dir
+from nagori.files import private_dir
 from nagori.journals.file import FileJournal
 from nagori.ledger import Ledger
-from nagori.paths import data_dir as default_dir
-from nagori.paths import private_dir
-from nagori.runtime import Progress, Runtime, no_progress
+from nagori.runtime import Progress, Runtime, SystemClock, no_progress
 from nagori.stores.sqlite import SqliteStore
 
 TYPE_CHECKING = False
@@ -46,12 +53,12 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Self
 
     from nagori.config.address import Address
-    from nagori.core.arguments import Metadata
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
+    from nagori.core.values import Metadata
     from nagori.core.window import Window
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
@@ -860,6 +867,8 @@ def _open_runtime(folder: Path) -> Iterator[Runtime]:
 
 
 def _configured_embedder(config: Config, observe: Observer, folder: Path) -> Embedder | None:
+    if config.embedding.provider == "none":
+        return None
     from nagori.adapters.embed import open_embedder
 
     return open_embedder(config.embedding, observe, folder)

@@ -16,7 +16,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from nagori import paths
+from nagori import files
 from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings, ServerSettings
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
@@ -153,8 +153,8 @@ def load_config(path: str | Path | None = None, *, changes: Mapping[str, object]
 def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:
     chosen = str(path or env.get("NAGORI_CONFIG", ""))
     if chosen:
-        return paths.expand_home(chosen, env)
-    usual = paths.config_dir(env) / FILE_NAME
+        return files.expand_home(chosen, env)
+    usual = files.config_dir(env) / FILE_NAME
     try:
         return usual if usual.exists() else None
     except OSError:  # no access to the folder: reading the file reports it

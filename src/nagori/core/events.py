@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from zlib import crc32
 
-from nagori.core.arguments import read_metadata
 from nagori.core.model import (
     ARCHIVE_REASONS,
     Category,
@@ -38,7 +37,7 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import from_record, relation_of
 from nagori.core.sha256 import sha256
-from nagori.core.values import Value, default_factory, replace
+from nagori.core.values import Value, default_factory, read_metadata, replace
 from nagori.errors import InvalidInput, JournalTooNew, Notice
 
 TYPE_CHECKING = False

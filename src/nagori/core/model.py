@@ -18,16 +18,23 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from math import isfinite
 
-from nagori.core.arguments import check_list, check_text, check_whole, read_texts
 from nagori.core.sha256 import sha256
-from nagori.core.values import Value, default_factory, replace
+from nagori.core.values import (
+    Value,
+    check_list,
+    check_text,
+    check_whole,
+    default_factory,
+    read_texts,
+    replace,
+)
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar
 
-    from nagori.core.arguments import Metadata
+    from nagori.core.values import Metadata
 
     Choice = TypeVar("Choice", bound=StrEnum)
     # The enums below as literals for callers; a type checker refuses any other value.
@@ -589,7 +596,7 @@ def check_memory(memory: Memory) -> None:
             raise InvalidInput("keywords", "error.keywords_type")
         _check_string("keywords", word)
     if memory.metadata:
-        from nagori.core.arguments import read_metadata
+        from nagori.core.values import read_metadata
 
         read_metadata(memory.metadata)
     for text in memory.texts.values():

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from nagori.core.arguments import read_metadata
 from nagori.core.model import (
     ARCHIVE_REASONS,
     LARGEST_TOLD,
@@ -26,6 +25,7 @@ from nagori.core.model import (
     Trust,
     utc,
 )
+from nagori.core.values import read_metadata
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False

@@ -33,8 +33,7 @@ from nagori.core.model import utc
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, replace
 from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew, MemoryErased, Notice
-from nagori.locks import unlock, wait_for_lock
-from nagori.paths import private_dir, sync_folder, write_durably
+from nagori.files import private_dir, sync_folder, unlock, wait_for_lock, write_durably
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

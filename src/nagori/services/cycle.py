@@ -31,8 +31,8 @@ from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput, NagoriError, Notice
 from nagori.language.compression import compress_to_summary, compress_to_trace
+from nagori.leases import lease
 from nagori.ledger import Decision, read_memories
-from nagori.locks import lease
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.edit import change_seen, read_version
 from nagori.services.items import Items

@@ -26,8 +26,8 @@ from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import Conflict, InvalidInput, ModelError, Notice
 from nagori.journals.file import FileJournal
+from nagori.leases import is_running, lease
 from nagori.ledger import Decision, read_memories
-from nagori.locks import is_running, lease
 from nagori.protocols import BatchLLM
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services import audit_log

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from nagori.core.arguments import check_kind, check_list
 from nagori.core.events import Event, RecordedTurn, fold, turn_id
 from nagori.core.model import (
     Filter,
@@ -25,7 +24,7 @@ from nagori.core.model import (
     TurnFilter,
 )
 from nagori.core.storage import Owner
-from nagori.core.values import Value, replace, split_batches
+from nagori.core.values import Value, check_kind, check_list, replace, split_batches
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter

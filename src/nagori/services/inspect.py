@@ -8,14 +8,13 @@ from itertools import groupby
 from pathlib import Path
 
 from nagori.core import decay
-from nagori.core.arguments import check_kind, check_whole
 from nagori.core.cycle import life_row
 from nagori.core.events import CYCLE_STOPPED, EFFECTS, WAITING_WISHES, Event, fold
 from nagori.core.forecast import Change, Population, PopulationTally, group_of, simulate_cycles
 from nagori.core.levels import ACTIVE, Archive, Tier, entry_scores, levels_under, tier_of
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
 from nagori.core.storage import Counts, LogEntry, Measures
-from nagori.core.values import Value, replace, split_batches
+from nagori.core.values import Value, check_kind, check_whole, replace, split_batches
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render

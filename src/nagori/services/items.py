@@ -12,11 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
-from nagori.core.arguments import check_list, check_text
 from nagori.core.events import Event, prove
 from nagori.core.model import EPOCH, Item, ItemFilter, item_id
 from nagori.core.storage import Owner
-from nagori.core.values import Value, replace
+from nagori.core.values import Value, check_list, check_text, replace
 from nagori.errors import InvalidInput
 from nagori.runtime import Runtime
 

@@ -29,11 +29,11 @@ from nagori.core.model import (
     days_between,
 )
 from nagori.core.storage import Owner
-from nagori.core.values import Value, default_factory
+from nagori.core.values import Value, clean_text, default_factory
 from nagori.errors import StoreError
+from nagori.language.learned_heads import OWN_MATTER
 from nagori.language.passages import about_tokens, is_chatter, sentences
-from nagori.language.prompts import UNKNOWN, asks_for_secret
-from nagori.language.redaction import clean
+from nagori.language.redaction import asks_for_secret
 from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.language.tokenizer import tokens as tokenize
@@ -82,7 +82,7 @@ NOTHING = Context()
 def prompt_text(prompt: str) -> str:
     """The question in a prompt; "" if there is none. The name of a slash command is dropped, its arguments
     stay."""
-    words = clean(prompt).strip()
+    words = clean_text(prompt).strip()
     if words.startswith("/"):
         from nagori.language.host_commands import is_built_in  # rarely needed
 
@@ -264,7 +264,7 @@ def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollect
     if not any(_is_about_it(text, r, something) for _, r in ranked):
         return 0.0
     sure = max(_certainty(text, ranked[0][1]), *(r.terms["confidence"] for _, r in ranked))
-    matter = next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), UNKNOWN)
+    matter = next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), OWN_MATTER)
     odds = 3.0 * sure + 3.4 * matter / 100 + 1.5 * (scope.project is not None) + 0.5 * (not many) - 3.9
     return 1 / (1 + exp(-odds))
 

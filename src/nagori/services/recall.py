@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import exp, log
 
 from nagori.core import decay, scoring
-from nagori.core.arguments import check_bool, check_kind, check_number, check_text, check_whole
 from nagori.core.events import SESSIONS, Event
 from nagori.core.model import (
     ALIVE,
@@ -40,15 +39,23 @@ from nagori.core.relevance import (
     relevance,
     weigh_terms,
 )
-from nagori.core.values import Value, replace
+from nagori.core.values import (
+    Value,
+    check_bool,
+    check_kind,
+    check_number,
+    check_text,
+    check_whole,
+    clean_text,
+    replace,
+)
 from nagori.errors import InvalidInput, JournalError, StoreError
+from nagori.language.learned_heads import OWN_MATTER, own_matter
 from nagori.language.passages import about_tokens, alike, shingles
-from nagori.language.prompts import own_matter
-from nagori.language.redaction import clean
 from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
-from nagori.services.relations import RelatedMemory, find_related
+from nagori.services.relations import RelatedMemory, order_related
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +136,7 @@ def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Reco
     if name not in RANKINGS:
         choices = ", ".join(RANKINGS)
         raise InvalidInput("ranking", "error.not_choice", value=name, choices=choices)
-    text = clean(question.text)[:LONGEST_QUERY]
+    text = clean_text(question.text)[:LONGEST_QUERY]
     if not text.strip():
         raise InvalidInput("query", "error.query_empty")
     asked = _parse_query(runtime, scope, question, text)
@@ -197,7 +204,7 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
         evidence = runtime.store.candidates(scope, query)
     if meant.data and not evidence.cosines and runtime.vectors.active(scope.owner) != used:
         return _search(runtime, scope, asked)  # the owner switched to another model just now
-    matter = own_matter(meant.data, meant.model)
+    matter = OWN_MATTER if meant.data is None else own_matter(meant.data, meant.model)
     evidence = replace(evidence, unrelated=meant.unrelated, own_matter=matter)
     wish = asked.wish
     if wish is None or not wish.certain or asked.filter.since or asked.filter.until:
@@ -278,9 +285,11 @@ def _follow_relations(runtime: Runtime, scope: Scope, best: Sequence[Recollectio
     seen = {r.memory.id: r.score for r in best}
     edge = dict(seen)
     for _ in range(runtime.config.relations.relation_traversal_depth):
+        if not edge or not (relations := runtime.store.relations(scope, list(edge))):
+            return
         reached: dict[str, float] = {}
         found: dict[str, RelatedMemory] = {}
-        for each in find_related(runtime, scope, list(edge)):  # strongest first
+        for each in order_related(runtime, scope, list(edge), relations):  # strongest first
             other = each.memory.id
             if each.relation.type is RelationType.SAME_TOPIC or other in seen:
                 continue

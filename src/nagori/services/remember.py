@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from nagori.core.arguments import check_bool, check_kind, check_list, read_metadata, read_texts
 from nagori.core.decay import coefficient_for
 from nagori.core.events import Event
 from nagori.core.model import (
@@ -33,7 +32,17 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import to_record
 from nagori.core.storage import Vector
-from nagori.core.values import Value, default_factory, replace, split_batches
+from nagori.core.values import (
+    Value,
+    check_bool,
+    check_kind,
+    check_list,
+    default_factory,
+    read_metadata,
+    read_texts,
+    replace,
+    split_batches,
+)
 from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError
 from nagori.language.lexicon import speaks_of
 from nagori.language.redaction import fit_to_keep
@@ -42,7 +51,7 @@ from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.arguments import Metadata, Scalar
+    from nagori.core.values import Metadata, Scalar
     from nagori.protocols import Embedder
 
 LONGEST_TEXT = 1_000_000

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from nagori.core.arguments import check_list, check_text
 from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
 from nagori.core.storage import Owner
-from nagori.core.values import Value
+from nagori.core.values import Value, check_list, check_text
 from nagori.errors import InvalidInput
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime

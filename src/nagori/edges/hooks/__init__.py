@@ -83,7 +83,7 @@ def _careful(heard: Moment) -> Answer:
         with _in_time(SECONDS.get(heard.at, USUALLY)):
             from nagori.config import load
             from nagori.edges.hooks.handlers import act
-            from nagori.paths import data_dir
+            from nagori.files import data_dir
 
             config = load().config
             if not config.hooks.enabled:
@@ -117,7 +117,7 @@ def _mark(folder: Path, heard: Moment, failure: str | None) -> None:
         place = folder / "hosts"
         name = f"{'failed' if failure else 'fired'}-{heard.at.value.replace(' ', '-')}"
         if failure or not place.is_dir():
-            from nagori.paths import private_dir
+            from nagori.files import private_dir
 
             private_dir(place)
         descriptor = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from nagori.adapters.clock import SystemClock
 from nagori.core.model import LONGEST_NAME, Scope
 from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
 from nagori.language.redaction import WITHHELD, without_memories
+from nagori.runtime import SystemClock
 from nagori.services.record_turns import HOOK_PATIENCE, record_or_spool, turn_event
 
 TYPE_CHECKING = False

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from nagori.core.values import Value
+from nagori.core.values import Value, clean_text
 from nagori.edges.hooks.call_types import Answer, At, Moment
-from nagori.language.redaction import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
 
     def short(field: str, most: int = 200) -> str:
         """A storable short text: a lone surrogate would keep the whole turn out of the journal."""
-        return " ".join(clean(said(field, most)).split())
+        return " ".join(clean_text(said(field, most)).split())
 
     called = event or said("event", 100)
     at = host.events.get(called)
@@ -105,7 +104,7 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
         text=said(SAID[at]) if at in SAID else "",
         ref=short("ref") or None,
         speaker=short("speaker", 100) or None,
-        transcript=clean(said("transcript", 4096)) or None,
+        transcript=clean_text(said("transcript", 4096)) or None,
         tool=short("tool", 100) or None,
         target=_target(payload.get("tool_input") or payload.get("toolArgs")),
         error=failed,

@@ -57,8 +57,8 @@ from nagori.services.transfer import ImportReport
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import ExportFormat, Ranking, Texts
-    from nagori.core.arguments import Metadata
     from nagori.core.model import CategoryName, KindName, PrivacyName, RelationName, TrustName
+    from nagori.core.values import Metadata
 
 
 TIMEOUT = 60.0

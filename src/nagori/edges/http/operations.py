@@ -18,7 +18,6 @@ import msgspec
 from starlette.requests import Request
 
 from nagori.app import Nagori
-from nagori.core.arguments import LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
 from nagori.core.events import EFFECTS
 from nagori.core.forecast import Population
 from nagori.core.model import (
@@ -41,7 +40,7 @@ from nagori.core.model import (
 )
 from nagori.core.pricing import Usage
 from nagori.core.storage import Measures
-from nagori.core.values import Value, replace
+from nagori.core.values import LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS, Value, replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget

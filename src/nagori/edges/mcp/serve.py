@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 from mcp.server import MCPServer
 
-from nagori.paths import read_secret
+from nagori.files import read_secret
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LARGEST_BODY = 4 * 1024 * 1024

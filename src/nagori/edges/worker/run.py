@@ -15,10 +15,10 @@ from nagori.core.events import CYCLE, OPEN_SINCE, Event
 from nagori.core.model import Scope
 from nagori.core.storage import Owner
 from nagori.edges.worker.recovery import KILLED, finish_killed
-from nagori.edges.worker.spawn import release, take
+from nagori.edges.worker.spawn import LOCK
 from nagori.errors import Conflict, NagoriError, Notice
+from nagori.files import release_lock, sweep, take_lock
 from nagori.journals.file import FileJournal
-from nagori.paths import sweep
 from nagori.runtime import Runtime
 from nagori.services.cycle import note_stopped
 from nagori.services.ingest import process
@@ -47,7 +47,7 @@ def work(folder: Path, until: float = float("inf")) -> int:
         try:
             done, well = _work(folder, until)
         finally:
-            release(lock)
+            release_lock(lock)
         formed += done
         # Check again after releasing the lock: a writer that saw a running worker started none.
         if not well or time.monotonic() > until or not _is_waiting(folder):
@@ -58,7 +58,7 @@ def work(folder: Path, until: float = float("inf")) -> int:
 def _own_turn(folder: Path) -> int | None:
     """The worker's lock. A hook that checks it holds it for a moment."""
     for _ in range(5):
-        if (lock := take(folder)) is not None:
+        if (lock := take_lock(folder / LOCK)) is not None:
             return lock
         time.sleep(0.02)
     return None

@@ -15,7 +15,7 @@ from rich.text import Text
 from nagori.core.values import fields_of
 from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.errors import InvalidInput
-from nagori.paths import read_secret
+from nagori.files import read_secret
 
 if TYPE_CHECKING:
     from nagori.edges.http.keys import ApiKey
