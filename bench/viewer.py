@@ -18,14 +18,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.erase import fill
+from bench.filling import settled
 from bench.report import header, machine, python, table, write_json
 from tests.browser.conftest import CHROMIUM
 
 from nagori import Nagori
+from nagori.core.events import Event
+from nagori.core.serialize import to_record
+from nagori.core.values import split_batches
 from nagori.edges.viewer.serve import ViewerServer
 from nagori.testing import FrozenClock
 
+AT_ONCE = 100  # memories in one write
 # Wait in the page until an element is there, then for the frame that shows it.
 DRAWN = """([selector, action]) => new Promise((done, fail) => {
   const start = performance.now();
@@ -36,7 +40,7 @@ DRAWN = """([selector, action]) => new Promise((done, fail) => {
   }
   const look = () => {
     if (performance.now() - start > 30000) return fail(new Error(selector));
-    if (document.querySelector('.waiting, main [aria-busy=true]') || !document.querySelector(selector)) {
+    if (document.querySelector('main [aria-busy=true]') || !document.querySelector(selector)) {
       return requestAnimationFrame(look);
     }
     requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
@@ -45,6 +49,7 @@ DRAWN = """([selector, action]) => new Promise((done, fail) => {
 })"""
 PAINTED = """() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"""
 LINES = ":is(.lines li[data-line], .end)"  # or the word that there is none
+PLANNED = "main.page-life section[aria-labelledby=plan] p:not(.waiting)"
 PROMPT = "What+about+the+kettle+of+the+office%3F"
 STEPS: dict[str, tuple[str, list[str]]] = {
     "filter by kind": (f"main[data-place$='?kind=episode'] {LINES}", ["hash", "#/timeline?kind=episode"]),
@@ -52,8 +57,18 @@ STEPS: dict[str, tuple[str, list[str]]] = {
     "back to all": (f"main[data-place='timeline/?'] {LINES}", ["hash", "#/timeline"]),
     "open a memory": ("main.page-memory .history li", ["click", ".lines a"]),
     "search a prompt": ("main.page-search section", ["hash", f"#/search?prompt={PROMPT}"]),
-    "life and plan": ("main.page-life figure", ["hash", "#/life"]),
+    "life: tonight's plan": (PLANNED, ["hash", "#/life"]),
+    "life: levels over time": ("main.page-life figure", ["hash", "#/life"]),
 }
+
+
+def fill(folder: Path, size: int) -> None:
+    """Memories of four months, in small writes as in a life: a line of the journal holds few of them."""
+    clock = FrozenClock()
+    with Nagori.open(folder, clock=clock, embedder=None, llm=None) as memory:
+        for bundle in split_batches(settled(size, clock.now()), AT_ONCE):
+            events = [Event("imported", clock.now(), {"memory": to_record(m)}, m.id) for m in bundle]
+            memory.runtime.ledger.write(memory.scope.owner, lambda events=events: events)  # type: ignore[misc]
 
 
 @contextmanager
@@ -138,8 +153,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         on = machine(Path(work))
         folders = {"one": Path(work) / "one", "many": Path(work) / "many"}
-        fill(folders["one"], "me", 1)
-        fill(folders["many"], "me", given.memories)
+        fill(folders["one"], 1)
+        fill(folders["many"], given.memories)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         with served(folders["one"]) as small, served(folders["many"]) as large:
             one_round(browser, small), one_round(browser, large)  # warm

@@ -109,7 +109,10 @@ def test_no_request_without_token_host_and_origin_is_accepted(memory: Nagori, ca
     id = memory.remember("Nobody else may read or change this.").id
     before = memory.status().events
     places = [
-        *(("GET", f"/view/api/{name}?id={id}&token={TOKEN}") for name in (*PAGES, "health", "costs")),
+        *(
+            ("GET", f"/view/api/{name}?id={id}&token={TOKEN}")
+            for name in (*PAGES, "levels", "health", "costs")
+        ),
         *(("POST", f"/view/api/{name}") for name in PAGES),
         *(("POST", f"/view/api/do/{name}") for name in CHANGES),
         *(("POST", f"/view/api/do/{name}?token={TOKEN}&access_token={TOKEN}") for name in CHANGES),
@@ -135,7 +138,7 @@ def test_no_request_without_token_host_and_origin_is_accepted(memory: Nagori, ca
 def test_the_same_requests_with_token_host_and_origin_are_accepted(memory: Nagori, caller: Caller) -> None:
     """Else the test above would prove nothing."""
     id = memory.remember("I may.").id
-    for name in (*PAGES, "health"):
+    for name in (*PAGES, "levels", "costs", "health"):
         reply = caller.get(f"/view/api/{name}?id={id}&prompt=x", headers={"origin": "http://127.0.0.1:8438"})
         assert reply.status == 200, (name, reply.json)
 
@@ -300,13 +303,27 @@ def test_life_and_health_say_what_status_and_doctor_say(memory: Nagori, caller: 
     memory.remember("Two.", protect=True)
     life = ask(caller, "life")
     assert (life["total"], life["protected"], life["active"]) == (2, 1, 2)
-    assert life["groups"]["full"][life["today"]] == 2
-    assert len(life["days"]) == len(life["groups"]["trace"])
+    levels = ask(caller, "levels")
+    assert levels["groups"]["full"][levels["today"]] == 2
+    assert len(levels["days"]) == len(levels["groups"]["trace"]) > 90
     told = caller.get("/view/api/health").json
     assert {one["state"] for one in told["findings"]} <= {"ok", "warn", "fail"}
     assert [one["detail"] for one in told["findings"] if one["name"] == "journal"] == [
         "local/me: 2 events, all sound"
     ]
+
+
+def test_levels_over_time_are_computed_again_only_when_something_happened(
+    memory: Nagori, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("One.")
+    first = ask(caller, "levels")
+    with monkeypatch.context() as patch:
+        patch.setattr(Nagori, "populations", None)  # would fail
+        assert ask(caller, "levels") == first
+    memory.remember("Two.")
+    second = ask(caller, "levels")
+    assert second["groups"]["full"][second["today"]] == 2
 
 
 def test_findings_about_this_machine_are_told_too(memory: Nagori) -> None:
@@ -321,14 +338,14 @@ def test_a_server_with_many_users_shows_nothing_about_the_machine(memory: Nagori
     caller = Caller(app, TOKEN)
     for name in ("health", "costs"):
         assert caller.get(f"/view/api/{name}").status == 404
-    assert str(memory.runtime.data_dir) not in caller.get("/view/api/status").body.decode()
-    assert "health" not in ask(caller, "status")["pages"]
+    assert str(memory.runtime.data_dir) not in caller.get("/view/api/frame").body.decode()
+    assert "health" not in ask(caller, "frame")["pages"]
 
 
 def test_what_concerns_everything_of_a_user_is_refused_to_one_agent(memory: Nagori, caller: Caller) -> None:
     id = memory.remember("The port is 8443.").id
     agent = {**JSON, "nagori-agent": "bot"}
-    assert not ask(caller, "status", {}, **{"nagori-agent": "bot"})["whole"]
+    assert not ask(caller, "frame", {}, **{"nagori-agent": "bot"})["whole"]
     for place in ("plan", "do/cycle", "do/erasure", "do/erase"):
         assert caller.post(f"/view/api/{place}", {"id": id}, headers=agent).status == 403
 

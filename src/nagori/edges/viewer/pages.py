@@ -319,23 +319,27 @@ def _sources(memory: Nagori, found: Memory) -> list[dict[str, Any]]:
 
 
 def show_life(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
-    """Levels over time with a forecast, and capacity."""
-    past = _whole(fields, "past", PAST_DAYS, 3650)
-    days = memory.populations(past, DAYS_AHEAD)
-    first = next((n for n, one in enumerate(days) if any(one.counts.values())), max(0, len(days) - 1))
-    shown = days[max(0, first - 1) :]
+    """How many memories are at each level now, and the room that is left."""
     status = memory.status()
     return {
-        "days": [one.day.isoformat() for one in shown],
-        "groups": {group: [one.counts[group] for one in shown] for group in GROUPS},
-        "today": next((n for n, one in enumerate(shown) if one.forecast), len(shown)) - 1,
         "levels": {str(level): n for level, n in status.counts.levels.items()},
         "total": status.counts.total,
         "protected": status.counts.protected,
         "protected_limit": memory.config.protection.max_protected_memories,
-        "forgotten": status.counts.forgotten,
         "active": status.active,
         "capacity": status.capacity,
+    }
+
+
+def show_levels(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
+    """Levels over time with a forecast. It reads the whole journal, so the page asks for it by itself."""
+    days = memory.populations(_whole(fields, "past", PAST_DAYS, 3650), DAYS_AHEAD)
+    first = next((n for n, one in enumerate(days) if any(one.counts.values())), max(0, len(days) - 1))
+    shown = days[max(0, first - 1) :]
+    return {
+        "days": [one.day.isoformat() for one in shown],
+        "groups": {group: [one.counts[group] for one in shown] for group in GROUPS},
+        "today": next((n for n, one in enumerate(shown) if one.forecast), len(shown)) - 1,
     }
 
 
@@ -443,25 +447,19 @@ def show_health(memory: Nagori, translator: Translator, more: Sequence[Finding])
 # --- the frame ------------------------------------------------------------------------------------
 
 
-def show_status(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
-    """What the frame around every page needs."""
+def show_frame(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
+    """What the frame around every page needs; nothing is counted for it."""
     scope: Scope = memory.scope
-    status = memory.status()
     return {
         "user": scope.user,
         "tenant": scope.tenant,
-        "total": status.counts.total,
-        "levels": {str(level): n for level, n in status.counts.levels.items()},
-        "protected": status.counts.protected,
-        "waiting_wishes": status.waiting_wishes,
-        "stopped_moves": status.stopped_moves,
         "kinds": [str(kind) for kind in Kind],
         "whole": (scope.project, scope.agent, scope.role) == (None, None, None),
     }
 
 
 PAGES = {
-    "status": show_status,
+    "frame": show_frame,
     "timeline": show_timeline,
     "context": show_context,
     "memory": show_memory,

@@ -17,12 +17,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from nagori.app import Nagori
+from nagori.core.model import Scope
 from nagori.edges.http.access import Refused
 from nagori.edges.http.callers import run_verb
 from nagori.edges.http.replies import json_reply, language_of
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.changes import CHANGES
-from nagori.edges.viewer.pages import MACHINE_PAGES, PAGES, Fields, show_health
+from nagori.edges.viewer.pages import MACHINE_PAGES, PAGES, Fields, show_health, show_levels
 from nagori.errors import InvalidInput
 from nagori.messages import LANGUAGES, table
 from nagori.services.doctor import Finding
@@ -54,6 +55,7 @@ FILE_HEADERS = {
 }
 # Tables of the catalogue that the page says itself. Sentences with numbers in them are said here.
 TABLES = ("view", "level", "kind", "category", "step", "chart")
+MOST_SCOPES = 100  # whose levels over time are kept
 WHOLE = frozenset({"plan", "cycle", "erasure", "erase"})  # concern everything of a user, as under /v1
 
 
@@ -65,13 +67,15 @@ def no_findings() -> Sequence[Finding]:
 def make_routes(findings: Findings | None = None) -> list[BaseRoute]:
     """The routes of the viewer, for `create_app`. With `findings` the pages about this machine are among
     them, its health and costs; a server with many users leaves them out."""
-    pages = PAGES if findings is None else {**PAGES, **MACHINE_PAGES, "health": _health(findings)}
+    pages: dict[str, Answer] = {**PAGES, "levels": LevelsCache()}
+    if findings is not None:
+        pages |= {**MACHINE_PAGES, "health": _health(findings)}
 
     async def page(request: Request) -> Response:
         name = request.path_params["name"]
         fields = dict(request.query_params) if request.method == "GET" else await _fields(request)
         shown = await _answer(request, pages, name, fields)
-        return json_reply({**shown, "pages": sorted(pages)} if name == "status" else shown)
+        return json_reply({**shown, "pages": sorted(pages)} if name == "frame" else shown)
 
     return [
         Route("/view", _redirect),
@@ -80,6 +84,27 @@ def make_routes(findings: Findings | None = None) -> list[BaseRoute]:
         Route("/view/api/do/{name}", _change, methods=["POST"]),
         Route("/view/{name:path}", _file),
     ]
+
+
+class LevelsCache:
+    """Levels over time, as they were computed last: that reads the whole journal, and a page is opened again
+    more often than a large journal grows."""
+
+    def __init__(self) -> None:
+        self._last: dict[Scope, tuple[object, dict[str, Any]]] = {}
+
+    def __call__(self, memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
+        clock, scope = memory.runtime.clock, memory.scope
+        newest = memory.runtime.journal.last_seq(scope.owner)
+        key = (newest, clock.now().astimezone(clock.zone).date(), tuple(sorted(fields.items())))
+        known = self._last.get(scope)
+        if known is not None and known[0] == key:
+            return known[1]
+        shown = show_levels(memory, translator, fields)
+        if len(self._last) >= MOST_SCOPES:
+            self._last.pop(next(iter(self._last)))
+        self._last[scope] = (key, shown)
+        return shown
 
 
 def _health(findings: Findings) -> Answer:

@@ -15,10 +15,12 @@ import uvicorn
 from nagori.app import Nagori
 from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
+from nagori.edges.http.limits import Limits
 from nagori.edges.viewer.routes import Findings, make_routes, no_findings
 
 HOST = "127.0.0.1"
 TOKEN_BYTES = 32
+LIMITS = Limits(seconds=600.0)  # the only caller waits for a cycle or a large journal rather than for nothing
 
 
 class ActivityWatch:
@@ -58,7 +60,7 @@ class ViewerServer:
         said = {"token": self.token, **({"lang": language} if language else {})}
         self.url = f"{self.origin}/view/#{urlencode(said)}"
         access = LocalAccess(self.token, memory.scope)
-        self.watch = ActivityWatch(create_app(memory, access, routes=make_routes(findings)))
+        self.watch = ActivityWatch(create_app(memory, access, limits=LIMITS, routes=make_routes(findings)))
         config = uvicorn.Config(
             self.watch, log_level="critical", access_log=False, timeout_graceful_shutdown=1
         )

@@ -49,12 +49,12 @@ function SignIn({ again }) {
 
 function App() {
   const [where, setWhere] = useState(place());
-  const [status, setStatus] = useState(null);
+  const [frame, setFrame] = useState(null);
   const [fault, setFault] = useState(null);
   const [, redraw] = useState(0);
   const [theme, setTheme] = useState(localStorage.getItem("nagori-theme") || "auto");
   const main = useRef(null);
-  const enter = () => ask("status").then((told) => { setStatus(told); setFault(null); }).catch(setFault);
+  const enter = () => ask("frame").then((told) => { setFrame(told); setFault(null); }).catch(setFault);
 
   useEffect(() => {
     const moved = () => {
@@ -90,7 +90,7 @@ function App() {
     <header>
       <a class="name" href=${address("timeline")}><span lang="ja">名残</span> nagori</a>
       <nav aria-label=${say("view.pages")}>
-        ${TABS.filter((tab) => !status || tab !== "health" || status.pages.includes(tab)).map((tab) => html`<a href=${address(tab)} aria-current=${tab === where.page ? "page" : undefined}>${say(`view.page_${tab}`)}</a>`)}
+        ${TABS.filter((tab) => !frame || tab !== "health" || frame.pages.includes(tab)).map((tab) => html`<a href=${address(tab)} aria-current=${tab === where.page ? "page" : undefined}>${say(`view.page_${tab}`)}</a>`)}
       </nav>
       <div class="choices">
         <${Choice} label=${say("view.language")} value=${language} options=${Object.entries(languages)} onChange=${chooseLanguage} />
@@ -99,7 +99,7 @@ function App() {
     </header>
     <main id="main" tabindex="-1" ref=${main} class=${`page-${where.page}`} data-place=${`${where.page}/${where.rest}?${where.fields}`}>
       ${fault && html`<p class="fault" role="alert">${fault.message}</p>`}
-      ${status && html`<${Page} key=${`${language} ${where.page} ${where.rest}`} where=${where} status=${status} />`}
+      ${frame && html`<${Page} key=${`${language} ${where.page} ${where.rest}`} where=${where} frame=${frame} />`}
     </main>
     <div id="announcement" role="status" aria-live="polite"></div>`;
 }

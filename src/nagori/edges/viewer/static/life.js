@@ -76,7 +76,15 @@ function LevelTable({ life, names }) {
   </table></div></details>`;
 }
 
-export function Life({ status }) {
+function Levels({ names }) {
+  const [told, fault] = useAnswer((signal) => ask("levels", {}, { signal }), []);
+  if (!told) return fault ? html`<${Fault} fault=${fault} />` : html`<${Waiting} />`;
+  return html`<${LevelsChart} life=${told} names=${names} />
+    <p class="hint">${say("view.forecast_hint")}</p>
+    <${LevelTable} life=${told} names=${names} />`;
+}
+
+export function Life({ frame }) {
   const [life, fault, again] = useAnswer((signal) => ask("life", {}, { signal }), []);
   const names = groupNames();
   return html`<h1>${say("view.page_life")}</h1>
@@ -84,10 +92,8 @@ export function Life({ status }) {
     ${!life && !fault && html`<${Waiting} />`}
     ${life && html`<section aria-labelledby="levels"><h2 id="levels">${say("chart.levels")}</h2>
       <p class="sums">${LEVELS.map((level) => html`<span class="sum level${level}"><strong>${number(life.levels[level] || 0)}</strong> ${say(`level.name${level}`)}</span>`)}</p>
-      <${LevelsChart} life=${life} names=${names} />
-      <p class="hint">${say("view.forecast_hint")}</p>
-      <${LevelTable} life=${life} names=${names} /></section>`}
-    ${status.whole && html`<${Plan} refresh=${again} />`}
+      <${Levels} key=${life.total} names=${names} /></section>`}
+    ${frame.whole && html`<${Plan} refresh=${again} />`}
     ${life && html`<${Capacity} life=${life} />`}
-    ${status.pages.includes("costs") && html`<${Costs} />`}`;
+    ${frame.pages.includes("costs") && html`<${Costs} />`}`;
 }

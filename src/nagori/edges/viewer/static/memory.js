@@ -66,7 +66,7 @@ function Correct({ told, done, close }) {
 const CATEGORIES = ["casual", "work", "decision", "emotional"];
 const PRIVACIES = ["public", "agent-only", "private"];
 
-function Details({ told, status, done, close }) {
+function Details({ told, frame, done, close }) {
   const act = async ({ kind, category, privacy, project }) => {
     const changed = { id: told.id, version: told.version };
     if (kind !== told.kind) changed.kind = kind;
@@ -79,7 +79,7 @@ function Details({ told, status, done, close }) {
   const select = (name, label, values, now, text) => html`<label>${label}<select name=${name}>
     ${values.map((value) => html`<option value=${value} selected=${value === (now || "")}>${text(value)}</option>`)}</select></label>`;
   return html`<${FormDialog} title=${say("view.details")} button=${say("view.save")} onClose=${close} act=${act}>
-    ${select("kind", say("view.kind"), status.kinds, told.kind, (kind) => say(`kind.${kind}`))}
+    ${select("kind", say("view.kind"), frame.kinds, told.kind, (kind) => say(`kind.${kind}`))}
     ${select("category", say("view.category"), ["", ...CATEGORIES], told.category, (one) => (one ? say(`category.${one}`) : "–"))}
     ${select("privacy", say("view.who"), PRIVACIES, told.privacy, (one) => say(`view.privacy_${one.replace("-", "_")}`))}
     <label>${say("view.project")}<${Field} name="project" initial=${told.project || ""} placeholder=${say("view.everywhere")} /></label>
@@ -183,7 +183,7 @@ function Sight({ told }) {
 
 // --- the page ------------------------------------------------------------------------------------
 
-export function MemoryPage({ where, status }) {
+export function MemoryPage({ where, frame }) {
   const id = where.rest;
   const prompt = where.fields.get("prompt");
   const [told, fault, again] = useAnswer((signal) => ask("memory", { id }, { signal }), [id]);
@@ -237,7 +237,7 @@ export function MemoryPage({ where, status }) {
       <button onClick=${() => act("feedback", say("view.thanks"), { good: true })}>${say("view.useful")}</button>
       <button onClick=${() => act("feedback", say("view.thanks"), { good: false })}>${say("view.not_useful")}</button>
       ${!told.forgotten && html`<button onClick=${() => setOpen({ name: "forget" })}>${say("view.forget")}</button>`}
-      ${status.whole && html`<button class="danger" onClick=${() => setOpen({ name: "erase" })}>${say("view.erase")}</button>`}
+      ${frame.whole && html`<button class="danger" onClick=${() => setOpen({ name: "erase" })}>${say("view.erase")}</button>`}
     </div>
     <${Fault} fault=${problem} />
     ${told.superseded && html`<p class="notice">${say("view.superseded_by")} <a href=${address("memory", told.superseded)}>${told.superseded}</a></p>`}
@@ -255,7 +255,7 @@ export function MemoryPage({ where, status }) {
       ${Object.entries(told.metadata).map(([key, value]) => html`<dt dir="auto">${visible(key)}</dt><dd><${Words} text=${value} /></dd>`)}</dl></section>`}
     <p class="id">${told.id}</p>
     ${open?.name === "correct" && html`<${Correct} told=${told} done=${done} close=${close} />`}
-    ${open?.name === "details" && html`<${Details} told=${told} status=${status} done=${done} close=${close} />`}
+    ${open?.name === "details" && html`<${Details} told=${told} frame=${frame} done=${done} close=${close} />`}
     ${open?.name === "release" && html`<${Release} told=${told} limit=${open.limit} candidates=${open.candidates} done=${done} close=${close} />`}
     ${open?.name === "undo" && html`<${Undo} told=${told} step=${open.step} done=${done} close=${close} />`}
     ${open?.name === "forget" && html`<${Sure} title=${say("view.forget")} text=${say("view.forget_text")} button=${say("view.forget")} danger done=${done} close=${close}

@@ -1,6 +1,6 @@
 // Memories by day, newest first. Only the lines on the screen exist; the rest is height.
 import {
-  LEVELS, Fault, Row, Waiting, address, announce, ask, dayName, follow, html, number, place, say, useEffect, useLayoutEffect, useRef, useState,
+  LEVELS, Fault, Row, Waiting, address, announce, ask, dayName, follow, html, number, say, useAnswer, useEffect, useLayoutEffect, useRef, useState,
 } from "./shared.js";
 
 const MARGIN = 600; // pixels above and below the screen that are drawn, too
@@ -51,7 +51,7 @@ class Lines {
 
 const FILTERS = ["level", "kind", "protected", "forgotten", "project", "agent", "until"];
 
-function Filters({ fields, status, known, onChange }) {
+function Filters({ fields, frame, counts, known, onChange }) {
   const set = (name) => (event) => {
     const box = event.target;
     onChange({ ...fields, [name]: box.type === "checkbox" ? (box.checked ? "1" : "") : box.value });
@@ -63,11 +63,11 @@ function Filters({ fields, status, known, onChange }) {
     <label>${say("view.level")}<select onChange=${set("level")}>
       <option value="" selected=${!fields.level}>${say("view.all")}</option>
       ${LEVELS.map((level) => html`<option value=${level} selected=${fields.level === String(level)}>
-        ${say(`level.name${level}`)} (${number(status.levels[level] || 0)})</option>`)}
+        ${say(`level.name${level}`)} ${counts ? `(${number(counts.levels[level] || 0)})` : ""}</option>`)}
     </select></label>
     <label>${say("view.kind")}<select onChange=${set("kind")}>
       <option value="" selected=${!fields.kind}>${say("view.all")}</option>
-      ${status.kinds.map((kind) => html`<option value=${kind} selected=${fields.kind === kind}>${say(`kind.${kind}`)}</option>`)}
+      ${frame.kinds.map((kind) => html`<option value=${kind} selected=${fields.kind === kind}>${say(`kind.${kind}`)}</option>`)}
     </select></label>
     ${["project", "agent"].map((name) => html`<label>${say(`view.as_${name}`)}
       <input list=${`known-${name}`} value=${fields[name] || ""} onChange=${set(name)} placeholder=${say("view.all")} />
@@ -78,11 +78,12 @@ function Filters({ fields, status, known, onChange }) {
   </form></details>`;
 }
 
-export function Timeline({ where, status }) {
+export function Timeline({ where, frame }) {
   const fields = Object.fromEntries(FILTERS.map((name) => [name, where.fields.get(name) || ""]));
   const key = JSON.stringify(fields);
   const list = useRef(null);
   const state = useRef(null);
+  const [counts] = useAnswer((signal) => ask("life", {}, { signal }), []); // comes later; nothing waits for it
   const [, redraw] = useState(0);
   const draw = () => redraw((n) => n + 1);
 
@@ -216,8 +217,8 @@ export function Timeline({ where, status }) {
   }
   const order = [...shown].sort((a, b) => a - b);
   return html`
-    <h1>${say("view.page_timeline")} <span class="count">${say("view.memories", { n: status.total })}</span></h1>
-    <${Filters} fields=${fields} status=${status} known=${lines.rows().slice(0, 2000)} onChange=${choose} />
+    <h1>${say("view.page_timeline")} <span class="count">${counts && say("view.memories", { n: counts.total })}</span></h1>
+    <${Filters} fields=${fields} frame=${frame} counts=${counts} known=${lines.rows().slice(0, 2000)} onChange=${choose} />
     <${Fault} fault=${mine.fault} />
     ${mine.fresh > 0 && html`<button class="fresh" onClick=${showFresh}>${say("view.new_memories", { n: mine.fresh })}</button>`}
     <ol class="lines" ref=${list} aria-busy=${mine.busy ? "true" : "false"} style=${{ height: `${lines.height}px` }} onKeyDown=${keyed}>
