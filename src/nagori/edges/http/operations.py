@@ -299,7 +299,7 @@ class EditMemory(RequestBody):
     version: Positive | None = None
 
 
-class Feedback(RequestBody):
+class GiveFeedback(RequestBody):
     id: Words
     good: bool
 
@@ -309,13 +309,13 @@ class Protect(RequestBody):
     release: list[str] = []
 
 
-class Link(RequestBody):
+class LinkMemories(RequestBody):
     id: Words
     other: Words
     type: RelationType = RelationType.REFERENCES
 
 
-class Unlink(RequestBody):
+class UnlinkMemories(RequestBody):
     id: Words
     other: Words
     type: RelationType | None = None
@@ -555,13 +555,13 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("undo", "POST", f"{ONE}/undo", ById, undo, Undone, once=True),
     Operation("why", "GET", f"{ONE}/why", Why, call("why"), Explanation),
     Operation("find_related", "GET", f"{ONE}/related", ById, call("find_related"), list[RelatedMemory]),
-    Operation("feedback", "POST", f"{ONE}/feedback", Feedback, call("feedback"), Memory, once=True),
+    Operation("feedback", "POST", f"{ONE}/feedback", GiveFeedback, call("feedback"), Memory, once=True),
     Operation("protect", "POST", f"{ONE}/protect", Protect, call("protect"), Memory, once=True),
     Operation("unprotect", "POST", f"{ONE}/unprotect", ById, call("unprotect"), Memory, once=True),
     Operation("archive", "POST", f"{ONE}/archive", ById, call("archive"), Memory, once=True),
     Operation("unarchive", "POST", f"{ONE}/unarchive", ById, call("unarchive"), Memory, once=True),
-    Operation("link", "POST", f"{ONE}/links", Link, call("link"), Relation, 201, once=True),
-    Operation("unlink", "DELETE", f"{ONE}/links", Unlink, call("unlink"), list[Relation], once=True),
+    Operation("link", "POST", f"{ONE}/links", LinkMemories, call("link"), Relation, 201, once=True),
+    Operation("unlink", "DELETE", f"{ONE}/links", UnlinkMemories, call("unlink"), list[Relation], once=True),
     Operation("recall", "POST", "/v1/recall", Recall, call("recall"), list[Recollection]),
     Operation("context", "POST", "/v1/context", PromptContext, call("context"), Context),
     Operation("session_start", "POST", "/v1/session-start", SessionStart, call("session_start"), Context),
