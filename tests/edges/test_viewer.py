@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -522,3 +524,30 @@ def test_the_stream_tells_when_something_was_remembered(memory: Nagori, running:
     memory.remember("Something new.")
     assert any(line == b"id: 1\n" for line in (stream.readline() for _ in range(20)))
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [("en", "The viewer runs."), ("ja", "ビューアーを起動しました")]
+)
+def test_the_command_prints_the_address_and_ends_by_itself(tmp_path: Path, language: str, word: str) -> None:
+    command = [sys.executable, "-m", "nagori", "--data-dir", str(tmp_path / "data"), "--lang", language]
+    done = subprocess.run(
+        [*command, "view", "--no-open", "--idle", "0.005"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert re.fullmatch(
+        rf"http://127\.0\.0\.1:\d+/view/#token=[\w-]{{43}}&lang={language}", done.stdout.strip()
+    )
+    assert word in done.stderr
+    assert "token" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path, running: ViewerServer) -> None:
+    port = running.origin.rpartition(":")[2]
+    command = [sys.executable, "-m", "nagori", "--data-dir", str(tmp_path / "other"), "view", "--no-open"]
+    done = subprocess.run([*command, "--port", port], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert f"Port {port} cannot be used" in done.stderr
