@@ -39,7 +39,7 @@ DRAWN = """([selector, action]) => new Promise((done, fail) => {
     if (kind === 'click') document.querySelector(value).click();
   }
   const look = () => {
-    if (performance.now() - start > 30000) return fail(new Error(selector));
+    if (performance.now() - start > 900000) return fail(new Error(selector));
     if (document.querySelector('main [aria-busy=true]') || !document.querySelector(selector)) {
       return requestAnimationFrame(look);
     }
@@ -148,16 +148,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--keep", type=Path, help="fill this folder, or use it again")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as work, sync_playwright() as playwright:
         on = machine(Path(work))
-        folders = {"one": Path(work) / "one", "many": Path(work) / "many"}
+        folders = {"one": Path(work) / "one", "many": given.keep or Path(work) / "many"}
         fill(folders["one"], 1)
-        fill(folders["many"], given.memories)
+        if not folders["many"].exists():
+            fill(folders["many"], given.memories)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         with served(folders["one"]) as small, served(folders["many"]) as large:
-            one_round(browser, small), one_round(browser, large)  # warm
+            first = [one_round(browser, viewer)["life: levels over time"] for viewer in (small, large)]
             rounds = [(one_round(browser, small), one_round(browser, large)) for _ in range(given.rounds)]
             scrolled = scroll_to_the_end(browser, large)
         version = browser.version
@@ -166,6 +168,7 @@ def main() -> None:
     for name in rounds[0][0]:
         few, many = (median(each[n][name] for each in rounds) for n in (0, 1))
         rows.append([name, f"{few:.0f}", f"{many:.0f}", f"{many / few:.2f}"])
+    rows.append(["levels over time, first", *(f"{each:.0f}" for each in first), f"{first[1] / first[0]:.2f}"])
     about = {"machine": on, "python": python(), "chromium": version, "load": f"{os.getloadavg()[0]:.1f}"}
     print("\n".join(header({**about, "rounds": f"{given.rounds}, medians in ms"})))
     print(f"\n{table(['what', 'one memory', f'{given.memories:,}', 'ratio'], rows, ('what',))}")
