@@ -116,7 +116,7 @@ def screen(browser: Any) -> Iterator[Opener]:
             locale={"en": "en-GB", "ja": "ja-JP"}[language],
             timezone_id="UTC",
         )
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(90_000)  # a busy machine is no fault
         contexts.append(context)
         return Screen(context.new_page(), viewer)
 

@@ -154,23 +154,26 @@ NONE = {
 }
 
 
-def scroll_through(shown: Screen, n: int) -> int:
-    """Scroll to the end, looking for harm at every screen; how many memories were seen."""
+SEEN = """y => new Promise((done) => {
+  scrollTo(0, y);
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done({
+    lines: [...document.querySelectorAll('.lines .said')].map((one) => one.getAttribute('href')),
+    bottom: innerHeight + scrollY >= document.documentElement.scrollHeight - 2,
+    end: document.querySelector('main .end') !== null,
+  }))));
+})"""
+
+
+def scroll_through(shown: Screen) -> int:
+    """Scroll to the end; how many memories were drawn on the way."""
     seen: set[str] = set()
-    top, still = 0, 0
-    while still < 3:
-        ids = shown.page.evaluate(
-            "() => [...document.querySelectorAll('.lines .said')].map((one) => one.getAttribute('href'))"
-        )
-        before = len(seen)
-        seen.update(ids)
-        still = still + 1 if len(seen) == before else 0
-        top += 1_500
-        shown.page.evaluate("y => scrollTo(0, y)", top)
-        shown.page.wait_for_timeout(15)
-        if still:
-            shown.settle()
-    return len(seen)
+    top = 0
+    while True:
+        told = shown.page.evaluate(SEEN, top)  # after the frame in which they were drawn
+        seen.update(told["lines"])
+        if told["bottom"] and told["end"]:
+            return len(seen)
+        top += 0 if told["bottom"] else 1_200
 
 
 @pytest.mark.parametrize(
@@ -183,7 +186,7 @@ def test_no_memory_runs_a_script_or_leaves_its_box(
     stored = memory.status().counts.total
     with serve(memory) as viewer:
         shown = screen(viewer, width=360).open()
-        assert scroll_through(shown, n) == stored
+        assert scroll_through(shown) == stored
         shown.page.evaluate("() => scrollTo(0, 0)")
         assert harm(shown) == NONE
         step = 40 if n < 1_000 else 200
