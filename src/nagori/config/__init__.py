@@ -63,6 +63,7 @@ NOT_SETTINGS = (
     "NAGORI_AGENT",
     "NAGORI_ROLE",
     "NAGORI_INSIDE",
+    "NAGORI_KEY",
 )
 NOT_KEYS = ("version", "$schema")  # older files have a version, editors add a schema: neither is a setting
 DEFAULT = "default"

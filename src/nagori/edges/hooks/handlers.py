@@ -46,6 +46,10 @@ def act(moment: Moment, config: Config, folder: Path) -> Answer:
     """Handle one call."""
     scope = scope_of(moment, config)
     event = turn_of(moment, scope, config)
+    if config.hooks.server:
+        from nagori.edges.hooks.remote import act_on_server
+
+        return act_on_server(moment, config.hooks, folder, scope, event)
     if event is not None:
         record_or_spool(folder, scope.owner, [event])
     if moment.at in WORK and config.hooks.worker:
