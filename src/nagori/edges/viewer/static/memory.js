@@ -216,7 +216,7 @@ export function MemoryPage({ where, frame }) {
     : setOpen({ name: "undo", step }));
 
   if (receipt) return html`<${Receipt} done=${receipt} />`;
-  if (fault) return html`<${Fault} fault=${fault} /><p><a href=${address("timeline")}>${say("view.back")}</a></p>`;
+  if (fault) return html`<h1>${say("view.page_memory")}</h1><${Fault} fault=${fault} /><p><a href=${address("timeline")}>${say("view.back")}</a></p>`;
   if (!told) return html`<${Waiting} />`;
   const archived = told.level === 4;
   const shown = archived ? 3 : told.level;
