@@ -116,10 +116,20 @@ def harm(shown: Screen) -> dict[str, Any]:
     """Everything that an attack could have reached."""
     told = shown.page.evaluate(
         """() => {
-          const outside = [...document.querySelectorAll('main *')].filter((one) => {
+          // What sticks out of the screen and is not cut off by a box that does not.
+          const sticks = (one) => {
             const box = one.getBoundingClientRect();
-            return box.width > 0 && (box.right > innerWidth + 1 || box.left < -1)
-              && !one.closest('.scroll, .block, .version, .u-wrap, .hidden, blockquote, .about, .strength');
+            return box.width > 0 && (box.right > innerWidth + 1 || box.left < -1);
+          };
+          const cuts = (one) => {
+            const style = getComputedStyle(one);
+            return style.overflowX !== 'visible' || /paint|strict|content/.test(style.contain);
+          };
+          const outside = [...document.querySelectorAll('main *')].filter((one) => {
+            if (!sticks(one) || one.closest('.hidden')) return false;
+            let box = one;
+            while (box && !(cuts(box) && !sticks(box))) box = box.parentElement;
+            return !box;
           });
           const tags = 'script iframe img svg object style link base video math form input'.split(' ');
           const foreign = document.querySelectorAll(tags.map((tag) => `.words ${tag}, pre ${tag}`));
