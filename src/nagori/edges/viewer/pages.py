@@ -86,12 +86,13 @@ def memory_rows(memory: Nagori, found: Sequence[Memory]) -> list[dict[str, Any]]
 def show_timeline(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
     """A page of memories, newest first; `after` is the place where the page before it ended."""
     limit = _whole(fields, "limit", PAGE_ROWS, MOST_ROWS)
+    seq = memory.runtime.journal.last_seq(memory.scope.owner)  # first: what comes meanwhile is told later
     found = memory.list(_filter(memory, fields), limit=limit, older_than=_place(fields.get("after")))
     last = found[-1] if len(found) == limit else None
     return {
         "rows": memory_rows(memory, found),
         "next": f"{last.created.isoformat()} {last.id}" if last else None,
-        "seq": memory.runtime.journal.last_seq(memory.scope.owner),
+        "seq": seq,
     }
 
 

@@ -90,12 +90,13 @@ async function post(path, fields, scope) {
 export const askLong = (page, fields, scope) => post(`api/${page}`, fields, scope);
 export const change = (name, fields) => post(`api/do/${name}`, fields);
 
-/** Call `changed` with the number of every event that happens, until `signal` aborts; ask again when the stream breaks. */
-export async function follow(changed, signal) {
+/** Call `changed` with the number of every event after `last`, until `signal` aborts; when the stream breaks, go on
+    where it was. */
+export async function follow(last, changed, signal) {
   let wait = 1000;
   while (!signal.aborted) {
     try {
-      const answer = await fetch("../v1/events", { headers: headersFor(), signal });
+      const answer = await fetch(`../v1/events?after=${last}`, { headers: headersFor(), signal });
       if (!answer.ok) return;
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = "";
@@ -108,7 +109,7 @@ export async function follow(changed, signal) {
         text = events.pop();
         for (const event of events) {
           const number = /^id: (\d+)$/m.exec(event);
-          if (number) changed(Number(number[1]));
+          if (number) changed(last = Number(number[1]));
         }
       }
     } catch (fault) {

@@ -100,7 +100,7 @@ export function Timeline({ where, frame }) {
       mine.next = told.next;
       mine.done = !told.next;
       mine.fault = null;
-      if (mine.seq === undefined) mine.seq = told.seq;
+      if (mine.seq === undefined) listen(mine, told.seq);
     } catch (fault) {
       if (mine.stop.signal.aborted) return;
       mine.fault = fault;
@@ -109,6 +109,16 @@ export function Timeline({ where, frame }) {
       mine.busy = false;
     }
     if (mine === state.current) draw();
+  };
+
+  /** Look again when something happened after the first page was read. */
+  const listen = (mine, seq) => {
+    mine.seq = seq;
+    let waiting = null; // many events come at once; one look is enough for them
+    follow(seq, (number) => {
+      if (waiting || number <= mine.seq) return;
+      waiting = setTimeout(() => { waiting = null; if (!mine.stop.signal.aborted) refresh(); }, 200);
+    }, mine.stop.signal);
   };
 
   /** The newest page again: what is new comes first, what is known may have changed. */
@@ -149,11 +159,7 @@ export function Timeline({ where, frame }) {
     state.current = { key, lines: new Lines(), next: null, done: false, busy: false, stop, fresh: 0, fault: null };
     draw();
     more();
-    let waiting = null; // many events come at once; one look is enough for them
-    follow((seq) => {
-      if (waiting || (state.current.seq !== undefined && seq <= state.current.seq)) return;
-      waiting = setTimeout(() => { waiting = null; if (!stop.signal.aborted) refresh(); }, 200);
-    }, stop.signal);
+
     return () => stop.abort();
   }, [key]);
 
