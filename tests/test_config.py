@@ -293,7 +293,7 @@ def test_every_fault_of_every_source_is_told_at_once(
         ("general.data_dir = 'memories'", "general.data_dir: 'memories' is not an absolute path"),
         ("hooks.most = 3", "hooks.most: renamed to hooks.max_memories"),
         ("sessions.keep_hours = 1", "sessions: removed; it had no effect yet"),
-        ("self_recall.outcome = 1", "self_recall.outcome: removed; it had no effect yet"),
+        ("working.turns = 1", "working: removed; it had no effect yet"),
         ("window.warn_at = 0.85", "window.warn_at, prune_at, summarise_at: not in rising order"),
         ("window.target = 0.85", "window.target: 0.85 is above prune_at (0.8)"),
         ('"\\u0007" = 1', "'\\x07': no such setting"),
@@ -321,7 +321,7 @@ def test_an_old_name_is_answered_with_the_new_one_wherever_it_is_set(
         Config().evolve({old: 1})
 
 
-@pytest.mark.parametrize("key", ["working.turns", "salience.share", "self_recall.outcome"])
+@pytest.mark.parametrize("key", ["working.turns", "salience.share", "importance.novelty"])
 def test_a_setting_that_was_removed_is_said_to_be(home: dict[str, str], key: str) -> None:
     assert faults_of(env=home, overrides={key: 1}) == (f"{key}: removed; it had no effect yet (override)",)
     name = f"NAGORI_{key.upper().replace('.', '__')}"

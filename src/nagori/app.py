@@ -55,7 +55,16 @@ if TYPE_CHECKING:
     from nagori.config.address import Address
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
-    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
+    from nagori.core.model import (
+        CategoryName,
+        Emotion,
+        KindName,
+        OutcomeName,
+        PrivacyName,
+        RelationName,
+        TaskOutcome,
+        TrustName,
+    )
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
     from nagori.core.values import Metadata
@@ -70,6 +79,7 @@ if TYPE_CHECKING:
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
+    from nagori.services.policy import Policy
     from nagori.services.preview import Preview
     from nagori.services.prompt_context import Context
     from nagori.services.purge import CompactReport
@@ -225,9 +235,17 @@ class Nagori:
         project: str | None = SAME,
         agent: str | None = SAME,
         role: str | None = SAME,
+        task: str | None = SAME,
     ) -> Self:
         """The same memory with another scope, or with this scope changed."""
-        given = {"user": user, "tenant": tenant, "project": project, "agent": agent, "role": role}
+        given = {
+            "user": user,
+            "tenant": tenant,
+            "project": project,
+            "agent": agent,
+            "role": role,
+            "task": task,
+        }
         changes = {name: value for name, value in given.items() if value is not SAME}
         check_kind("scope", scope if scope is not None else self.scope, Scope)
         return type(self)(self.runtime, replace(scope or self.scope, **changes))
@@ -607,6 +625,43 @@ class Nagori:
         check_bool("good", good)
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.feedback(self.runtime, self.scope, id, good)
+
+    def share(
+        self,
+        lessons: Texts,
+        *,
+        outcome: TaskOutcome | OutcomeName | None = None,
+        privacy: Privacy | PrivacyName = Privacy.AGENT_ONLY,
+        task: str | None = None,
+    ) -> Sequence[Memory]:
+        """Store what an agent learned from a task, for itself (`private`), for agents of its role
+        (`agent-only`) or for all (`public`)."""
+        from nagori.core.model import TaskOutcome
+        from nagori.services.sharing import LessonReport, share
+
+        self.runtime.ledger.catch_up(self.scope.owner, wait=True)
+        how = parse_choice(TaskOutcome, outcome, "outcome") if outcome is not None else None
+        whose = parse_choice(Privacy, privacy, "privacy")
+        report = LessonReport(read_texts("lessons", lessons), how, whose, task)
+        return share(self.runtime, self.scope, report)
+
+    def policy(self) -> Policy:
+        """The settings that were learned from outcomes, and every version of them with its evidence."""
+        from nagori.services.policy import read_policy
+
+        return read_policy(self.runtime, self.scope.owner)
+
+    def policy_back(self) -> Policy:
+        """Restore the learned settings as they were before the last change."""
+        from nagori.services.policy import take_back
+
+        return take_back(self.runtime, self.scope.owner)
+
+    def policy_off(self) -> Policy:
+        """Use the configured settings and learn no others; `policy_back` switches it on again."""
+        from nagori.services.policy import switch_off
+
+        return switch_off(self.runtime, self.scope.owner)
 
     def protect(self, id: str, release: Texts = ()) -> Memory:
         """Protect a memory from decay; `release` are the ids of protected ones to release, to make room."""

@@ -20,7 +20,7 @@ from nagori import files
 from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings, ServerSettings
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
-from nagori.core.scoring import Resonance, Retrieval, SelfRecall
+from nagori.core.scoring import LearningSettings, Resonance, Retrieval, SelfRecall
 from nagori.core.values import Value, leaves
 from nagori.core.window import PRESETS, Window
 
@@ -62,6 +62,7 @@ NOT_SETTINGS = (
     "NAGORI_TENANT",
     "NAGORI_AGENT",
     "NAGORI_ROLE",
+    "NAGORI_TASK",
     "NAGORI_INSIDE",
     "NAGORI_KEY",
 )
@@ -95,6 +96,7 @@ class Config(Value):
     privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()
     server: ServerSettings = ServerSettings()
+    learning: LearningSettings = LearningSettings()
 
     def evolve(self, changes: Mapping[str, object]) -> Config:
         """A copy with some settings changed, by dotted name: `{"window.budget": 4000}`. Unknown names, wrong

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from nagori.core.values import PICTURE, Value
-from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, normalise
+from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, normalise, tokens
 
 SIZE = 800  # characters: about the best input length of a small embedder
 # Each of these counts as about one token; four other characters make one. Two ranges only: a finer
@@ -238,3 +238,14 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two texts, given by their shingles, say the same."""
     # Sets of very different size cannot be alike, so most pairs need no further comparison.
     return len(one) * SAME <= len(other) <= len(one) / SAME and resemblance(one, other) >= SAME
+
+
+FEW_WORDS, LEAST_SHARED = 3, 2
+
+
+def shares_own_words(words: str, prompt: str, text: str, least_share: float) -> bool:
+    """Whether a text uses what `words` say beyond the prompt: at least two of their own words and this share
+    of them, or one of a few. What the prompt says itself would be used anyway."""
+    own = set(tokens(words)) - set(tokens(prompt))
+    shared = len(own.intersection(tokens(text)))
+    return shared >= (1 if len(own) <= FEW_WORDS else LEAST_SHARED) and shared >= least_share * len(own)

@@ -45,6 +45,7 @@ from nagori.services.receipt import (
     sign,
 )
 from nagori.services.record_turns import erase_spool
+from nagori.services.tool_results import erase_results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -424,8 +425,9 @@ def _erase_journal(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
 
 
 def _erase_spool(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
-    removed = erase_spool(runtime.data_dir, owner)
-    return [ErasureStep("spool", removed, erase_spool(runtime.data_dir, owner))]
+    removed = erase_spool(runtime.data_dir, owner) + erase_results(runtime.data_dir, owner)
+    left = erase_spool(runtime.data_dir, owner) + erase_results(runtime.data_dir, owner)
+    return [ErasureStep("spool", removed, left)]
 
 
 def _erase_batches(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
@@ -444,6 +446,7 @@ def _erase_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
         journal.erase(owner)
         journal.finish_erasure(owner)
         erase_spool(folder, owner)
+        erase_results(folder, owner)
     deadline = time.monotonic() + PATIENCE
     while erase_copies(owner, [folder / STORE for folder in aside]):
         if time.monotonic() > deadline:

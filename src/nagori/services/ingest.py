@@ -7,10 +7,10 @@ pending, and forming a turn again adds nothing. A memory names the turn it was f
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from nagori.core.events import Event, RecordedTurn, fold, turn_id
+from nagori.core.events import SESSIONS, WORK, Event, RecordedTurn, fold, turn_id
 from nagori.core.model import (
     Filter,
     Kind,
@@ -42,11 +42,13 @@ AT_ONCE = 100  # turns per batch; progress is saved after each
 SPOKEN = ("user", "assistant", "import")
 WINDOW = "window"  # host name of turns that left a context window
 LIVE = "live"  # in a uri: recorded by a hook, not read from a transcript
+FEWEST_TO_SUMMARISE = 3  # memories of a session
 TOLD = (500, 250)  # characters kept from the start and the end of a tool's result
 
 
-def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
-    """Form memories of an owner's pending turns; returns the number of turns processed."""
+def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: Collection[str] = ()) -> int:
+    """Form memories of an owner's pending turns; returns the number of turns processed. What came of memories
+    that were shown is credited; `ended` are sessions that are known to be over."""
     has_old_notes = getattr(runtime.journal, "has_old_notes", None)  # only the file journal has note files
     if has_old_notes is not None and has_old_notes(owner):
         from nagori.services.upgrade import adopt_notes
@@ -58,7 +60,44 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
         done += _process(runtime, owner, turns)
         if time.monotonic() > until:
             break
+    if any(note.get("awaiting") for note in (runtime.store.state(owner, SESSIONS) or {}).values()):
+        from nagori.services.learning import credit_sessions  # only where memories were shown
+
+        credit_sessions(runtime, owner, ended)
+    if ended and runtime.config.learning.session_summaries:
+        for session in ended:
+            store_summary(runtime, owner, session)
     return done
+
+
+def store_summary(runtime: Runtime, owner: Owner, session: str) -> Memory | None:
+    """Store the summary of a session that is over, once, as private as the most private memory of it."""
+    from nagori.core.model import Privacy, strictest_privacy
+    from nagori.services.session_summary import summarise
+
+    whole = Scope(tenant=owner[0], user=owner[1])
+    told = runtime.store.find(whole, Filter(session=session), limit=1000)
+    if len(told) < FEWEST_TO_SUMMARISE or any(memory.kind is Kind.SUMMARY for memory in told):
+        return None
+    projects = {memory.project for memory in told}
+    closed = [memory for memory in told if memory.privacy is not Privacy.PUBLIC]
+    owners = {(memory.agent, memory.role) for memory in closed}
+    agent, role = next(iter(owners)) if len(owners) == 1 else (None, None)
+    scope = replace(whole, project=projects.pop() if len(projects) == 1 else None, agent=agent, role=role)
+    text = summarise(runtime, whole, session)
+    if not text:
+        return None
+    draft = Draft(
+        text,
+        kind=Kind.SUMMARY,
+        created=max(memory.created for memory in told),
+        source=Source(session, uri=f"summary:{session}"),
+        trust=Trust.ASSISTANT,
+        privacy=Privacy(strictest_privacy(memory.privacy for memory in told)),
+    )
+    (kept,) = remember_many(runtime, scope, [draft])
+    _link_to_session(runtime, scope, kept)
+    return kept
 
 
 def count_pending(runtime: Runtime, owner: Owner) -> int:
@@ -96,7 +135,7 @@ def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
 def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
     """Form memories of consecutive turns of one project. A turn that cannot be stored does not stop the
     others."""
-    others = [turn for turn in turns if turn.role not in SPOKEN and turn.host != WINDOW]
+    others = [turn for turn in turns if turn.role not in (*SPOKEN, WORK) and turn.host != WINDOW]
     try:
         form_exchanges(runtime, scope, turns)
         if others:
@@ -106,6 +145,11 @@ def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
             )
             for memory in kept:
                 _link_to_session(runtime, scope, memory)
+        for turn in turns:
+            if turn.role == WORK:
+                from nagori.services.learning import form_lessons  # only where tools were used
+
+                form_lessons(runtime, scope, turn)
     except InvalidInput as fault:
         if len(turns) > 1:
             return sum(_form(runtime, scope, [turn]) for turn in turns)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import exp, log
+from math import exp, log, prod
 
 from nagori.core import decay, scoring
 from nagori.core.events import SESSIONS, Event
 from nagori.core.model import (
     ALIVE,
+    NO_CREDIT,
     Category,
     Emotion,
     Filter,
@@ -22,6 +23,7 @@ from nagori.core.model import (
     Recollection,
     RelationType,
     Scope,
+    TaskOutcome,
     check_vector,
     to_micros,
 )
@@ -316,12 +318,20 @@ def _fit_budget(best: list[Recollection], tokens: int | None) -> list[Recollecti
 
 
 def mark_recalled(
-    runtime: Runtime, scope: Scope, ids: Sequence[str], *, session: str | None = None, unasked: bool = False
+    runtime: Runtime,
+    scope: Scope,
+    ids: Sequence[str],
+    *,
+    session: str | None = None,
+    unasked: bool = False,
+    awaits: Mapping[str, object] | None = None,
 ) -> None:
-    """Record that memories were recalled and, with `session`, shown there. If it cannot be written now, the
-    answer is still returned."""
+    """Record that memories were recalled and, with `session`, shown there. With `awaits` they are
+    strengthened only if they turn out to be used. If it cannot be written now, the answer is still
+    returned."""
     data: dict[str, object] = {"memories": list(ids)}
     data |= {"unasked": True, "revival": True} if unasked else {}
+    data |= {"awaits": dict(awaits)} if awaits else {}
     data |= {"session": session} if session else {}
     try:
         runtime.ledger.write(scope.owner, lambda: [Event("recalled", runtime.clock.now(), data)])
@@ -382,6 +392,8 @@ def rank_fused(
     for memory in finalists:
         id, strength = memory.id, retention(runtime, memory)
         factors = _factors(runtime, asked, memory, strength)
+        if memory.credit is not NO_CREDIT or scope.task is not None:
+            factors |= _learned_factors(scope, memory)
         near = evidence.cosines.get(id, least)
         sure = _confidence(asked, evidence, terms[id], memory, near)
         if only_asks(memory):  # a question with its answer: what was stated about the matter says more
@@ -459,6 +471,7 @@ MIN_CONFIDENCE_IN_TIME = 0.3  # minimum confidence of a memory in the named time
 ASKED_SHARE = 0.7  # how much of a question a question with its answer is
 ARCHIVED_FACTOR = 0.6  # factor: a trace is dense and would outrank a whole sentence
 SUPERSEDED_FACTOR = 0.7  # factor for superseded memories
+SAME_TASK_FACTOR = 1.2  # factor for memories of the same task
 PREFERRED_FACTOR = 1.3  # factor for memories of the preferred category
 
 
@@ -474,6 +487,13 @@ def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: flo
         "resonance": bounded_factor(felt, 1.0, 1.1),
         "category": PREFERRED_FACTOR if asked.category and memory.category is asked.category else 1.0,
     }
+
+
+def _learned_factors(scope: Scope, memory: Memory) -> dict[str, float]:
+    """What a memory contributed so far, within 20 %, and whether it is of the same task."""
+    same = scope.task is not None and memory.task == scope.task
+    worth = (1 + scoring.contribution(memory.credit)) / 2
+    return {"outcome": bounded_factor(worth, 0.8, 1.2), "task": SAME_TASK_FACTOR if same else 1.0}
 
 
 def _named_speakers(text: str, speakers: Iterable[str | None]) -> list[str]:
@@ -513,18 +533,41 @@ def rank_by_score(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
     """The `score` ranking over the finalists [S5]. An unknown role counts as 0.5."""
+    from nagori.services.importance import terms_of  # needed by this ranking alone
+
     now = runtime.clock.now()
-    for recollection in rank_fused(runtime, scope, asked, evidence, n):
+    found = list(rank_fused(runtime, scope, asked, evidence, n))
+    important = terms_of(runtime, scope, [each.memory for each in found])
+    for recollection in found:
         memory = recollection.memory
         days = decay.memory_days(memory, now)
         terms = {
-            "importance": recollection.retention / 100,
+            "importance": scoring.importance(important[memory.id]),
             "recency": 1 / (1 + days / runtime.config.tiers.hot_days),
             "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
+            "outcome": (1 + scoring.contribution(memory.credit)) / 2,
         }
         total = scoring.recall_score(**terms, weights=runtime.config.self_recall)
+        boosts = _boosts(runtime, scope, memory, days)
+        total *= prod(boosts.values())
+        terms |= boosts
         sure = {name: value for name, value in recollection.terms.items() if name in ABOUT}
         yield replace(recollection, score=total, terms=terms | sure)
+
+
+SAME_TASK_BOOST, FAILURE_BOOST, SUCCESS_BOOST = 1.2, 1.1, 1.1
+
+
+def _boosts(runtime: Runtime, scope: Scope, memory: Memory, days: float) -> dict[str, float]:
+    """The rule-based boosts [S5]: the same task, a recent failure, a success."""
+    boosts = {}
+    if scope.task is not None and memory.task == scope.task:
+        boosts["task"] = SAME_TASK_BOOST
+    if memory.outcome is TaskOutcome.FAILURE and days < runtime.config.tiers.hot_days:
+        boosts["failure"] = FAILURE_BOOST
+    if memory.outcome is TaskOutcome.SUCCESS:
+        boosts["success"] = SUCCESS_BOOST
+    return boosts
 
 
 ABOUT = frozenset({"confidence", "own_matter"})  # terms that every ranking has

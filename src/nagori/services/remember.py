@@ -23,6 +23,7 @@ from nagori.core.model import (
     Privacy,
     Scope,
     Source,
+    TaskOutcome,
     Text,
     Trust,
     check_vector,
@@ -77,6 +78,7 @@ class Draft(Value):
     protect: bool = False
     metadata: Metadata = default_factory(dict)
     least_coefficient: float = 0.0  # it fades no faster than this, whatever its category
+    outcome: TaskOutcome | None = None  # how the work ended that it was drawn from
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -113,7 +115,8 @@ class Edit(Value):
 
 def check_choices(asked: Draft | Edit) -> None:
     """Convert plain strings to enum members; refuse others by name."""
-    for name, enum in (("kind", Kind), ("category", Category), ("privacy", Privacy), ("trust", Trust)):
+    enums = {"kind": Kind, "category": Category, "privacy": Privacy, "trust": Trust, "outcome": TaskOutcome}
+    for name, enum in enums.items():
         value = getattr(asked, name, None)
         if value is not None:
             object.__setattr__(asked, name, parse_choice(enum, value, name))
@@ -177,6 +180,8 @@ def compose(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
         role=scope.role,
         source=draft.source,
         protected=draft.protect,
+        task=scope.task,
+        outcome=draft.outcome,
         metadata=safe_metadata(runtime, draft.metadata),
     )
     return replace(memory, id=identify(memory))

@@ -55,6 +55,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "cycle": "cycle:cycle",
         "chart": "chart:chart",
         "schedule": "schedule:schedule",
+        "policy": "policy:policy",
     },
     "agents": {
         "init": "setup:init",
@@ -130,6 +131,7 @@ def prepare(
     project: Annotated[str | None, typer.Option(envvar="NAGORI_PROJECT", help="help.main.project")] = None,
     agent: Annotated[str | None, typer.Option(envvar="NAGORI_AGENT", help="help.main.agent")] = None,
     role: Annotated[str | None, typer.Option(envvar="NAGORI_ROLE", help="help.main.role")] = None,
+    task: Annotated[str | None, typer.Option(envvar="NAGORI_TASK", help="help.main.task")] = None,
     lang: Annotated[str | None, typer.Option(help="help.main.lang")] = None,
     config: Annotated[Path | None, typer.Option(help="help.main.config")] = None,
     version: Annotated[
@@ -145,7 +147,7 @@ def prepare(
     translator.language = language(loaded.config.general.language)
     context.obj = CommandSession(
         data_dir=data_dir,
-        scope=Scope(user=user, tenant=tenant, project=project, agent=agent, role=role),
+        scope=Scope(user=user, tenant=tenant, project=project, agent=agent, role=role, task=task),
         loaded=loaded,
         translator=translator,
         out=Console(soft_wrap=False),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Payload = Mapping[str, Any]
 
 LONGEST = 1_000_000  # maximum characters of one text
+MOST_MS = 10**9
 TARGETS = (
     "file_path",
     "notebook_path",
@@ -53,6 +54,7 @@ USUAL = {
     "summary": ("compact_summary", "summary"),
     "transcript": ("transcript_path", "transcriptPath"),
     "speaker": ("agent_type", "agentType", "subagent_type"),
+    "agent": ("agent_id", "agentId"),
     "tool": ("tool_name", "toolName"),
     "error": ("error", "error_message"),
     "source": ("source", "reason"),
@@ -104,12 +106,21 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
         text=said(SAID[at]) if at in SAID else "",
         ref=short("ref") or None,
         speaker=short("speaker", 100) or None,
+        agent=short("agent", 100) or None,
         transcript=clean_text(said("transcript", 4096)) or None,
         tool=short("tool", 100) or None,
         target=_target(payload.get("tool_input") or payload.get("toolArgs")),
         error=failed,
         source=said("source", 100) or None,
+        ms=_milliseconds(payload),
     )
+
+
+def _milliseconds(payload: Payload) -> int:
+    """How long a tool took; 0 if the host does not say."""
+    value = payload.get("duration_ms", payload.get("duration"))
+    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_MS
+    return int(value) if known else 0
 
 
 def _value_at(payload: object, place: str) -> object:

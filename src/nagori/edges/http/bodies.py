@@ -21,6 +21,7 @@ from nagori.core.model import (
     Privacy,
     RelationType,
     Source,
+    TaskOutcome,
     Trust,
 )
 from nagori.core.values import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
@@ -306,6 +307,13 @@ class Erase(RequestBody):
 class Import(RequestBody):
     lines: list[str]
     format: Literal["jsonl", "markdown"] = "jsonl"
+
+
+class ShareLessons(RequestBody):
+    lessons: Annotated[list[Words], msgspec.Meta(min_length=1, max_length=MOST_DRAFTS)]
+    outcome: TaskOutcome | None = None
+    privacy: Privacy = Privacy.AGENT_ONLY
+    task: Name | None = None
 
 
 class ListItems(RequestBody):
