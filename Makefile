@@ -14,7 +14,7 @@ PURE := core language
 MEMORY = $(shell file=$$(mktemp -p /dev/shm 2>/dev/null) && printf '\043!/bin/sh\n' >$$file && chmod 700 $$file \
 	&& $$file && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }'; rm -f "$$file")
 
-.PHONY: demo test test-all test-llm test-frameworks test-encryption test-reliability test-suites check check-workflows e2e-venv docs bench build lock clean
+.PHONY: demo test test-all test-llm test-frameworks test-encryption test-reliability test-suites check check-workflows e2e-venv e2e-browser docs bench build lock clean
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -86,6 +86,12 @@ check-workflows: $(READY)
 # The real claude program for tests/e2e. Offline it stays away, and those tests are skipped and say so.
 e2e-venv: $(READY)
 	$(BIN)/python -m tests.e2e.install
+
+# The browser for tests/browser, Debian's own. Without it those tests are skipped and say so.
+e2e-browser: $(READY)
+	command -v chromium >/dev/null || { apt-get update && \
+		apt-get install -y --no-install-recommends chromium fonts-noto-cjk; }
+	$(BIN)/python -m pytest -q tests/browser
 
 docs: $(READY)
 	$(BIN)/python -m docs.async_verbs

@@ -95,6 +95,10 @@ def literals() -> Iterator[tuple[str, bool]]:
                     yield start, True
             elif isinstance(node, ast.Constant) and ID.fullmatch(str(node.value)):
                 yield str(node.value), False
+    for path in (SOURCE / "edges" / "viewer" / "static").glob("*.js"):  # the pages of the viewer
+        text = path.read_text(encoding="utf-8")
+        yield from ((id, False) for id in re.findall(r'"([a-z]+(?:\.[a-z0-9_]+)+)"', text))
+        yield from ((start, True) for start in re.findall(r"`([a-z]+\.[a-z0-9_]*)\$\{", text))
 
 
 LITERALS = {(id, begins) for id, begins in literals() if id.partition(".")[0] in AREAS}

@@ -14,7 +14,7 @@ from tools.build import ROOT, build, tracked_files
 
 import nagori
 
-DATA = {".sql", ".tsv", ".txt", ".toml", ".typed"}
+DATA = {".sql", ".tsv", ".txt", ".toml", ".typed", ".html", ".js", ".css", ".svg"}
 DEMO_IN_SOURCE = sorted((ROOT / "src").rglob("demo*"))
 
 

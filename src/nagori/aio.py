@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
+    from nagori.services.explain import ContextExplanation
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.policy import Policy
@@ -382,6 +383,12 @@ class AsyncNagori(_AsyncMemory):
         return await self._workers.run(
             self._memory.context, prompt, session=session, project=project, mark=mark
         )
+
+    async def explain_context(
+        self, prompt: str, *, session: str = "", project: str | None = None
+    ) -> ContextExplanation:
+        """What `context` would give for a prompt, why each memory, and what was left out."""
+        return await self._workers.run(self._memory.explain_context, prompt, session=session, project=project)
 
     async def session_start(
         self, session: str = "", *, project: str | None = None, mark: bool = True

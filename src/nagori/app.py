@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
+    from nagori.services.explain import ContextExplanation
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
@@ -370,6 +371,18 @@ class Nagori:
         check_bool("mark", mark)
         scope = replace(self.scope, project=project) if project else self.scope
         return context_for_prompt(self.runtime, scope, prompt, session, mark=mark)
+
+    def explain_context(
+        self, prompt: str, *, session: str = "", project: str | None = None
+    ) -> ContextExplanation:
+        """What `context` would give for a prompt, why each memory, and what was left out. Nothing is
+        recorded."""
+        from nagori.services.explain import explain_context
+
+        check_text("prompt", prompt)
+        check_text("session", session)
+        scope = replace(self.scope, project=project) if project else self.scope
+        return explain_context(self.runtime, scope, prompt, session)
 
     def session_start(self, session: str = "", *, project: str | None = None, mark: bool = True) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""

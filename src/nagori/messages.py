@@ -34,6 +34,11 @@ def find(id: str, language: str) -> str | None:
     return _table(language, table).get(name)
 
 
+def table(language: str, name: str) -> Mapping[str, str]:
+    """All words of one table of a catalogue, by their names."""
+    return _table(language, name)
+
+
 def short(value: object) -> str:
     """A wrong value as a message shows it, whatever it is."""
     try:

@@ -208,6 +208,7 @@ def test_every_verb_of_the_library_has_a_route_or_a_reason():
         "items": "list_items",
         "import_drafts": "import_",
         "conversation": "prune",
+        "explain_context": "context",  # told to people, by the viewer's own page
     }
     not_verbs = {"open", "close", "folder", "with_scope", "runtime", "config"}
     routed = {each.name for each in OPERATIONS} | {"export"}

@@ -1,13 +1,28 @@
-"""Explain in words what decided the place of a memory among the answers to a question."""
+"""Explain in words what decided the place of a memory among the answers, and what a prompt is given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
-from nagori.core.model import Recollection
+from nagori.core.model import Memory, Recollection, Scope
 from nagori.core.relevance import WEIGHTS
+from nagori.core.values import Value
 from nagori.errors import Notice
+from nagori.language.passages import about_tokens
+from nagori.runtime import Runtime
+from nagori.services.prompt_context import (
+    NOTHING,
+    SEPARATOR,
+    Context,
+    PromptSelection,
+    select_for_prompt,
+    show_selection,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.language.temporal import TimeExpression
 
 # The terms that say the same to a reader, by the name of the sentence.
 WORDS = ("words", "answer_words", "window_words", "wide_words")
@@ -60,3 +75,96 @@ def _reasons(terms: Mapping[str, float], talked: bool) -> Iterator[tuple[float, 
             yield weight, Notice(f"why.{name}")
         elif weight < 0:
             yield weight, Notice(f"why.less_{name}")
+
+
+# --- the context of a prompt -----------------------------------------------------------------------
+
+TOLD = "told"
+
+
+class ContextCandidate(Value):
+    """A memory that was considered for a prompt. `outcome` is "told", or why it was left out: weak, shown,
+    same_session, says_little, weaker, too_many, budget or unsure."""
+
+    memory: Memory
+    outcome: str
+    confidence: float | None = None
+    fit: float | None = None
+    tokens: int = 0  # that it takes in the block
+    reasons: Sequence[Notice] = ()
+
+
+class ContextExplanation(Value):
+    """What a prompt would be given, and why. `silent` says why it is nothing: no_question, secret,
+    nothing_found, unsure or all_left_out."""
+
+    context: Context
+    question: str
+    silent: str
+    confidence: float
+    required: float
+    tokens: int
+    time: TimeExpression | None
+    candidates: Sequence[ContextCandidate]
+
+
+def explain_context(runtime: Runtime, scope: Scope, prompt: str, session: str = "") -> ContextExplanation:
+    """What `context_for_prompt` would give now, and why; nothing is recorded."""
+    from nagori.language.temporal import read_time
+
+    chosen = select_for_prompt(runtime, scope, prompt, session)
+    context = show_selection(runtime, scope, chosen, session, mark=False) if chosen.told else NOTHING
+    silent = chosen.silent or ("" if context else "all_left_out")
+    time = read_time(chosen.text, runtime.clock.now(), runtime.clock.zone) if chosen.text else None
+    return ContextExplanation(
+        context=context,
+        question=chosen.text,
+        silent=silent,
+        confidence=chosen.confidence,
+        required=chosen.required,
+        tokens=about_tokens(context.text),
+        time=time,
+        candidates=list(_explain_candidates(chosen, context)),
+    )
+
+
+def _explain_candidates(chosen: PromptSelection, context: Context) -> Iterator[ContextCandidate]:
+    """What is told, in the order of the block, then what is not, best first."""
+    ranked = {found.memory.id: (fit, found) for fit, found in chosen.ranked}
+    sizes = _tokens_by_id(context)
+    for memory in context.memories:
+        fit, found = ranked.get(memory.id, (None, None))
+        if found is None:  # a later statement that may replace one of the best
+            yield ContextCandidate(memory, TOLD, tokens=sizes[memory.id], reasons=[Notice("why.update")])
+        else:
+            reasons = explain_ranking(found)
+            yield ContextCandidate(memory, TOLD, found.confidence, fit, sizes[memory.id], reasons)
+    for id, (fit, found) in ranked.items():
+        if id not in sizes:
+            outcome = _outcome(chosen, found.memory)
+            yield ContextCandidate(
+                found.memory, outcome, found.confidence, fit, reasons=explain_ranking(found)
+            )
+
+
+def _outcome(chosen: PromptSelection, memory: Memory) -> str:
+    """Why a candidate is not in the block: the stage at which it was left out."""
+    if chosen.silent:
+        return chosen.silent
+    if memory.id in chosen.left_out:
+        return chosen.left_out[memory.id]
+    if memory not in chosen.near:
+        return "weaker"
+    return "budget" if memory in chosen.told else "too_many"
+
+
+def _tokens_by_id(context: Context) -> dict[str, int]:
+    """The tokens of each memory's piece of the block; pieces end with the id."""
+    sizes, start = dict[str, int](), context.text.find("\n") + 1
+    for memory in context.memories:
+        mark = f"({memory.id})"
+        ends = [context.text.find(mark + after, start) for after in (SEPARATOR, "\n")]
+        end = min((end for end in ends if end >= 0), default=start) + len(mark)
+        sizes[memory.id] = about_tokens(context.text[start:end])
+        start = end
+    return sizes

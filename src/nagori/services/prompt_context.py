@@ -13,7 +13,7 @@ What was shown in a session is not shown there again. Memories that were injecte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from math import exp, log, log1p
 
@@ -103,38 +103,81 @@ def prompt_text(prompt: str) -> str:
     return "" if is_chatter(words) else words[:LONGEST_PROMPT]
 
 
+class PromptSelection(Value):
+    """How the memories for a prompt were selected, stage by stage; `explain` tells it to people."""
+
+    text: str = ""  # the question in the prompt
+    silent: str = ""  # why nothing is told at all: no_question, secret, nothing_found or unsure
+    ranked: Sequence[tuple[float, Recollection]] = ()
+    confidence: float = 0.0  # that anything should be told
+    required: float = 0.0
+    left_out: Mapping[str, str] = default_factory(dict)  # why, by id
+    near: Sequence[Memory] = ()  # those that fit nearly as well as the best
+    told: Sequence[Memory] = ()
+    config: Config | None = None  # in force, with what was learned; None where nothing is told
+
+
 def context_for_prompt(
     runtime: Runtime, scope: Scope, prompt: str, session: str = "", *, mark: bool = True
 ) -> Context:
     """The memories for a prompt. Those shown or formed in this session are left out: the model has them."""
-    text = prompt_text(prompt)
-    if not text or asks_for_secret(text):  # secrets are never stored, so any match would mislead
+    chosen = select_for_prompt(runtime, scope, prompt, session)
+    if not chosen.told or chosen.config is None:
         return NOTHING
+    if not session or not mark:
+        return show_selection(runtime, scope, chosen, session, mark)
+    trial = _plan_trial(runtime, scope, session, chosen.told, chosen.config.learning)
+    trial |= {"sure": round(chosen.confidence, 3)}
+    return _show_and_await(runtime, scope, chosen.told, session, trial, query_tokens(chosen.text))
+
+
+def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str = "") -> PromptSelection:
+    """The memories to tell for a prompt, and what was left out on the way."""
+    text = prompt_text(prompt)
+    if not text:
+        return PromptSelection(silent="no_question")
+    if asks_for_secret(text):  # secrets are never stored, so any match would mislead
+        return PromptSelection(text, "secret")
     config, known = _settings(runtime, scope.owner), _session(runtime, scope, session)
     hooks = config.hooks
     question = RecallRequest(text, LOOKED_AT, session=session, min_confidence=0.0, mark=False)
     ranked = _rank(runtime, scope, recall(runtime, scope, question), config.learning)
-    sure = _confidence(scope, text, ranked) if ranked else 0.0
-    if not ranked or sure < max(hooks.min_confidence, runtime.config.retrieval.min_confidence):
-        return NOTHING
+    if not ranked:
+        return PromptSelection(text, "nothing_found")
+    sure, required = (
+        _confidence(scope, text, ranked),
+        max(hooks.min_confidence, runtime.config.retrieval.min_confidence),
+    )
+    if sure < required:
+        return PromptSelection(text, "unsure", ranked, sure, required)
+    least = ranked[0][0] - FURTHEST_OF_FEW
     here = None if known.compacted else session
-    new = [
-        (fit, found.memory)
+    left_out = {
+        found.memory.id: why
         for fit, found in ranked
-        if fit >= ranked[0][0] - FURTHEST_OF_FEW
-        and found.memory.id not in known.shown
-        and (here is None or found.memory.source.session != here)
-        and _says_enough(found.memory)
-    ]
+        if (why := "weak" if fit < least else _reason_against(found.memory, known, here))
+    }
+    new = [(fit, found.memory) for fit, found in ranked if found.memory.id not in left_out]
     near = _near_best(new, FURTHEST if len(ranked) > FEW else FURTHEST_OF_FEW)
     told = [*_heirs(ranked, near, known.shown), *near][: hooks.max_memories]
     told = _limit_lines(_with_updates(runtime, scope, told), runtime.config.retrieval.top_k)
-    if not session or not mark:
-        return _show(runtime, scope, told, session, mark, query_tokens(text))
-    trial = _plan_trial(runtime, scope, session, told, config.learning)
-    return _show_and_await(
-        runtime, scope, told, session, trial | {"sure": round(sure, 3)}, query_tokens(text)
-    )
+    return PromptSelection(text, "", ranked, sure, required, left_out, near, told, config)
+
+
+def show_selection(
+    runtime: Runtime, scope: Scope, chosen: PromptSelection, session: str, mark: bool
+) -> Context:
+    """The block of what was selected."""
+    return _show(runtime, scope, chosen.told, session, mark, query_tokens(chosen.text))
+
+
+def _reason_against(memory: Memory, known: _Session, here: str | None) -> str:
+    """Why a memory is not told again or at all; "" if nothing is against it."""
+    if memory.id in known.shown:
+        return "shown"
+    if here is not None and memory.source.session == here:
+        return "same_session"
+    return "" if _says_enough(memory) else "says_little"
 
 
 def _settings(runtime: Runtime, owner: Owner) -> Config:

@@ -38,6 +38,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "show": "recall:show",
         "why": "recall:why",
         "log": "recall:log",
+        "view": "view:view",
     },
     "changes": {
         "edit": "edit:edit",

@@ -46,6 +46,7 @@ def serve(
         from nagori.edges.http.keys import KeyAccess, KeyTable
         from nagori.edges.http.limits import Limits
         from nagori.edges.http.mem0 import mem0_routes
+        from nagori.edges.viewer.routes import make_routes, no_findings
     except ModuleNotFoundError as missing:
         raise InvalidInput("serve", "error.http_missing", package=missing.name) from missing
     session = CommandSession.of(context)
@@ -58,7 +59,7 @@ def serve(
             memory,
             KeyAccess(KeyTable(memory)) if keys else LocalAccess(token, session.scope),
             limits=Limits.of(session.config.server),
-            routes=mem0_routes() if mem0 else (),
+            routes=[*(mem0_routes() if mem0 else ()), *make_routes(None if keys else no_findings)],
             metrics_token=token,
             log=_write_line if log else no_log,
         )
