@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
+    from nagori.core.threads import WorkingMemory
     from nagori.core.window import Window
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from nagori.services.receipt import ErasureReceipt
     from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
+    from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
     from nagori.services.vectors import ReembedPlan, ReembedReport
@@ -148,6 +150,17 @@ class AsyncTurn:
     async def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
         """Record the answer. When this returns, it is durable."""
         await self._workers.run(self._turn.answer, text, speaker=speaker, at=at)
+
+    async def context(self) -> Context:
+        """What the memory gives for this turn."""
+        return await self._workers.run(lambda: self._turn.context)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            await self._workers.run(self._turn.finish)
 
 
 class AsyncConversation:
@@ -369,6 +382,19 @@ class AsyncNagori(_AsyncMemory):
     ) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""
         return await self._workers.run(self._memory.session_start, session, project=project, mark=mark)
+
+    async def threads(self, session: str | None = None) -> list[ThreadSummary]:
+        """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of
+        the summary that is kept of each."""
+        return await self._workers.run(self._memory.threads, session)
+
+    async def sessions(self) -> list[SessionInfo]:
+        """The recent sessions, newest first: their times, turns, speakers and threads."""
+        return await self._workers.run(self._memory.sessions)
+
+    async def working_memory(self, session: str) -> WorkingMemory:
+        """The last turns of a session's open thread, and how often each speaker spoke in it."""
+        return await self._workers.run(self._memory.working_memory, session)
 
     async def recall(
         self,

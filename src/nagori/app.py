@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
+    from nagori.core.threads import WorkingMemory
     from nagori.core.window import Window
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from nagori.services.receipt import ErasureReceipt
     from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
+    from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
     from nagori.services.vectors import ReembedPlan, ReembedReport
@@ -316,7 +318,14 @@ class Nagori:
         at: datetime | None = None,
     ) -> OpenTurn:
         """Record a turn. When this returns, it is durable. `process` forms memories of it, and `answer` of
-        the result records the answer."""
+        the result records the answer.
+
+        With `with` it is a whole step of a conversation: `context` is what the memory gives for the turn, and
+        at the end memories are formed and ended threads are summarised.
+
+        >>> with memory.turn("Where is staging?", session="s") as turn:     # doctest: +SKIP
+        ...     turn.answer(ask_model(turn.context.text))
+        """
         from nagori.services.turns import record_turn
 
         return record_turn(self.runtime, self.scope, text, session, role, speaker, at)
@@ -348,6 +357,25 @@ class Nagori:
         check_bool("mark", mark)
         scope = replace(self.scope, project=project) if project else self.scope
         return context_for_start(self.runtime, scope, session, mark=mark)
+
+    def threads(self, session: str | None = None) -> list[ThreadSummary]:
+        """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of the
+        summary that is kept of each. Oldest first."""
+        from nagori.services.threads import list_threads
+
+        return list_threads(self.runtime, self.scope, session)
+
+    def sessions(self) -> list[SessionInfo]:
+        """The recent sessions, newest first: their times, turns, speakers and threads."""
+        from nagori.services.threads import list_sessions
+
+        return list_sessions(self.runtime, self.scope)
+
+    def working_memory(self, session: str) -> WorkingMemory:
+        """The last turns of a session's open thread, and how often each speaker spoke in it."""
+        from nagori.services.threads import working_memory
+
+        return working_memory(self.runtime, self.scope, session)
 
     # --- finding --------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from nagori import paths
 from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings
 from nagori.core.decay import Reinforcement, Retention, Weekly
-from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
+from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Threads, Tiers
 from nagori.core.scoring import Resonance, Retrieval, SelfRecall
 from nagori.core.values import Value, leaves
 from nagori.core.window import PRESETS, Window
@@ -88,6 +88,7 @@ class Config(Value):
     capacity: Capacity = Capacity()
     protection: Protection = Protection()
     tiers: Tiers = Tiers()
+    threads: Threads = Threads()
     embedding: Embedding = Embedding()
     llm: Llm = Llm()
     window: Window = Window()

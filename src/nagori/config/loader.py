@@ -45,7 +45,6 @@ REMOVED = frozenset(
         "salience",
         "self_recall.outcome",
         "sessions",
-        "threads",
         "working",
     }
 )

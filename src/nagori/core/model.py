@@ -381,6 +381,14 @@ def _choices(values: Any, enum: Any, name: str) -> frozenset[Any]:
     return frozenset(map(enum, whole))
 
 
+THREAD = "thread:"  # how the source of a thread's summary begins
+
+
+def is_thread_summary(memory: Memory) -> bool:
+    """Whether a memory is the summary of a thread. Its sources tell the same in full."""
+    return memory.kind is Kind.SUMMARY and (memory.source.uri or "").startswith(THREAD)
+
+
 ALIVE = Filter()
 
 

@@ -21,7 +21,7 @@ from unicodedata import normalize
 
 from nagori.core.erasure import redaction_for
 from nagori.core.events import TO_ERASE, TO_REDACT, Event, RecordedTurn
-from nagori.core.model import Filter, Memory, RelationType, Scope, TurnFilter
+from nagori.core.model import Filter, Memory, RelationType, Scope, TurnFilter, is_thread_summary
 from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import Conflict, InvalidInput, ModelError, Notice
@@ -102,7 +102,8 @@ def plan_erasure(runtime: Runtime, scope: Scope, target: ErasureTarget) -> Erasu
     memories, turns = SELECTIONS[target.kind](runtime, whole, target.name)
     derived = _find_derived(runtime, whole, memories)
     chosen = {memory.id: memory for memory in (*memories, *derived)}
-    turns |= {turn for id, turn in runtime.store.origins(owner, sorted(chosen)) if id in chosen}
+    own = sorted(id for id, memory in chosen.items() if not is_thread_summary(memory))  # these quote others
+    turns |= {turn for id, turn in runtime.store.origins(owner, own) if id in own}
     if not chosen and not turns:
         raise InvalidInput("target", "error.erase_nothing")
     ids, seqs = tuple(sorted(chosen)), tuple(sorted(turns))
@@ -232,7 +233,9 @@ def _all_words(memory: Memory) -> str:
 def _find_derived(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> list[Memory]:
     """Memories made from these, and from those again: they hold the same words."""
     known = {memory.id for memory in memories}
-    derived: list[Memory] = []
+    sharing = {id for id, _ in runtime.store.origins(scope.owner, sorted(known))} - known
+    derived = [memory for memory in runtime.store.get(scope, sorted(sharing)) if is_thread_summary(memory)]
+    known |= {memory.id for memory in derived}
     fresh = known
     while fresh:
         relations = runtime.store.relations(scope, sorted(fresh))

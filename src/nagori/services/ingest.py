@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from nagori.core.arguments import check_kind, check_list
-from nagori.core.events import Event, RecordedTurn, fold, turn_id
+from nagori.core.events import THREADS, Event, RecordedTurn, fold, turn_id
 from nagori.core.model import (
     Filter,
     Kind,
@@ -43,6 +43,8 @@ AT_ONCE = 100  # turns per batch; progress is saved after each
 SPOKEN = ("user", "assistant", "import")
 WINDOW = "window"  # host name of turns that left a context window
 LIVE = "live"  # in a uri: recorded by a hook, not read from a transcript
+LEAST_TURNS = 4  # a shorter thread is told by its memories
+MOST_TURNS = 600  # turns of a store in which no thread was ended before
 TOLD = (500, 250)  # characters kept from the start and the end of a tool's result
 
 
@@ -58,8 +60,21 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
     while turns := runtime.store.turns(owner, TurnFilter(pending=True, first=AT_ONCE)):
         done += _process(runtime, owner, turns)
         if time.monotonic() > until:
-            break
+            return done
+    if runtime.config.threads.summaries:
+        _end_threads(runtime, owner)
     return done
+
+
+def _end_threads(runtime: Runtime, owner: Owner) -> None:
+    """Keep summaries of the threads that have ended."""
+    note = runtime.store.state(owner, THREADS) or {}
+    after, last = note.get("upto", 0), None if note else MOST_TURNS
+    turns = runtime.store.turns(owner, TurnFilter(after=after, last=last))
+    if len(turns) >= LEAST_TURNS:  # a shorter thread has no summary
+        from nagori.services.threads import end_threads
+
+        end_threads(runtime, owner, turns)
 
 
 def count_pending(runtime: Runtime, owner: Owner) -> int:

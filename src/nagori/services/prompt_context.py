@@ -27,6 +27,7 @@ from nagori.core.model import (
     Scope,
     Trust,
     days_between,
+    is_thread_summary,
 )
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
@@ -101,8 +102,9 @@ def context_for_prompt(
     if not text or asks_for_secret(text):  # secrets are never stored, so any match would mislead
         return NOTHING
     hooks, known = runtime.config.hooks, _session(runtime, scope, session)
-    question = RecallRequest(text, LOOKED_AT, session=session, min_confidence=0.0, mark=False)
-    ranked = _rank(runtime, scope, recall(runtime, scope, question))
+    question = RecallRequest(text, 2 * LOOKED_AT, session=session, min_confidence=0.0, mark=False)
+    found = [each for each in recall(runtime, scope, question) if not is_thread_summary(each.memory)]
+    ranked = _rank(runtime, scope, found[:LOOKED_AT])  # the sources of a summary tell the same in full
     if not ranked or _confidence(scope, text, ranked) < max(
         hooks.min_confidence, runtime.config.retrieval.min_confidence
     ):

@@ -24,6 +24,7 @@ from nagori.core.model import (
     RelationType,
     Scope,
     check_vector,
+    is_thread_summary,
     to_micros,
 )
 from nagori.core.relevance import (
@@ -134,11 +135,24 @@ def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Reco
         raise InvalidInput("query", "error.query_empty")
     asked = _parse_query(runtime, scope, question, text)
     found = RANKINGS[name](runtime, scope, asked, _search(runtime, scope, asked), max(2 * k, FINALISTS))
-    best = _best(runtime, scope, found, question, k)
+    best = _best(runtime, scope, _without_outdated(runtime, scope, found), question, k)
     strong = [r.memory.id for r in best if r.terms.get("confidence", 1.0) >= STRENGTHENS]
     if question.mark and strong:
         mark_recalled(runtime, scope, strong)
     return best
+
+
+def _without_outdated(
+    runtime: Runtime, scope: Scope, found: Iterable[Recollection]
+) -> Iterator[Recollection]:
+    """Without summaries of threads that quote what was forgotten or corrected since."""
+    for each in found:
+        if is_thread_summary(each.memory):
+            from nagori.services.relations import find_outdated
+
+            if find_outdated(runtime, scope, [each.memory]):
+                continue
+        yield each
 
 
 def _parse_query(runtime: Runtime, scope: Scope, question: RecallRequest, text: str) -> ParsedQuery:

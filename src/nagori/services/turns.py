@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 from nagori.core.arguments import check_list, check_text
 from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
@@ -15,14 +16,42 @@ from nagori.ledger import record_turns
 from nagori.runtime import Runtime
 from nagori.services.record_turns import turn_event
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.services.prompt_context import Context
+
 
 class OpenTurn(Value):
-    """A recorded turn whose answer is still open."""
+    """A recorded turn whose answer is still open. As a context manager it is one step of a conversation:
+    context, answer, and at the end the memories of both."""
 
     runtime: Runtime
     scope: Scope
     session: str
+    text: str = ""
     withheld: bool = False  # all of it was private: its answer would tell what it was about
+
+    @cached_property
+    def context(self) -> Context:
+        """What the memory gives for this turn: the text to inject, and the memories in it."""
+        from nagori.services.prompt_context import context_for_prompt
+
+        self.runtime.ensure_open()
+        return context_for_prompt(self.runtime, self.scope, self.text, self.session)
+
+    def finish(self) -> None:
+        """Form memories of the recorded turns, and keep summaries of the threads that have ended."""
+        from nagori.services.ingest import process
+
+        self.runtime.ensure_open()
+        process(self.runtime, self.scope.owner)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:  # otherwise the turn is kept, and the next `process` forms it
+            self.finish()
 
     def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
         """Record the answer. When this returns, it is durable. The answer to a private turn is not kept."""
@@ -55,7 +84,7 @@ def record_turn(
     record_turns(runtime.journal, owner, [event] if event else [])
     if event is None and who is Trust.USER:
         runtime.observe("wish.not_kept", turns=1)
-    return OpenTurn(runtime, scope, session, event is None)
+    return OpenTurn(runtime, scope, session, text, event is None)
 
 
 # --- chat messages --------------------------------------------------------------------------------

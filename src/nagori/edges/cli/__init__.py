@@ -60,6 +60,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "uninstall": "setup:uninstall",
         "mcp": "mcp:mcp",
         "prune": "prune:prune",
+        "sessions": "conversations:sessions",
+        "threads": "conversations:threads",
         "hook": "hook:hook",
         "process": "hook:process",
         "worker": "hook:worker",

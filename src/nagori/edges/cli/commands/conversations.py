@@ -1,0 +1,97 @@
+"""Commands about conversations: `sessions` and `threads`. They only look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from nagori.core.threads import Thread
+from nagori.edges.cli.context import CommandSession, Json, print_json
+from nagori.services.threads import SessionInfo, ThreadSummary
+
+
+def sessions(context: typer.Context, as_json: Json = False) -> None:
+    """The recent sessions, newest first."""
+    session = CommandSession.of(context)
+    with session.memory() as memory:
+        found = memory.sessions()
+        zone = memory.runtime.clock.zone
+    if as_json:
+        print_json({"sessions": [_session_json(each) for each in found]})
+    elif not found:
+        session.say("cli.no_sessions")
+    else:
+        say = session.translator
+        table = Table(box=None, pad_edge=False)
+        for name in ("session", "when", "turns", "threads", "speakers"):
+            table.add_column(say(f"column.{name}"), overflow="fold")
+        for each in found:
+            when = f"{each.latest.astimezone(zone):%Y-%m-%d %H:%M}"
+            counts = (str(each.turns), str(each.threads), _speakers(each.speakers))
+            table.add_row(escape(each.session), when, *counts)
+        session.out.print(table)
+
+
+def threads(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="SESSION", help="help.threads.session")] = None,
+    as_json: Json = False,
+) -> None:
+    """The threads of a session, or of the recent ones."""
+    session = CommandSession.of(context)
+    with session.memory() as memory:
+        found = memory.threads(name)
+        zone = memory.runtime.clock.zone
+    if as_json:
+        print_json({"threads": [_thread_json(each) for each in found]})
+    elif not found:
+        session.say("cli.no_threads")
+    else:
+        say = session.translator
+        table = Table(box=None, pad_edge=False)
+        for column in ("thread", "when", "turns", "end", "summary"):
+            table.add_column(say(f"column.{column}"), overflow="fold")
+        for each in found:
+            thread = each.thread
+            end = say(f"thread_end.{thread.end.value if thread.end else 'open'}")
+            when = f"{thread.began.astimezone(zone):%Y-%m-%d %H:%M}"
+            table.add_row(escape(thread.id), when, str(len(thread.turns)), end, each.memory or "")
+        session.out.print(table)
+
+
+def _speakers(counts: Mapping[str, int]) -> str:
+    return escape(", ".join(f"{name} {n}" for name, n in counts.items()))
+
+
+def _session_json(each: SessionInfo) -> dict[str, Any]:
+    return {
+        "session": each.session,
+        "project": each.project,
+        "began": each.began.isoformat(),
+        "latest": each.latest.isoformat(),
+        "turns": each.turns,
+        "threads": each.threads,
+        "speakers": dict(each.speakers),
+    }
+
+
+def _thread_json(each: ThreadSummary) -> dict[str, Any]:
+    thread: Thread = each.thread
+    return {
+        "id": thread.id,
+        "session": thread.session,
+        "domain": thread.domain,
+        "began": thread.began.isoformat(),
+        "latest": thread.latest.isoformat(),
+        "turns": [
+            {"speaker": turn.speaker or turn.role, "text": turn.text, "at": turn.at.isoformat()}
+            for turn in thread.turns
+        ],
+        "speakers": dict(thread.speakers),
+        "end": thread.end.value if thread.end else None,
+        "memory": each.memory,
+    }
