@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
+    from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
     from nagori.services.purge import CompactReport
     from nagori.services.receipt import ErasureReceipt
@@ -395,6 +396,11 @@ class AsyncNagori(_AsyncMemory):
     async def working_memory(self, session: str) -> WorkingMemory:
         """The last turns of a session's open thread, and how often each speaker spoke in it."""
         return await self._workers.run(self._memory.working_memory, session)
+
+    async def profile(self) -> Profile:
+        """What the memories say about the user: topics, speakers, how well they are known, and a vector of
+        the top ten topics."""
+        return await self._workers.run(self._memory.profile)
 
     async def recall(
         self,

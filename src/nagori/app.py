@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
+    from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
     from nagori.services.purge import CompactReport
     from nagori.services.receipt import ErasureReceipt
@@ -376,6 +377,13 @@ class Nagori:
         from nagori.services.threads import working_memory
 
         return working_memory(self.runtime, self.scope, session)
+
+    def profile(self) -> Profile:
+        """What the memories say about the user: topics, speakers, how well they are known, and a vector of
+        the top ten topics. It is derived anew at every call, from what this scope may see."""
+        from nagori.services.profile import profile
+
+        return profile(self.runtime, self.scope)
 
     # --- finding --------------------------------------------------------------------------------
 

@@ -131,6 +131,9 @@ class Hooks(Value):
         24.0, "Hours after which the previous session is not recapped at session start.", lo=0.0, hi=87600.0
     )
     session_start_tokens: int = setting(400, "Maximum number of tokens at session start.", lo=0, hi=10**5)
+    profile_topics: int = setting(
+        5, "Maximum number of the user's favourite topics at session start.", lo=0, hi=50
+    )
     before_tool: bool = setting(
         False, "Also call nagori before every tool; takes effect with the next `nagori init`."
     )

@@ -51,6 +51,8 @@ MOST_UPDATES = 1  # of what may replace the best is told
 FULLEST = 3  # so many of the best are told with what may replace them
 LONGEST_PROMPT = 2000  # characters; recall reads no more
 SHORT_ANSWER = 30  # maximum characters of an assistant's answer without content
+LEAST_KNOWN, PROFILE_OF = 20, 300  # memories from which on a profile is told, and the newest it is made of
+LEAST_TOLD, MOST_SPEAKERS = 3, 5  # memories of a topic that is told, and speakers
 ELLIPSIS, SEPARATOR = "…", " / "
 
 
@@ -326,7 +328,24 @@ def context_for_start(
     recap = "" if resumed else _last_session(runtime, scope, session)
     story = f"<last-session>\n{escape(recap)}\n</last-session>" if recap else ""
     notice = _describe_waiting(runtime, scope.owner, mark)
-    return Context("\n".join(part for part in (text, story, notice) if part), told)
+    person = "" if resumed else _describe_user(runtime, scope)
+    return Context("\n".join(part for part in (text, person, story, notice) if part), told)
+
+
+def _describe_user(runtime: Runtime, scope: Scope) -> str:
+    """The favourite topics of the user and the speakers they know, in one line; "" if little is known."""
+    most = runtime.config.hooks.profile_topics
+    if not most or runtime.store.count(scope).total < LEAST_KNOWN:
+        return ""
+    from nagori.services.profile import profile
+
+    known = profile(runtime, scope, vector=False, most=PROFILE_OF)
+    topics = [topic.name for topic in known.topics[:most] if topic.memories >= LEAST_TOLD]
+    if not topics:
+        return ""
+    speakers = [speaker.name for speaker in known.speakers[:MOST_SPEAKERS]]
+    said = [f"often about: {', '.join(topics)}", *([f"with: {', '.join(speakers)}"] if speakers else [])]
+    return f"<user-profile>{escape('; '.join(said))}</user-profile>"
 
 
 def _describe_waiting(runtime: Runtime, owner: Owner, mark: bool) -> str:

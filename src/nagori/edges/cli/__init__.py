@@ -62,6 +62,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "prune": "prune:prune",
         "sessions": "conversations:sessions",
         "threads": "conversations:threads",
+        "profile": "conversations:profile",
         "hook": "hook:hook",
         "process": "hook:process",
         "worker": "hook:worker",

@@ -1,8 +1,9 @@
-"""Commands about conversations: `sessions` and `threads`. They only look."""
+"""Commands about conversations: `sessions`, `threads` and `profile`. They only look."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from struct import unpack
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from nagori.core.threads import Thread
+from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json
+from nagori.services.profile import Profile
 from nagori.services.threads import SessionInfo, ThreadSummary
 
 
@@ -61,6 +64,48 @@ def threads(
             when = f"{thread.began.astimezone(zone):%Y-%m-%d %H:%M}"
             table.add_row(escape(thread.id), when, str(len(thread.turns)), end, each.memory or "")
         session.out.print(table)
+
+
+def profile(context: typer.Context, as_json: Json = False) -> None:
+    """What the memories say about the user."""
+    session = CommandSession.of(context)
+    with session.memory() as memory:
+        found = memory.profile()
+        zone = memory.runtime.clock.zone
+    known = found.relationship
+    if as_json:
+        print_json(_profile_json(found))
+    elif known.since is None:
+        session.say("cli.no_profile")
+    else:
+        topics = ", ".join(f"{topic.name} {topic.memories}" for topic in found.topics)
+        people = ", ".join(f"{each.name} {each.spoke}" for each in found.speakers)
+        if topics:
+            session.say("profile.topics", words=topics)
+        if people:
+            session.say("profile.people", words=people)
+        session.say("profile.known", since=render.day(known.since, zone), sessions=known.sessions)
+        session.say("profile.depth", depth=round(100 * known.depth), personal=known.personal)
+
+
+def _profile_json(found: Profile) -> dict[str, Any]:
+    known = found.relationship
+    return {
+        "topics": [{"name": t.name, "memories": t.memories, "weight": t.weight} for t in found.topics],
+        "speakers": [{"name": s.name, "spoke": s.spoke, "mentions": s.mentions} for s in found.speakers],
+        "relationship": {
+            "since": known.since.isoformat() if known.since else None,
+            "days": known.days,
+            "sessions": known.sessions,
+            "personal": known.personal,
+            "depth": known.depth,
+        },
+        "memories": found.memories,
+        "model": found.model,
+        "preferences": list(unpack(f"<{len(found.preferences) // 4}f", found.preferences))
+        if found.preferences
+        else None,
+    }
 
 
 def _speakers(counts: Mapping[str, int]) -> str:
