@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.erase import ErasurePlan
+    from nagori.services.full_context import FullContext
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
@@ -376,6 +377,15 @@ class AsyncNagori(_AsyncMemory):
         """The context for an agent's prompt: the text that hooks inject, and the memories in it."""
         return await self._workers.run(
             self._memory.context, prompt, session=session, project=project, mark=mark
+        )
+
+    async def full_context(
+        self, prompt: str, *, session: str = "", tokens: int | None = None, mark: bool = True
+    ) -> FullContext:
+        """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
+        recent sessions, the profile and knowledge, with nothing told twice."""
+        return await self._workers.run(
+            self._memory.full_context, prompt, session=session, tokens=tokens, mark=mark
         )
 
     async def session_start(

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.erase import ErasurePlan
+    from nagori.services.full_context import FullContext
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
@@ -349,6 +350,18 @@ class Nagori:
         check_bool("mark", mark)
         scope = replace(self.scope, project=project) if project else self.scope
         return context_for_prompt(self.runtime, scope, prompt, session, mark=mark)
+
+    def full_context(
+        self, prompt: str, *, session: str = "", tokens: int | None = None, mark: bool = True
+    ) -> FullContext:
+        """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
+        recent sessions, the profile and knowledge, with nothing told twice."""
+        from nagori.services.full_context import full_context
+
+        check_text("prompt", prompt)
+        check_text("session", session)
+        check_bool("mark", mark)
+        return full_context(self.runtime, self.scope, prompt, session, tokens, mark=mark)
 
     def session_start(self, session: str = "", *, project: str | None = None, mark: bool = True) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""

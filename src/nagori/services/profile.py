@@ -12,13 +12,14 @@ from datetime import datetime
 
 from nagori.core.model import ALIVE, Category, Kind, Memory, Scope, Trust, days_between, is_thread_summary
 from nagori.core.values import Value
-from nagori.language.keywords import WORD, find_keywords
+from nagori.language.keywords import DAY, NOUN, WORD, find_keywords
 from nagori.language.tokenizer import stem
 from nagori.runtime import Runtime
 from nagori.services.remember import embed_texts
 
 MOST_READ = 2000  # memories, the newest first
 MOST_TOPICS = 10
+SHORTEST_WORD = 5  # letters of a plain English word that can be a topic
 LEAST_OFTEN = 2  # memories that speak of a topic
 STATED = 1.5  # weight of what the user said, beside 1 for the others
 # Each part of the depth is half reached after so many days, sessions and personal memories.
@@ -105,10 +106,17 @@ def _topic_words(memory: Memory) -> Mapping[str, tuple[str, float]]:
     stated = STATED if memory.trust is Trust.USER else 1.0
     found: dict[str, tuple[str, float]] = {}
     for word in find_keywords(memory.fullest.whole):
-        if word.weight >= WORD and len(word.text) > 1 and word.text.replace(" ", "").isalpha():
-            low = word.text.casefold()
+        low = word.text.casefold()
+        if _can_be_topic(low, word.weight):
             found.setdefault(stem(low) if low.isascii() else low, (word.text, word.weight * stated))
     return found
+
+
+def _can_be_topic(word: str, weight: float) -> bool:
+    """Short plain words are verbs more often than topics; days and number words are none."""
+    if weight < WORD or weight == DAY or not word.replace(" ", "").isalpha():
+        return False
+    return len(word) >= (SHORTEST_WORD if word.isascii() and weight < NOUN else 2)
 
 
 def _count_speakers(memories: Sequence[Memory]) -> tuple[Speaker, ...]:

@@ -97,9 +97,16 @@ def prompt_text(prompt: str) -> str:
 
 
 def context_for_prompt(
-    runtime: Runtime, scope: Scope, prompt: str, session: str = "", *, mark: bool = True
+    runtime: Runtime,
+    scope: Scope,
+    prompt: str,
+    session: str = "",
+    *,
+    mark: bool = True,
+    tokens: int | None = None,
 ) -> Context:
-    """The memories for a prompt. Those shown or formed in this session are left out: the model has them."""
+    """The memories for a prompt, within the configured budget or `tokens`. Those shown or formed in this
+    session are left out: the model has them."""
     text = prompt_text(prompt)
     if not text or asks_for_secret(text):  # secrets are never stored, so any match would mislead
         return NOTHING
@@ -123,7 +130,7 @@ def context_for_prompt(
     near = _near_best(new, FURTHEST if len(ranked) > FEW else FURTHEST_OF_FEW)
     told = [*_heirs(ranked, near, known.shown), *near][: hooks.max_memories]
     told = _limit_lines(_with_updates(runtime, scope, told), runtime.config.retrieval.top_k)
-    return _show(runtime, scope, told, session, mark, query_tokens(text))
+    return _show(runtime, scope, told, session, mark, query_tokens(text), tokens)
 
 
 def _limit_lines(memories: Sequence[Memory], most: int) -> list[Memory]:
@@ -272,10 +279,12 @@ def _show(
     session: str,
     mark: bool = True,
     words: Iterable[str] = (),
+    tokens: int | None = None,
 ) -> Context:
     limits = runtime.config.retrieval
+    most = limits.token_budget if tokens is None else tokens
     text, shown = block(
-        memories, runtime.clock.zone, limits.token_budget, limits.char_budget, newest_first=True, words=words
+        memories, runtime.clock.zone, most, limits.char_budget, newest_first=True, words=words
     )
     if shown and mark:
         mark_recalled(runtime, scope, [memory.id for memory in shown], session=session or None, unasked=True)
@@ -328,11 +337,11 @@ def context_for_start(
     recap = "" if resumed else _last_session(runtime, scope, session)
     story = f"<last-session>\n{escape(recap)}\n</last-session>" if recap else ""
     notice = _describe_waiting(runtime, scope.owner, mark)
-    person = "" if resumed else _describe_user(runtime, scope)
+    person = "" if resumed else describe_user(runtime, scope)
     return Context("\n".join(part for part in (text, person, story, notice) if part), told)
 
 
-def _describe_user(runtime: Runtime, scope: Scope) -> str:
+def describe_user(runtime: Runtime, scope: Scope) -> str:
     """The favourite topics of the user and the speakers they know, in one line; "" if little is known."""
     most = runtime.config.hooks.profile_topics
     if not most or runtime.store.count(scope).total < LEAST_KNOWN:

@@ -42,6 +42,7 @@ from nagori.services.ingest import LEAST_TURNS, MOST_TURNS, WINDOW
 from nagori.services.remember import Draft, embed_texts, remember_many
 
 MOST_KEYWORDS = 8
+INTENSITY = 20.0  # weaker than what it quotes, so that it fades before that
 MOST_MEMORIES = 1000  # of one session
 MOST_OPEN = 400  # ended threads that are noted while an older one is open
 
@@ -199,7 +200,7 @@ def _keep_summary(runtime: Runtime, owner: Owner, thread: Thread) -> Memory | No
     draft = Draft(
         text,
         kind=Kind.SUMMARY,
-        emotion=Emotion(),
+        emotion=Emotion(INTENSITY),
         keywords=thread_keywords(turn.text for turn in said),
         created=thread.latest,
         source=Source(thread.session, _place_of(thread), None, _uri(thread)),

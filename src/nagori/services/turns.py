@@ -33,11 +33,12 @@ class OpenTurn(Value):
 
     @cached_property
     def context(self) -> Context:
-        """What the memory gives for this turn: the text to inject, and the memories in it."""
-        from nagori.services.prompt_context import context_for_prompt
+        """What the memory gives for this turn: the text to inject, and the memories in it. The first turn of
+        a session gets the recent sessions and the profile, too."""
+        from nagori.services.full_context import context_for_turn
 
         self.runtime.ensure_open()
-        return context_for_prompt(self.runtime, self.scope, self.text, self.session)
+        return context_for_turn(self.runtime, self.scope, self.text, self.session)
 
     def finish(self) -> None:
         """Form memories of the recorded turns, and keep summaries of the threads that have ended."""
