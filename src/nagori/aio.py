@@ -412,6 +412,16 @@ class AsyncNagori(_AsyncMemory):
         the top ten topics."""
         return await self._workers.run(self._memory.profile)
 
+    async def export_log(self) -> int:
+        """Write the Parquet log of all turns up to now (`sessions.log_dir`); returns the number of the last
+        event in it."""
+        return await self._workers.run(self._memory.export_log)
+
+    async def query_log(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
+        turns, read-only, without access to anything else."""
+        return await self._workers.run(self._memory.query_log, sql)
+
     async def recall(
         self,
         query: str,

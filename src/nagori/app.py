@@ -37,7 +37,7 @@ from nagori.errors import InvalidInput, StoreError
 from nagori.journals.file import FileJournal
 from nagori.ledger import Ledger
 from nagori.paths import data_dir as default_dir
-from nagori.paths import private_dir
+from nagori.paths import expand_home, private_dir
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.stores.sqlite import SqliteStore
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from nagori.core.threads import WorkingMemory
     from nagori.core.window import Window
     from nagori.errors import Notice
-    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
+    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
     from nagori.services.backup import BackupReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
@@ -201,6 +201,8 @@ class Nagori:
             observe=observe,
             open_llm=lambda: _configured_llm(config) if llm is AUTO else llm,
             open_model=lambda name: _named_embedder(config, name, observe, folder) if auto else None,
+            open_logs=lambda: _configured_logs(config),
+            open_cache=lambda: _configured_cache(config),
         )
         return cls(runtime, scope or Scope())
 
@@ -397,6 +399,21 @@ class Nagori:
         from nagori.services.profile import profile
 
         return profile(self.runtime, self.scope)
+
+    def export_log(self) -> int:
+        """Write the Parquet log of all turns up to now (`sessions.log_dir`); returns the number of the last
+        event in it."""
+        from nagori.services.session_copies import export_log
+
+        return export_log(self.runtime, self.scope)
+
+    def query_log(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
+        turns, read-only, without access to anything else."""
+        from nagori.services.session_copies import query_log
+
+        check_text("sql", sql)
+        return query_log(self.runtime, self.scope, sql)
 
     # --- finding --------------------------------------------------------------------------------
 
@@ -906,6 +923,23 @@ def _named_embedder(config: Config, name: str, observe: Observer, folder: Path) 
     return (
         open_named(name, config.embedding, observe, folder) if config.embedding.provider != "none" else None
     )
+
+
+def _configured_logs(config: Config) -> TurnLogs | None:
+    if not config.sessions.log_dir:
+        return None
+    from nagori.adapters.logs import ParquetLogs
+
+    return ParquetLogs(expand_home(config.sessions.log_dir, os.environ))
+
+
+def _configured_cache(config: Config) -> ThreadCache | None:
+    if not config.sessions.cache:
+        return None
+    from nagori.adapters.credentials import key_from
+    from nagori.adapters.session_cache import SessionCache
+
+    return SessionCache(config.sessions.cache, key_from(config.sessions.password_env))
 
 
 def _configured_llm(config: Config) -> LLM | None:

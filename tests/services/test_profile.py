@@ -86,18 +86,19 @@ def test_without_an_embedder_there_is_no_vector(tmp_path: Path) -> None:
         assert memory.profile().preferences is None
 
 
-def test_session_start_tells_the_favourite_topics_in_a_line_that_nothing_can_leave(memory: Nagori) -> None:
-    start = memory.session_start("s").text
-    assert "user-profile" not in start
-    for n in range(20):
-        memory.remember(f"The <b>kettle</b> number {n} stands in room {n}.", kind=Kind.EPISODE)
-    start = memory.session_start("s2").text
+def test_T6_session_start_tells_the_favourite_topics_in_a_line_that_nothing_can_leave(
+    tmp_path: Path,
+) -> None:
+    config = load(overrides={"hooks.profile_topics": 3}).config
+    with Nagori.open(tmp_path, config=config, embedder=WordEmbedder(), llm=None) as memory:
+        assert "user-profile" not in memory.session_start("s").text
+        for n in range(20):
+            memory.remember(f"The <b>kettle</b> number {n} stands in the hall {n}.", kind=Kind.EPISODE)
+        start = memory.session_start("s2").text
     assert "<user-profile>often about: kettle" in start
     assert "<b>" not in start
 
 
-def test_a_profile_can_be_left_out_of_the_session_start(tmp_path: Path) -> None:
-    config = load(overrides={"hooks.profile_topics": 0}).config
-    with Nagori.open(tmp_path, config=config, embedder=WordEmbedder(), llm=None) as memory:
-        memory.remember_many([f"The kettle number {n} is blue." for n in range(30)])
-        assert "user-profile" not in memory.session_start("s").text
+def test_a_profile_is_not_told_at_session_start_unless_it_is_asked_for(memory: Nagori) -> None:
+    memory.remember_many([f"The kettle number {n} is blue." for n in range(30)])
+    assert "user-profile" not in memory.session_start("s").text

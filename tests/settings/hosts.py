@@ -93,7 +93,7 @@ def topics_at_start(lab: Lab) -> int:
     memory = lab.open()
     memory.remember_many([f"The {kind} kettle of Nara is blue." for kind in "abcdefghijklmnopqrstuvw"])
     told = memory.session_start("s").text.partition("often about: ")[2].partition("</user-profile>")[0]
-    return len(told.split(", "))
+    return len(told.split(", ")) if told else 0
 
 
 HOOKS = [
@@ -113,7 +113,7 @@ HOOKS = [
     Experiment("hooks.session_start_memories", 2, shown_at_start, from_to(3, 2)),
     Experiment("hooks.recap_hours", 48.0, recaps_last_session, from_to(False, True)),
     Experiment("hooks.session_start_tokens", 200, shown_at_start, FEWER),
-    Experiment("hooks.profile_topics", 1, topics_at_start, FEWER),
+    Experiment("hooks.profile_topics", 1, topics_at_start, from_to(0, 1)),
     Experiment("hooks.before_tool", True, shown_before_tool, from_to(0, 1)),
 ]
 

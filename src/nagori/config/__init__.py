@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nagori import paths
-from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings
+from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings, Sessions
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Threads, Tiers
 from nagori.core.scoring import Resonance, Retrieval, SelfRecall
@@ -89,6 +89,7 @@ class Config(Value):
     protection: Protection = Protection()
     tiers: Tiers = Tiers()
     threads: Threads = Threads()
+    sessions: Sessions = Sessions()
     embedding: Embedding = Embedding()
     llm: Llm = Llm()
     window: Window = Window()

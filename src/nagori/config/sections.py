@@ -112,6 +112,25 @@ class PrivacySettings(Value):
     redact_secrets: bool = setting(True, "Remove keys, tokens and passwords.")
 
 
+class Sessions(Value):
+    """Sessions: what is kept of their words, and copies for other programs. No copy is needed to answer."""
+
+    policy: str = setting(
+        "full",
+        "What stays when a thread has ended: `full`, or `summaries` (its turns and episodes are erased).",
+        choices=("full", "summaries"),
+    )
+    log_dir: str = setting(
+        "", "Folder for logs of all turns as Parquet: an absolute path or `~/…`; empty for none."
+    )
+    cache: str = setting(
+        "", "Redis or Valkey for summaries of the last day, `rediss://user@host:6379/0`, without a password."
+    )
+    password_env: str = setting(
+        "VALKEY_PASSWORD", "Environment variable, or keyring entry, that holds its password."
+    )
+
+
 class Hooks(Value):
     """Hooks: what a host program may ask for."""
 
@@ -132,7 +151,7 @@ class Hooks(Value):
     )
     session_start_tokens: int = setting(400, "Maximum number of tokens at session start.", lo=0, hi=10**5)
     profile_topics: int = setting(
-        5, "Maximum number of the user's favourite topics at session start.", lo=0, hi=50
+        0, "Maximum number of the user's favourite topics at session start; 0 tells none.", lo=0, hi=50
     )
     before_tool: bool = setting(
         False, "Also call nagori before every tool; takes effect with the next `nagori init`."

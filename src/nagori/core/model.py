@@ -382,11 +382,12 @@ def _choices(values: Any, enum: Any, name: str) -> frozenset[Any]:
 
 
 THREAD = "thread:"  # how the source of a thread's summary begins
+THREAD_ID = "thr_"  # how its id begins, so that a search knows it without reading it
 
 
 def is_thread_summary(memory: Memory) -> bool:
     """Whether a memory is the summary of a thread. Its sources tell the same in full."""
-    return memory.kind is Kind.SUMMARY and (memory.source.uri or "").startswith(THREAD)
+    return memory.id.startswith(THREAD_ID)
 
 
 ALIVE = Filter()

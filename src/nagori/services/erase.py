@@ -374,10 +374,26 @@ def finish_parts(runtime: Runtime, owner: Owner) -> tuple[int, bool]:
     """Redact the journal for every erasure that stands, then remove the bytes from the store's files. Returns
     the number of redacted events, and whether the files are clean. Doing it again changes nothing."""
     waiting = runtime.store.state(owner, TO_ERASE) or []
+    if waiting and _has_copies(runtime):  # first: while a copy cannot be reached, the erasure stands
+        from nagori.services.session_copies import clean_copies
+
+        clean_copies(runtime, owner)
     events = sum(_redact_erasure(runtime, owner, int(seq)) for seq in waiting)
     while waiting and runtime.store.state(owner, TO_REDACT):
         redact_purged(runtime, owner)
     return events, not waiting or _compact(runtime)
+
+
+def _has_copies(runtime: Runtime) -> bool:
+    return bool(runtime.config.sessions.log_dir or runtime.config.sessions.cache)
+
+
+def _erase_session_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
+    if not _has_copies(runtime):
+        return []
+    from nagori.services.session_copies import remove_copies
+
+    return [ErasureStep("logs", remove_copies(runtime, owner), remove_copies(runtime, owner))]
 
 
 def _redact_erasure(runtime: Runtime, owner: Owner, seq: int) -> int:
@@ -491,6 +507,7 @@ OWNER_STEPS: tuple[Callable[[Runtime, Owner], list[ErasureStep]], ...] = (
     _erase_spool,
     _erase_batches,
     _erase_copies,
+    _erase_session_copies,
     _erase_rows,
     _erase_pages,
     _erase_notes,

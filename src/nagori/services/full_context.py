@@ -21,7 +21,7 @@ from nagori.services.relations import find_outdated
 
 CONVERSATIONS = 0.65  # share of the budget for memories; what they leave is for the others
 RECENT_DAYS = 30.0  # of sessions
-MOST_SESSIONS = 5
+MOST_SESSIONS, TOPICS = 5, 5
 LEAST_TOKENS = 12  # a shorter line says nothing
 
 
@@ -61,7 +61,7 @@ def full_context(
     share = int(left * CONVERSATIONS)
     told = context_for_prompt(runtime, scope, prompt, session, mark=mark, tokens=share) if share else NOTHING
     left -= about_tokens(told.text)
-    person = describe_user(runtime, scope)
+    person = describe_user(runtime, scope, TOPICS)
     person = person if about_tokens(person) <= left // 2 else ""
     left -= about_tokens(person)
     recent, sources = _recent_sessions(runtime, scope, session, told, left)

@@ -63,6 +63,10 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
             return done
     if runtime.config.threads.summaries:
         _end_threads(runtime, owner)
+    if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
+        from nagori.services.session_copies import copy_sessions
+
+        copy_sessions(runtime, owner)
     return done
 
 

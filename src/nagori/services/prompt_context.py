@@ -27,7 +27,6 @@ from nagori.core.model import (
     Scope,
     Trust,
     days_between,
-    is_thread_summary,
 )
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
@@ -111,9 +110,15 @@ def context_for_prompt(
     if not text or asks_for_secret(text):  # secrets are never stored, so any match would mislead
         return NOTHING
     hooks, known = runtime.config.hooks, _session(runtime, scope, session)
-    question = RecallRequest(text, 2 * LOOKED_AT, session=session, min_confidence=0.0, mark=False)
-    found = [each for each in recall(runtime, scope, question) if not is_thread_summary(each.memory)]
-    ranked = _rank(runtime, scope, found[:LOOKED_AT])  # the sources of a summary tell the same in full
+    question = RecallRequest(
+        text,
+        LOOKED_AT,
+        session=session,
+        min_confidence=0.0,
+        mark=False,
+        thread_summaries=runtime.config.sessions.policy == "summaries",  # else what they quote is told
+    )
+    ranked = _rank(runtime, scope, recall(runtime, scope, question))
     if not ranked or _confidence(scope, text, ranked) < max(
         hooks.min_confidence, runtime.config.retrieval.min_confidence
     ):
@@ -337,13 +342,13 @@ def context_for_start(
     recap = "" if resumed else _last_session(runtime, scope, session)
     story = f"<last-session>\n{escape(recap)}\n</last-session>" if recap else ""
     notice = _describe_waiting(runtime, scope.owner, mark)
-    person = "" if resumed else describe_user(runtime, scope)
+    person = "" if resumed else describe_user(runtime, scope, hooks.profile_topics)
     return Context("\n".join(part for part in (text, person, story, notice) if part), told)
 
 
-def describe_user(runtime: Runtime, scope: Scope) -> str:
-    """The favourite topics of the user and the speakers they know, in one line; "" if little is known."""
-    most = runtime.config.hooks.profile_topics
+def describe_user(runtime: Runtime, scope: Scope, most: int) -> str:
+    """At most so many favourite topics of the user and the speakers they know, in one line; "" if little is
+    known."""
     if not most or runtime.store.count(scope).total < LEAST_KNOWN:
         return ""
     from nagori.services.profile import profile

@@ -16,6 +16,7 @@ from nagori.core.arguments import check_bool, check_kind, check_number, check_te
 from nagori.core.events import SESSIONS, Event
 from nagori.core.model import (
     ALIVE,
+    THREAD_ID,
     Category,
     Emotion,
     Filter,
@@ -103,6 +104,7 @@ class RecallRequest(Value):
     min_confidence: float | None = None  # minimum confidence; default: the configured one
     mark: bool = True  # False: only look, do not reinforce
     category: Category | None = None  # memories of this category rank a little higher
+    thread_summaries: bool = True  # False: leave them out; what they quote is found itself
 
     def __post_init__(self) -> None:
         check_text("query", self.text)
@@ -134,12 +136,31 @@ def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Reco
     if not text.strip():
         raise InvalidInput("query", "error.query_empty")
     asked = _parse_query(runtime, scope, question, text)
-    found = RANKINGS[name](runtime, scope, asked, _search(runtime, scope, asked), max(2 * k, FINALISTS))
+    evidence = _search(runtime, scope, asked)
+    if not question.thread_summaries:
+        evidence = _without_thread_summaries(evidence)
+    found = RANKINGS[name](runtime, scope, asked, evidence, max(2 * k, FINALISTS))
     best = _best(runtime, scope, _without_outdated(runtime, scope, found), question, k)
     strong = [r.memory.id for r in best if r.terms.get("confidence", 1.0) >= STRENGTHENS]
     if question.mark and strong:
         mark_recalled(runtime, scope, strong)
     return best
+
+
+def _without_thread_summaries(evidence: Candidates) -> Candidates:
+    """As if there were none: they repeat words, which would make these seem less telling."""
+    if not any(id.startswith(THREAD_ID) for id in evidence.infos):
+        return evidence
+    places = {
+        word: {id: times for id, times in where.items() if not id.startswith(THREAD_ID)}
+        for word, where in evidence.places.items()
+    }
+    return replace(
+        evidence,
+        places={word: where for word, where in places.items() if where},
+        cosines={id: near for id, near in evidence.cosines.items() if not id.startswith(THREAD_ID)},
+        infos={id: info for id, info in evidence.infos.items() if not id.startswith(THREAD_ID)},
+    )
 
 
 def _without_outdated(

@@ -15,7 +15,7 @@ from operator import mul
 from struct import unpack
 
 from nagori.core.arguments import check_text
-from nagori.core.events import THREADS, RecordedTurn
+from nagori.core.events import THREADS, Event, RecordedTurn
 from nagori.core.model import (
     THREAD,
     Emotion,
@@ -168,6 +168,9 @@ def end_threads(runtime: Runtime, owner: Owner, turns: Sequence[RecordedTurn]) -
     if not ended:
         return []
     kept = [memory for thread in ended if (memory := _keep_summary(runtime, owner, thread)) is not None]
+    if kept and runtime.config.sessions.policy == "summaries":
+        summed = {memory.source.uri for memory in kept}
+        _erase_words(runtime, owner, [thread for thread in ended if _uri(thread) in summed])
     begun = min((thread.turns[0].seq for thread in threads if thread.end is None), default=None)
     upto = begun - 1 if begun is not None else max(turn.seq for turn in turns)
     known |= {thread.turns[0].seq for thread in ended}
@@ -215,6 +218,22 @@ def _keep_summary(runtime: Runtime, owner: Owner, thread: Thread) -> Memory | No
 def _is_quoted(turn: RecordedTurn, text: str) -> bool:
     """Whether a sentence of a turn stands in the summary."""
     return any(" ".join(each.split()) in text for each in sentences(turn.text))
+
+
+def _erase_words(runtime: Runtime, owner: Owner, threads: Sequence[Thread]) -> None:
+    """Keep only the summaries of these threads: their turns leave journal and store, and the episodes formed
+    from them. Facts, decisions, lessons and protected memories stay; so does a thread without a summary."""
+    from nagori.services.purge import redact_purged
+    from nagori.services.wishes import withhold_turns
+
+    whole, now = Scope(tenant=owner[0], user=owner[1]), runtime.clock.now()
+    formed = [m for thread in threads for told in _sources(runtime, whole, thread).values() for m in told]
+    episodes = {m.id for m in formed if m.kind is Kind.EPISODE and not m.protected}
+    events = [Event("deleted", now, {}, id, by="worker") for id in sorted(episodes)]
+    if events:
+        runtime.ledger.write(owner, lambda: events)
+    withhold_turns(runtime, owner, [turn.seq for thread in threads for turn in thread.turns])
+    redact_purged(runtime, owner)
 
 
 def thread_keywords(texts: Iterable[str]) -> tuple[str, ...]:

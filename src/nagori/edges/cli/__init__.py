@@ -82,6 +82,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "restore": "maintenance:restore",
         "erase": "erase:erase",
         "audit": "erase:audit",
+        "logs": "conversations:logs",
         "verify": "maintenance:verify",
         "rebuild": "maintenance:rebuild",
         "compact": "maintenance:compact",

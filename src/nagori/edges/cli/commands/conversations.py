@@ -1,8 +1,10 @@
-"""Commands about conversations: `sessions`, `threads` and `profile`. They only look."""
+"""Commands about conversations: `sessions`, `threads`, `profile` and `logs`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
 from struct import unpack
 from typing import Annotated, Any
 
@@ -13,6 +15,7 @@ from rich.table import Table
 from nagori.core.threads import Thread
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json
+from nagori.errors import InvalidInput
 from nagori.services.profile import Profile
 from nagori.services.threads import SessionInfo, ThreadSummary
 
@@ -86,6 +89,48 @@ def profile(context: typer.Context, as_json: Json = False) -> None:
             session.say("profile.people", words=people)
         session.say("profile.known", since=render.day(known.since, zone), sessions=known.sessions)
         session.say("profile.depth", depth=round(100 * known.depth), personal=known.personal)
+
+
+class LogAction(StrEnum):
+    EXPORT = "export"
+    QUERY = "query"
+
+
+def logs(
+    context: typer.Context,
+    action: Annotated[LogAction, typer.Argument(help="help.logs.action")],
+    sql: Annotated[str, typer.Argument(help="help.logs.sql")] = "",
+    as_json: Json = False,
+) -> None:
+    """Write or query the log of turns."""
+    session = CommandSession.of(context)
+    if action is LogAction.QUERY and not sql.strip():
+        raise InvalidInput("sql", "error.sql_missing")
+    with session.memory() as memory:
+        if action is LogAction.EXPORT:
+            last = memory.export_log()
+            if as_json:
+                print_json({"last": last})
+            else:
+                session.say("cli.log_written", seq=last)
+            return
+        names, rows = memory.query_log(sql)
+    if as_json:
+        print_json({"columns": names, "rows": [[_plain(value) for value in row] for row in rows]})
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in names:
+        table.add_column(escape(name), overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(_plain(value))) for value in row))
+    session.out.print(table)
+
+
+def _plain(value: object) -> object:
+    """A value of an answer as JSON can hold it."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def _profile_json(found: Profile) -> dict[str, Any]:
