@@ -358,11 +358,12 @@ class AsyncNagori(_AsyncMemory):
         role: Trust | TrustName = Trust.USER,
         speaker: str | None = None,
         at: datetime | None = None,
+        ref: str | None = None,
     ) -> AsyncTurn:
         """Record a turn."""
         return AsyncTurn(
             await self._workers.run(
-                self._memory.turn, text, session=session, role=role, speaker=speaker, at=at
+                self._memory.turn, text, session=session, role=role, speaker=speaker, at=at, ref=ref
             ),
             self._workers,
         )

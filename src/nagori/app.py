@@ -320,9 +320,10 @@ class Nagori:
         role: Trust | TrustName = Trust.USER,
         speaker: str | None = None,
         at: datetime | None = None,
+        ref: str | None = None,
     ) -> OpenTurn:
         """Record a turn. When this returns, it is durable. `process` forms memories of it, and `answer` of
-        the result records the answer.
+        the result records the answer. With `ref`, your own id of the turn, recording it again adds nothing.
 
         With `with` it is a whole step of a conversation: `context` is what the memory gives for the turn, and
         at the end memories are formed and ended threads are summarised.
@@ -332,7 +333,7 @@ class Nagori:
         """
         from nagori.services.turns import record_turn
 
-        return record_turn(self.runtime, self.scope, text, session, role, speaker, at)
+        return record_turn(self.runtime, self.scope, text, session, role, speaker, at, ref)
 
     def process(self) -> int:
         """Form memories of all recorded turns that are still unprocessed; returns the number of turns."""

@@ -69,8 +69,10 @@ def record_turn(
     role: str = "user",
     speaker: str | None = None,
     at: datetime | None = None,
+    ref: str | None = None,
 ) -> OpenTurn:
-    """Record one turn of a session."""
+    """Record one turn of a session. `ref` is the id that its program gave it: recorded again, it is one
+    turn."""
     for name, value in (("text", text), ("session", session)):
         if not isinstance(value, str) or not value.strip():
             raise InvalidInput(name, "error.not_text", value=value)
@@ -78,8 +80,11 @@ def record_turn(
     if speaker is not None:
         check_text("speaker", speaker)
     when = utc(at, "at") if at is not None else runtime.clock.now()
+    if ref is not None:
+        check_text("ref", ref)
+    said: dict[str, Any] = {"speaker": speaker, "ref": ref}
     event = turn_event(
-        scope, runtime.config.privacy, text=text, role=str(who), at=when, session=session, speaker=speaker
+        scope, runtime.config.privacy, text=text, role=str(who), at=when, session=session, **said
     )
     owner: Owner = scope.owner
     record_turns(runtime.journal, owner, [event] if event else [])
@@ -112,7 +117,7 @@ def read_turns(
 def _read_message(runtime: Runtime, message: Any, session: str | None, place: int) -> Turn | None:
     if not isinstance(message, Mapping):
         raise InvalidInput("turns", "error.type_not_turn", type=type(message).__name__)
-    role, text = _role(message.get("role")), _words(message.get("content"))
+    role, text = _role(message.get("role")), words_of(message.get("content"))
     if role is None or not text:
         return None
     at, speaker = message.get("at"), message.get("name")
@@ -139,16 +144,16 @@ def _role(role: object) -> Trust | None:
     raise InvalidInput("role", "error.not_choice", value=role, choices=choices)
 
 
-def _words(content: object) -> str:
+def words_of(content: object) -> str:
     """The text of a message, without pictures, calls and the like."""
     if content is None or isinstance(content, str):
         return content or ""
     check_list("content", content)
     assert isinstance(content, Iterable)
-    return "\n".join(text for part in content if (text := _words_of_part(part)))
+    return "\n".join(text for part in content if (text := _part_words(part)))
 
 
-def _words_of_part(part: object) -> str:
+def _part_words(part: object) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, Mapping):
