@@ -74,6 +74,7 @@ e2e-venv: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m docs.async_verbs
+	$(BIN)/python -m docs.remote_verbs
 	$(BIN)/python -m docs.generate
 
 bench: $(READY)

@@ -28,6 +28,7 @@ from bench.report import number, table
 from nagori.config import Config
 from nagori.core import relevance
 from nagori.core.model import Emotion, Scope, Text, Valence
+from nagori.core.values import clean_text
 from nagori.core.window import Window, scores
 from nagori.core.window.messages import Message
 from nagori.edges.hooks import handlers, payloads
@@ -45,7 +46,6 @@ from nagori.language import (
     tokenizer,
 )
 from nagori.language.lexicon import english, japanese
-from nagori.language.redaction import clean
 from nagori.language.temporal import read_time
 from nagori.language.tokenizer import stem
 from nagori.language.tokens import estimate_tokens
@@ -135,7 +135,7 @@ def _hook_payload(said: str) -> object:
 
 CONFIG = Config()
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "clean": clean,
+    "clean_text": clean_text,
     "text.normalise": tokenizer.normalise,
     "text.tokens": tokenizer.tokens,
     "text.query_tokens": tokenizer.query_tokens,

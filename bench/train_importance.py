@@ -19,8 +19,8 @@ import numpy as np
 
 from nagori.adapters.embed import open_embedder
 from nagori.config import Config
-from nagori.language.importance import HEAD_SHARE, importance
-from nagori.language.importance import LONG as MIDDLE
+from nagori.language.appraisal import HEAD_SHARE, importance
+from nagori.language.appraisal import LONG as MIDDLE
 
 HERE = Path(__file__).parent
 DATA = HERE / "data_importance"

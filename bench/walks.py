@@ -173,19 +173,24 @@ class Tracer:
     """The project's files in the order in which they are entered."""
 
     def __init__(self) -> None:
-        self.entered: dict[str, None] = {}
+        self.entered: dict[str, dict[str, None]] = {}  # and the functions called in each
         self._root = f"{PACKAGE}{os.sep}"
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         if event != "call":
             return
         name = frame.f_code.co_filename
-        if name.startswith(self._root) and name not in self.entered and not _is_import(frame):
-            self.entered[name] = None
+        if not name.startswith(self._root):
+            return
+        function = frame.f_code.co_qualname
+        if function not in self.entered.get(name, ()) and not _is_import(frame):
+            self.entered.setdefault(name, {})[function] = None
 
-    def files(self) -> list[str]:
-        names = [Path(name).relative_to(PACKAGE).as_posix() for name in self.entered]
-        return [name for name in names if not name.startswith("testing/")]
+    def files(self) -> dict[str, list[str]]:
+        names = {
+            Path(name).relative_to(PACKAGE).as_posix(): list(self.entered[name]) for name in self.entered
+        }
+        return {name: names[name] for name in names if not name.startswith("testing/")}
 
 
 def _is_import(frame: FrameType | None) -> bool:
@@ -258,9 +263,10 @@ def walked(work: Path) -> list[dict[str, Any]]:
 
 def _worker_lock(folder: Path) -> int:
     """Held while a walk runs: a hook looks for a worker, finds one and starts none."""
-    from nagori.edges.worker.spawn import take
+    from nagori.edges.worker.spawn import LOCK
+    from nagori.files import take_lock
 
-    lock = take(folder)
+    lock = take_lock(folder / LOCK)
     assert lock is not None
     return lock
 
@@ -291,7 +297,7 @@ def report(walks: list[dict[str, Any]], costs: list[dict[str, Any]], names: bool
     lines = [f"python {python()}", ""]
     lines.append(table(["walk", "files"], [[w["walk"], str(len(w["files"]))] for w in walks], ("walk",)))
     for walk in walks if names else ():
-        lines += ["", f"{walk['walk']} ({len(walk['files'])})", *(f"  {name}" for name in walk["files"])]
+        lines += ["", f"{walk['walk']} ({len(walk['files'])})", *_entered(walk)]
     rows = [
         [
             cost["walk"],
@@ -306,9 +312,14 @@ def report(walks: list[dict[str, Any]], costs: list[dict[str, Any]], names: bool
     return [*lines, "", table(titles, rows, ("hook", "store imported"))]
 
 
+def _entered(walk: dict[str, Any]) -> list[str]:
+    """Each file with the functions that were called in it."""
+    return [f"  {name}: {', '.join(called)}" for name, called in walk["files"].items()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.walks")
-    parser.add_argument("--list", action="store_true", help="name the files in the order of first entry")
+    parser.add_argument("--list", action="store_true", help="name the files and their functions")
     parser.add_argument("--samples", type=int, default=SAMPLES, help="processes for each CPU time")
     parser.add_argument("--json", type=Path, help="write the same for machines")
     parser.add_argument("--fill", type=Path, help=argparse.SUPPRESS)

@@ -55,10 +55,11 @@ def regenerate() -> str:
     written = (SOURCE / "aio.py").read_text(encoding="utf-8")
     line = LINE.search(written)
     assert line, "aio.py has lost the line above its verbs"
-    return _formatted(written[: line.end()] + HEAD + "\n".join(map(_method, _verbs())))
+    code = written[: line.end()] + HEAD + "\n".join(map(_method, read_verbs()))
+    return format_code(code, SOURCE / "aio.py")
 
 
-def _verbs() -> list[ast.FunctionDef]:
+def read_verbs() -> list[ast.FunctionDef]:
     tree = ast.parse((SOURCE / "app.py").read_text(encoding="utf-8"))
     [kind] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Nagori"]
     found = [node for node in kind.body if isinstance(node, ast.FunctionDef)]
@@ -67,18 +68,22 @@ def _verbs() -> list[ast.FunctionDef]:
 
 def _method(verb: ast.FunctionDef) -> str:
     name = verb.name
-    plain = ("async def", _text(verb.returns), f"await self._workers.run(self._memory.{name}, {{arguments}})")
+    plain = (
+        "async def",
+        node_text(verb.returns),
+        f"await self._workers.run(self._memory.{name}, {{arguments}})",
+    )
     start, returns, answer = OTHERS.get(name, plain)
     call = answer.format(arguments=_passed_on(verb.args)).replace(", )", ")")
-    decorators = "".join(f"    @{_text(decorator)}\n" for decorator in verb.decorator_list)
+    decorators = "".join(f"    @{node_text(decorator)}\n" for decorator in verb.decorator_list)
     return (
-        f"{decorators}    {start} {name}({_text(verb.args)}) -> {returns}:\n"
-        f'        """{_first_sentence(verb)}"""\n'
+        f"{decorators}    {start} {name}({node_text(verb.args)}) -> {returns}:\n"
+        f'        """{first_sentence(verb)}"""\n'
         f"        return {call}\n"
     )
 
 
-def _first_sentence(verb: ast.FunctionDef) -> str:
+def first_sentence(verb: ast.FunctionDef) -> str:
     document = " ".join((ast.get_docstring(verb) or "").split())
     sentence = re.split(r"(?<=\.) (?=[A-Z`])", document, maxsplit=1)[0]
     return textwrap.fill(sentence, 98).replace("\n", "\n        ")
@@ -86,16 +91,23 @@ def _first_sentence(verb: ast.FunctionDef) -> str:
 
 def _passed_on(arguments: ast.arguments) -> str:
     """The arguments of a verb, as it gives them to its twin."""
-    given = [argument.arg for argument in arguments.args if argument.arg not in ("self", "cls")]
-    return ", ".join([*given, *(f"{argument.arg}={argument.arg}" for argument in arguments.kwonlyargs)])
+    by_name = {argument.arg for argument in arguments.kwonlyargs}
+    return ", ".join(f"{name}={name}" if name in by_name else name for name in argument_names(arguments))
 
 
-def _text(node: ast.AST | None) -> str:
+def argument_names(arguments: ast.arguments) -> list[str]:
+    """The arguments of a verb, in order."""
+    given = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
+    return [name for name in given if name not in ("self", "cls")]
+
+
+def node_text(node: ast.AST | None) -> str:
     return ast.unparse(node) if node is not None else "None"
 
 
-def _formatted(code: str) -> str:
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(SOURCE / "aio.py"), "-"]
+def format_code(code: str, path: Path) -> str:
+    """Code as ruff formats it."""
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(path), "-"]
     done = subprocess.run(command, input=code, capture_output=True, text=True, encoding="utf-8", check=True)  # noqa: S603
     return done.stdout
 

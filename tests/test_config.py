@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from nagori import config, paths
+from nagori import config, files
 from nagori.config import Config, load
 from nagori.config.loader import REMOVED, RENAMED
 from nagori.core.values import Value, find_faults, replace, setting
@@ -101,7 +101,7 @@ def test_each_source_wins_over_the_one_before_and_the_origin_says_which(
 
 
 def test_the_platforms_own_file_is_read_when_it_exists(home: dict[str, str]) -> None:
-    folder = paths.private_dir(paths.config_dir(home, "linux"))
+    folder = files.private_dir(files.config_dir(home, "linux"))
     (folder / "config.toml").write_text("retrieval.top_k = 3")
     assert load(env=home).config.retrieval.top_k == 3
 
@@ -300,7 +300,6 @@ def test_every_fault_of_every_source_is_told_at_once(
             "sessions.cache: the address holds a password; put it into the variable named by"
             " sessions.password_env",
         ),
-        ("self_recall.outcome = 1", "self_recall.outcome: removed; it had no effect yet"),
         ("window.warn_at = 0.85", "window.warn_at, prune_at, summarise_at: not in rising order"),
         ("window.target = 0.85", "window.target: 0.85 is above prune_at (0.8)"),
         ('"\\u0007" = 1', "'\\x07': no such setting"),
@@ -328,7 +327,7 @@ def test_an_old_name_is_answered_with_the_new_one_wherever_it_is_set(
         Config().evolve({old: 1})
 
 
-@pytest.mark.parametrize("key", ["working.turns", "salience.share", "self_recall.outcome"])
+@pytest.mark.parametrize("key", ["working.turns", "salience.share", "importance.novelty"])
 def test_a_setting_that_was_removed_is_said_to_be(home: dict[str, str], key: str) -> None:
     assert faults_of(env=home, overrides={key: 1}) == (f"{key}: removed; it had no effect yet (override)",)
     name = f"NAGORI_{key.upper().replace('.', '__')}"
@@ -622,18 +621,18 @@ def properties() -> list[tuple[str, dict[str, Any]]]:
 def test_each_platform_has_its_places_and_relative_xdg_paths_are_ignored(
     platform: str, env: dict[str, str], data: str, settings: str
 ) -> None:
-    assert paths.data_dir(env, platform=platform) == Path(data)
-    assert paths.config_dir(env, platform) == Path(settings)
+    assert files.data_dir(env, platform=platform) == Path(data)
+    assert files.config_dir(env, platform) == Path(settings)
 
 
 def test_a_chosen_data_folder_wins_and_may_begin_at_home() -> None:
-    assert paths.data_dir({"HOME": "/h"}, "/srv/m") == Path("/srv/m")
-    assert paths.data_dir({"HOME": "/h"}, "~/m") == Path("/h/m")
+    assert files.data_dir({"HOME": "/h"}, "/srv/m") == Path("/srv/m")
+    assert files.data_dir({"HOME": "/h"}, "~/m") == Path("/h/m")
 
 
 def test_without_a_home_variable_the_system_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "home", lambda: Path("/system"))
-    assert paths.data_dir({}, platform="linux") == Path("/system/.local/share/nagori")
+    assert files.data_dir({}, platform="linux") == Path("/system/.local/share/nagori")
 
 
 def test_without_any_home_the_message_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -642,7 +641,7 @@ def test_without_any_home_the_message_says_what_to_set(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Path, "home", nowhere)
     with pytest.raises(InvalidInput, match="NAGORI_DATA_DIR"):
-        paths.data_dir({}, platform="linux")
+        files.data_dir({}, platform="linux")
 
 
 def mode(path: Path) -> int:
@@ -652,17 +651,17 @@ def mode(path: Path) -> int:
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
 def test_folders_and_files_that_are_created_belong_to_their_owner_alone(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    leaf = paths.private_dir(tmp_path / "a" / "b" / "c")
+    leaf = files.private_dir(tmp_path / "a" / "b" / "c")
     assert [mode(folder) for folder in (leaf, leaf.parent, leaf.parent.parent)] == [0o700] * 3
     assert mode(tmp_path) == 0o755
     file = leaf / "journal"
-    os.close(paths.open_private(file, os.O_CREAT | os.O_WRONLY))
+    os.close(files.open_private(file, os.O_CREAT | os.O_WRONLY))
     assert mode(file) == 0o600
 
 
 def test_a_private_folder_that_exists_stays_as_it_is(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    assert paths.private_dir(tmp_path) == tmp_path
+    assert files.private_dir(tmp_path) == tmp_path
     assert mode(tmp_path) == 0o755
 
 
@@ -670,4 +669,4 @@ def test_a_relative_private_folder_is_made_below_the_present_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert paths.private_dir(Path("a/b")).is_dir()
+    assert files.private_dir(Path("a/b")).is_dir()

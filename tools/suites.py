@@ -2,8 +2,9 @@
 
 The folder holds one subfolder for each suite, with a script `run` that takes the class under test from the
 environment, and after its script `get` the untouched upstream tests. `out/suites-venv` has the packages that
-their `requirements.txt` name, `langmem`, `mcp` and those of nagori; the MCP suites need Node packages in
-`npm`. What is not there is skipped and says so. The counts are printed as the suites print them.
+their `requirements.txt` name, `langmem`, `mcp`, `mem0ai`, `mem0-cli`, `schemathesis` and those of nagori; the
+MCP suites need Node packages in `npm`. What is not there is skipped and says so. The counts are printed as
+the suites print them.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHON = ROOT / "out" / "suites-venv" / "bin" / "python"
 CODE = "nagori.edges.integrations"
 PORT = 8437
+HTTP_PORT = 8438
 SEQUENCES = "500"  # random call sequences of the drop-in server
 
 # The folder of each suite, and what its script reads from the environment.
@@ -33,7 +37,7 @@ SUITES: dict[str, dict[str, str]] = {
         "ASUT": f"{CODE}.anthropic_memory:AsyncNagoriMemoryTool",
     },
 }
-COUNTS = re.compile(r"^.*(?:\d+ passed|checks? passed|answers agree|conform).*$", re.MULTILINE)
+COUNTS = re.compile(r"^.*(?:\d+ passed|checks? passed|answers agree|conform|\d+ generated).*$", re.MULTILINE)
 
 
 def main(folder: str) -> int:
@@ -46,6 +50,11 @@ def main(folder: str) -> int:
     langmem = {"SUT": SUITES["langgraph-store"]["SUT"]}
     results.append(_run(suites / "langgraph-store", [str(PYTHON), "langmem_consumer.py"], langmem))
     results.append(_run(ROOT, [str(PYTHON), "-c", CONFORMANCE], {}))
+    with _http_server(HTTP_PORT) as (url, token):
+        client = {"URL": url, "KEY": token}
+        results.append(_run(suites / "mem0-platform", [str(PYTHON), "python_client.py"], client))
+        described = {"URL": f"{url}/openapi.json", "KEY": token, "EXAMPLES": os.environ.get("EXAMPLES", "25")}
+        results.append(_run(suites / "http-openapi", ["./run"], described))
     if (suites / "npm").is_dir():
         with _server(PORT) as url:
             results.append(_run(suites / "mcp-conformance", ["./run"], {"URL": url}))
@@ -97,6 +106,36 @@ def _server(port: int) -> Iterator[str]:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(10)
+
+
+@contextmanager
+def _http_server(port: int) -> Iterator[tuple[str, str]]:
+    """An HTTP server with mem0's routes and an empty memory, and its token."""
+    with tempfile.TemporaryDirectory() as home:
+        command = [str(PYTHON), "-m", "nagori", "--data-dir", home, "serve", "--mem0", "--port", str(port)]
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+        try:
+            yield f"http://127.0.0.1:{port}", _wait_for(Path(home) / "http-token", process)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(10)
+
+
+def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> str:
+    """The token of a server, as soon as it listens."""
+    for _ in range(600):
+        time.sleep(0.1)
+        if path.exists() and _listens(HTTP_PORT):
+            return path.read_text(encoding="ascii")
+        if process.poll() is not None:
+            break
+    raise SystemExit("the server did not start: are starlette, msgspec and uvicorn in out/suites-venv?")
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 if __name__ == "__main__":

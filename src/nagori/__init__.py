@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nagori.core.model import Turn as Turn
     from nagori.core.model import Valence as Valence
     from nagori.core.window import Window as Window
+    from nagori.edges.http.client import RemoteNagori as RemoteNagori
     from nagori.errors import NagoriError as NagoriError
     from nagori.services.remember import Draft as Draft
 
@@ -34,6 +35,7 @@ _HOMES = {
     "Config": "nagori.config",
     "load_config": "nagori.config",
     "NagoriError": "nagori.errors",
+    "RemoteNagori": "nagori.edges.http.client",
     "Window": "nagori.core.window",
     "Draft": "nagori.services.remember",
     **dict.fromkeys(

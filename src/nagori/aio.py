@@ -41,13 +41,22 @@ from nagori.runtime import Progress, no_progress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import Count, ExportFormat, MessageFormat, Preset, Provider, Ranking, Strategy, Texts
-    from nagori.core.arguments import Metadata
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
-    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
+    from nagori.core.model import (
+        CategoryName,
+        Emotion,
+        KindName,
+        OutcomeName,
+        PrivacyName,
+        RelationName,
+        TaskOutcome,
+        TrustName,
+    )
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
     from nagori.core.threads import WorkingMemory
+    from nagori.core.values import Metadata
     from nagori.core.window import Window
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
@@ -58,6 +67,7 @@ if TYPE_CHECKING:
     from nagori.services.full_context import FullContext
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
+    from nagori.services.policy import Policy
     from nagori.services.preview import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
@@ -294,10 +304,13 @@ class AsyncNagori(_AsyncMemory):
         project: str | None = SAME,
         agent: str | None = SAME,
         role: str | None = SAME,
+        task: str | None = SAME,
     ) -> Self:
         """The same memory with another scope, or with this scope changed."""
         return type(self)(
-            self._memory.with_scope(scope, user=user, tenant=tenant, project=project, agent=agent, role=role),
+            self._memory.with_scope(
+                scope, user=user, tenant=tenant, project=project, agent=agent, role=role, task=task
+            ),
             self._workers,
         )
 
@@ -622,6 +635,32 @@ class AsyncNagori(_AsyncMemory):
     async def feedback(self, id: str, good: bool) -> Memory:
         """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
         return await self._workers.run(self._memory.feedback, id, good)
+
+    async def share(
+        self,
+        lessons: Texts,
+        *,
+        outcome: TaskOutcome | OutcomeName | None = None,
+        privacy: Privacy | PrivacyName = Privacy.AGENT_ONLY,
+        task: str | None = None,
+    ) -> Sequence[Memory]:
+        """Store what an agent learned from a task, for itself (`private`), for agents of its role (`agent-
+        only`) or for all (`public`)."""
+        return await self._workers.run(
+            self._memory.share, lessons, outcome=outcome, privacy=privacy, task=task
+        )
+
+    async def policy(self) -> Policy:
+        """The settings that were learned from outcomes, and every version of them with its evidence."""
+        return await self._workers.run(self._memory.policy)
+
+    async def policy_back(self) -> Policy:
+        """Restore the learned settings as they were before the last change."""
+        return await self._workers.run(self._memory.policy_back)
+
+    async def policy_off(self) -> Policy:
+        """Use the configured settings and learn no others; `policy_back` switches it on again."""
+        return await self._workers.run(self._memory.policy_off)
 
     async def protect(self, id: str, release: Texts = ()) -> Memory:
         """Protect a memory from decay; `release` are the ids of protected ones to release, to make room."""

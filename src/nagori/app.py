@@ -12,9 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
-from nagori.adapters.clock import SystemClock
 from nagori.config import Config, load
-from nagori.core.arguments import check_bool, check_kind, check_list, check_text, check_whole, read_texts
 from nagori.core.model import (
     ALIVE,
     Category,
@@ -32,13 +30,22 @@ from nagori.core.model import (
     parse_choice,
     utc,
 )
-from nagori.core.values import no_observer, replace
+from nagori.core.values import (
+    check_bool,
+    check_kind,
+    check_list,
+    check_text,
+    check_whole,
+    no_observer,
+    read_texts,
+    replace,
+)
 from nagori.errors import InvalidInput, StoreError
+from nagori.files import data_dir as default_dir
+from nagori.files import expand_home, private_dir
 from nagori.journals.file import FileJournal
 from nagori.ledger import Ledger
-from nagori.paths import data_dir as default_dir
-from nagori.paths import expand_home, private_dir
-from nagori.runtime import Progress, Runtime, no_progress
+from nagori.runtime import Progress, Runtime, SystemClock, no_progress
 from nagori.stores.sqlite import SqliteStore
 
 TYPE_CHECKING = False
@@ -46,13 +53,22 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Self
 
     from nagori.config.address import Address
-    from nagori.core.arguments import Metadata
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
-    from nagori.core.model import CategoryName, Emotion, KindName, PrivacyName, RelationName, TrustName
+    from nagori.core.model import (
+        CategoryName,
+        Emotion,
+        KindName,
+        OutcomeName,
+        PrivacyName,
+        RelationName,
+        TaskOutcome,
+        TrustName,
+    )
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
     from nagori.core.threads import WorkingMemory
+    from nagori.core.values import Metadata
     from nagori.core.window import Window
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
@@ -64,6 +80,7 @@ if TYPE_CHECKING:
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
+    from nagori.services.policy import Policy
     from nagori.services.preview import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
@@ -223,9 +240,17 @@ class Nagori:
         project: str | None = SAME,
         agent: str | None = SAME,
         role: str | None = SAME,
+        task: str | None = SAME,
     ) -> Self:
         """The same memory with another scope, or with this scope changed."""
-        given = {"user": user, "tenant": tenant, "project": project, "agent": agent, "role": role}
+        given = {
+            "user": user,
+            "tenant": tenant,
+            "project": project,
+            "agent": agent,
+            "role": role,
+            "task": task,
+        }
         changes = {name: value for name, value in given.items() if value is not SAME}
         check_kind("scope", scope if scope is not None else self.scope, Scope)
         return type(self)(self.runtime, replace(scope or self.scope, **changes))
@@ -654,6 +679,43 @@ class Nagori:
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         return edit.feedback(self.runtime, self.scope, id, good)
 
+    def share(
+        self,
+        lessons: Texts,
+        *,
+        outcome: TaskOutcome | OutcomeName | None = None,
+        privacy: Privacy | PrivacyName = Privacy.AGENT_ONLY,
+        task: str | None = None,
+    ) -> Sequence[Memory]:
+        """Store what an agent learned from a task, for itself (`private`), for agents of its role
+        (`agent-only`) or for all (`public`)."""
+        from nagori.core.model import TaskOutcome
+        from nagori.services.sharing import LessonReport, share
+
+        self.runtime.ledger.catch_up(self.scope.owner, wait=True)
+        how = parse_choice(TaskOutcome, outcome, "outcome") if outcome is not None else None
+        whose = parse_choice(Privacy, privacy, "privacy")
+        report = LessonReport(read_texts("lessons", lessons), how, whose, task)
+        return share(self.runtime, self.scope, report)
+
+    def policy(self) -> Policy:
+        """The settings that were learned from outcomes, and every version of them with its evidence."""
+        from nagori.services.policy import read_policy
+
+        return read_policy(self.runtime, self.scope.owner)
+
+    def policy_back(self) -> Policy:
+        """Restore the learned settings as they were before the last change."""
+        from nagori.services.policy import take_back
+
+        return take_back(self.runtime, self.scope.owner)
+
+    def policy_off(self) -> Policy:
+        """Use the configured settings and learn no others; `policy_back` switches it on again."""
+        from nagori.services.policy import switch_off
+
+        return switch_off(self.runtime, self.scope.owner)
+
     def protect(self, id: str, release: Texts = ()) -> Memory:
         """Protect a memory from decay; `release` are the ids of protected ones to release, to make room."""
         from nagori.services import edit
@@ -913,6 +975,8 @@ def _open_runtime(folder: Path) -> Iterator[Runtime]:
 
 
 def _configured_embedder(config: Config, observe: Observer, folder: Path) -> Embedder | None:
+    if config.embedding.provider == "none":
+        return None
     from nagori.adapters.embed import open_embedder
 
     return open_embedder(config.embedding, observe, folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
 
@@ -37,6 +38,19 @@ def no_model(name: str) -> Embedder | None:
 
 def no_progress(done: int, total: int) -> None:
     """Ignore progress."""
+
+
+class SystemClock:
+    """The machine's time and time zone."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    @property
+    def zone(self) -> tzinfo:
+        zone = datetime.now(UTC).astimezone().tzinfo
+        assert zone is not None
+        return zone
 
 
 class Runtime(Value, frozen=False):

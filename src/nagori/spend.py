@@ -20,8 +20,7 @@ from uuid import uuid4
 
 from nagori.core.values import Value, default_factory
 from nagori.errors import JournalError, ModelError
-from nagori.locks import wait_for_lock
-from nagori.paths import open_private, private_dir
+from nagori.files import open_private, private_dir, wait_for_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -77,13 +77,13 @@ def test_idle_children_forked_while_a_thread_held_the_lock_wedge_no_writer(tmp_p
 WORKER = """
 import os, sys, time
 from pathlib import Path
-from nagori.edges.worker.spawn import release, take
-lock = take(Path(sys.argv[1]))
+from nagori.files import release_lock, take_lock
+lock = take_lock(Path(sys.argv[1]) / "worker.lock")
 child = os.fork()
 if child == 0:
     time.sleep(60)
     os._exit(0)
-release(lock)
+release_lock(lock)
 print(child, flush=True)
 """
 

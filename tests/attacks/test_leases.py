@@ -11,13 +11,13 @@ import pytest
 import nagori
 from nagori import Nagori
 from nagori.errors import Conflict
-from nagori.locks import lease
+from nagori.leases import lease
 from nagori.testing import FrozenClock, WordEmbedder
 
 HOLDER = """
 import sys, time
 from nagori import Nagori
-from nagori.locks import lease
+from nagori.leases import lease
 with Nagori.open(sys.argv[1], embedder=None) as memory:
     with lease(memory.runtime, ("local", "me"), "cycle"):
         print("held", flush=True)

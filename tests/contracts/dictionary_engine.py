@@ -9,13 +9,12 @@ from operator import attrgetter
 from threading import get_ident
 
 from nagori.core.cycle import Census, CycleRows, life_row
-from nagori.core.decay import memory_days, retention
-from nagori.core.items import select_items, update_items
-from nagori.core.levels import tier_of
-from nagori.core.model import ALIVE, Filter, Hit, ItemFilter, Level, check_vector, to_micros
+from nagori.core.decay import retention
+from nagori.core.model import ALIVE, Filter, Hit, ItemFilter, check_vector, to_micros
 from nagori.core.relevance import CandidateInfo, Candidates
 from nagori.core.scoring import cosine
-from nagori.core.storage import NOTHING_APPLIED, Counts, Measures, VectorModels
+from nagori.core.selection import measure_memories, select_items, select_turns, update_items
+from nagori.core.storage import NOTHING_APPLIED, Counts, VectorModels
 from nagori.core.values import replace
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import Conflict
@@ -160,12 +159,7 @@ class DictionaryStore:
         return last if id is None else last[::-1]
 
     def turns(self, owner, filter):
-        turns = [turn for _, turn in sorted(self.data(owner).turns.items()) if turn.seq > filter.after]
-        turns = [t for t in turns if filter.session in (None, t.session)]
-        turns = [t for t in turns if filter.seqs is None or t.seq in filter.seqs]
-        turns = [t for t in turns if filter.ids is None or t.id in filter.ids]
-        turns = [t for t in turns if not (filter.pending and t.processed)][: filter.first]
-        return turns[::-1][: filter.last][::-1]
+        return select_turns(self.data(owner).turns, filter)
 
     def origins(self, owner, ids):
         origins, ids = self.data(owner).origins, set(ids)
@@ -197,12 +191,7 @@ class DictionaryStore:
         return Counts(Counter(int(m.level) for m in alive), protected, gone, replaced, len(missing))
 
     def measure(self, scope, now, tiers):
-        alive = self.meant(scope, Filter(archived=True))
-        short = [m for m in alive if m.level > Level.FULL and Level.FULL in m.texts]
-        shown = sum(len(m.text.trigger + m.text.content) for m in short)
-        whole = sum(len(text.trigger + text.content) for m in short for text in [m.texts[Level.FULL]])
-        by_tier = Counter(str(tier_of(memory_days(m, now), tiers)) for m in alive)
-        return Measures(Counter(str(m.kind) for m in alive), by_tier, shown, whole)
+        return measure_memories(self.meant(scope, Filter(archived=True)), now, tiers)
 
     def check(self):
         return []

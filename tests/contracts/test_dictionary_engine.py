@@ -1,4 +1,4 @@
-"""The protocol is small: an engine written from its docstrings alone keeps every promise in 260 lines."""
+"""The protocol is small: an engine written from its docstrings alone keeps every promise in 250 lines."""
 
 # mypy: disable-error-code="import-not-found"
 # Because pytest puts its folder on the path.
@@ -19,5 +19,5 @@ class TestDictionaryStore(StoreContract, VectorIndexContract):
         return dictionary_engine.DictionaryStore()
 
 
-def test_an_engine_takes_no_more_than_260_lines() -> None:
-    assert len(Path(dictionary_engine.__file__).read_text().splitlines()) <= 260
+def test_an_engine_takes_no_more_than_250_lines() -> None:
+    assert len(Path(dictionary_engine.__file__).read_text().splitlines()) <= 250

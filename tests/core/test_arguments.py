@@ -7,7 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nagori.core.arguments import (
+from nagori.core.erasure import without_words
+from nagori.core.events import Event, fold
+from nagori.core.model import Emotion, Filter, Kind, Level, Memory, Recollection, Text, Turn, check_memory
+from nagori.core.serialize import from_record, to_record
+from nagori.core.values import (
     check_bool,
     check_kind,
     check_list,
@@ -16,10 +20,6 @@ from nagori.core.arguments import (
     read_metadata,
     read_texts,
 )
-from nagori.core.erasure import without_words
-from nagori.core.events import Event, fold
-from nagori.core.model import Emotion, Filter, Kind, Level, Memory, Recollection, Text, Turn, check_memory
-from nagori.core.serialize import from_record, to_record
 from nagori.errors import InvalidInput
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -7,8 +7,8 @@ import pytest
 
 from nagori.core.erasure import without_words
 from nagori.core.events import TO_REDACT, Event, fold
-from nagori.core.items import select_items, update_items
 from nagori.core.model import Item, ItemFilter, check_item, item_id
+from nagori.core.selection import select_items, update_items
 from nagori.core.values import replace
 from nagori.errors import InvalidInput
 

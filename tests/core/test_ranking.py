@@ -125,14 +125,16 @@ def test_priority_follows_its_formula(
 @pytest.mark.parametrize(
     ("inputs", "expected"),
     [
-        ((1, 0, 0), 0.4),
-        ((0, 1, 0), 0.3),
-        ((0, 0, 1), 0.2),
-        ((0.5, 0.5, 1.0), 0.55),
-        ((9, -9, 1), 0.6),
+        ((1, 0, 0, 0), 0.4),
+        ((0, 1, 0, 0), 0.3),
+        ((0, 0, 1, 0), 0.2),
+        ((0, 0, 0, 1), 0.1),
+        ((0.5, 0.5, 1.0, 0.5), 0.6),
+        ((9, -9, 1, 9), 0.7),
     ],
 )
-def test_recall_score_follows_its_formula(inputs: tuple[float, float, float], expected: float) -> None:
+def test_recall_score_follows_its_formula(inputs: tuple[float, float, float, float], expected: float) -> None:
+    """[S5]"""
     assert scoring.recall_score(*inputs, SELF) == pytest.approx(expected)
 
 

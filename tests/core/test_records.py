@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from nagori.core.arguments import check_kind, check_number, check_text, check_whole
 from nagori.core.cycle import Census, CycleRules, life_row, plan_cycle
 from nagori.core.decay import Retention, Weekly, adjust_for_feedback, coefficient_of_worth, retention
 from nagori.core.levels import Archive
@@ -39,7 +38,16 @@ from nagori.core.model import (
 from nagori.core.relevance import CandidateInfo, Candidates, bm25
 from nagori.core.serialize import emotion_record, from_record, relation_of, relation_record, to_record
 from nagori.core.storage import Counts, Measures
-from nagori.core.values import Value, find_faults, leaves, setting
+from nagori.core.values import (
+    Value,
+    check_kind,
+    check_number,
+    check_text,
+    check_whole,
+    find_faults,
+    leaves,
+    setting,
+)
 from nagori.core.visibility import can_see, matches_filter
 from nagori.core.window import Window
 from nagori.errors import InvalidInput

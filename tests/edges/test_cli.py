@@ -71,7 +71,8 @@ def test_a_fact_is_kept_found_explained_and_shown(run: Run) -> None:
 
 def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     id, other = kept(run, "tea"), kept(run, "the kettle is green")
-    monkeypatch.setitem(PROVIDERS, "none", lambda *_: WordEmbedder())
+    monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "local")
+    monkeypatch.setitem(PROVIDERS, "local", lambda *_: WordEmbedder())
     (tmp_path / "talk.jsonl").write_text('{"role": "user", "content": "tea?"}\n', encoding="utf-8")
     commands = [
         ["reembed", "--dry-run"],

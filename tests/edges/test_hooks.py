@@ -22,7 +22,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagori import Draft, Kind, Level, Nagori, Source
-from nagori.adapters.clock import SystemClock
 from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Emotion, Memory, Text, Trust
 from nagori.edges import hooks
@@ -31,6 +30,7 @@ from nagori.edges.hosts import launcher
 from nagori.edges.worker.run import work
 from nagori.journals.file import FileJournal
 from nagori.language.passages import about_tokens
+from nagori.runtime import SystemClock
 from nagori.services.prompt_context import BRIEF, LONGEST, block
 from nagori.services.record_turns import read_spool as spooled
 from nagori.testing import WordEmbedder

@@ -84,6 +84,7 @@ def test_claude_code_gets_one_group_for_each_event() -> None:
             "Notification": [theirs],
             "SessionStart": group,
             "UserPromptSubmit": group,
+            "PostToolUse": group,
             "PostToolUseFailure": group,
             "SubagentStop": group,
             "PreCompact": group,

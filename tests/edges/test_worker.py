@@ -26,8 +26,9 @@ from nagori.edges.hosts import launcher
 from nagori.edges.worker import run as worker
 from nagori.edges.worker.recovery import TRANSCRIPTS, finish_killed
 from nagori.edges.worker.run import work
-from nagori.edges.worker.spawn import LOCK, is_working, start, take
+from nagori.edges.worker.spawn import LOCK, is_working, start
 from nagori.errors import InvalidInput
+from nagori.files import take_lock
 from nagori.journals.file import FileJournal
 from nagori.services import ingest
 from nagori.services.record_turns import spool
@@ -212,7 +213,7 @@ def test_a_turn_that_cannot_be_kept_holds_up_nobody(folder: Path, monkeypatch: p
 
 def test_of_two_workers_one_works(folder: Path) -> None:
     talk(2)
-    lock = take(folder)
+    lock = take_lock(folder / LOCK)
     assert lock is not None
     assert is_working(folder)
     assert work(folder) == 0
@@ -238,7 +239,7 @@ def test_a_hook_that_looks_for_a_worker_does_not_send_the_new_one_away(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk(1)
-    looking = take(folder)
+    looking = take_lock(folder / LOCK)
     assert looking is not None
     monkeypatch.setattr(worker.time, "sleep", lambda _: os.close(looking))
     assert work(folder) == 2
@@ -266,8 +267,8 @@ def test_what_is_written_while_a_worker_finishes_is_not_left_behind(
 def test_the_lock_of_a_dead_worker_is_nobody_s(folder: Path) -> None:
     talk(1)
     folder.joinpath(LOCK).write_text("123456")
-    code = "import sys, time; from pathlib import Path; from nagori.edges.worker.spawn import take\n"
-    code += "take(Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
+    code = "import sys, time; from pathlib import Path; from nagori.files import take_lock\n"
+    code += "take_lock(Path(sys.argv[1]) / 'worker.lock'); print('held', flush=True); time.sleep(60)"
     command = [sys.executable, "-c", code, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
@@ -420,7 +421,7 @@ def age(path: Path, **by: float) -> None:
 
 
 def asked_long_ago(folder: Path, monkeypatch: pytest.MonkeyPatch, path: Path, **by: float) -> None:
-    from nagori.adapters.clock import SystemClock
+    from nagori.runtime import SystemClock
 
     then = datetime.now(UTC) - timedelta(**by)
     with monkeypatch.context() as patch:

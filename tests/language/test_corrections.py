@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nagori.language.corrections import correction_features, replacement_odds, updates_subject
+from nagori.language.corrections import OF_ANOTHER, correction_features, replacement_odds, updates_subject
 
 NEAR, FAR = 3.0, 0.5  # spreads above unrelated texts
 LEAD, BEHIND = 0.5, -0.5  # spreads above the nearest other statement, or below it
@@ -64,3 +64,23 @@ def test_hostile_text_costs_little() -> None:
 )
 def test_the_same_subject_with_a_word_for_change_is_an_update(old: str, new: str, updates: bool) -> None:
     assert updates_subject(old, new) is updates
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My mother's birthday is May 3.", "My sister's birthday is June 9 now."),
+        ("母の誕生日は5月3日です。", "姉の誕生日は6月9日になりました。"),
+        ("Ken's desk is by the window.", "Mari's desk is by the door now."),
+        ("田中さんの席は3階です。", "鈴木さんの席は4階に変わりました。"),
+    ],
+)
+def test_what_is_said_of_one_person_replaces_nothing_of_another(old: str, new: str) -> None:
+    assert replacement_odds(old, new, 5.0, 1.0) == OF_ANOTHER
+
+
+def test_a_relative_has_several_names() -> None:
+    assert replacement_odds("My mum lives in Leeds.", "My mother lives in York now.", 5.0, 1.0) > OF_ANOTHER
+    assert (
+        replacement_odds("母の病院は水曜です。", "お母さんの病院は木曜になりました。", 5.0, 1.0) > OF_ANOTHER
+    )

@@ -8,8 +8,7 @@ import pytest
 from nagori.core.decay import Retention, emotional
 from nagori.core.model import Category, Kind
 from nagori.core.values import replace
-from nagori.language.appraisal import appraise
-from nagori.language.importance import LONG, Birth, Matter, Worth, importance, weigh
+from nagori.language.appraisal import LONG, Birth, Matter, Worth, appraise, importance, weigh
 
 PAIRS = """
 My aunt is allergic to wasps | A wasp just flew into the kitchen!!! HELP!!!

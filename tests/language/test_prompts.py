@@ -4,8 +4,8 @@ from struct import pack
 
 import pytest
 
-from nagori.language.learned_heads import head_score
-from nagori.language.prompts import UNKNOWN, asks_for_secret, own_matter
+from nagori.language.learned_heads import OWN_MATTER, head_score, own_matter
+from nagori.language.redaction import asks_for_secret
 
 DIMENSION = 384
 MODEL = "multilingual-e5-small-q4"
@@ -39,9 +39,8 @@ def test_who_speaks_about_secrets_asks_for_none(text: str) -> None:
 
 
 def test_without_a_vector_a_prompt_may_be_about_anything() -> None:
-    assert own_matter(None) == UNKNOWN
-    assert own_matter(b"\0" * 12) == UNKNOWN  # of another size
-    assert own_matter(pack(f"<{DIMENSION}f", *[0.0] * DIMENSION), "another-model") == UNKNOWN
+    assert own_matter(b"\0" * 12) == OWN_MATTER  # of another size
+    assert own_matter(pack(f"<{DIMENSION}f", *[0.0] * DIMENSION), "another-model") == OWN_MATTER
 
 
 def test_a_vector_of_the_model_is_judged_from_0_to_100() -> None:

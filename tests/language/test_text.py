@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from nagori.core.model import Level, Memory, Text
+from nagori.core.values import clean_text
 from nagori.language import passages
 from nagori.language import tokenizer as t
 from nagori.language.passages import resemblance, sentences, shingles
-from nagori.language.redaction import clean
 from nagori.language.tokenizer import stem
 
 WORDS = {
@@ -198,12 +198,12 @@ def test_stems_are_those_of_porter2(word: str, expected: str) -> None:
     ],
 )
 def test_clean_removes_what_must_not_be_stored(dirty: str, expected: str) -> None:
-    assert clean(dirty) == expected
+    assert clean_text(dirty) == expected
 
 
 def test_clean_names_the_field_that_is_no_text() -> None:
     with pytest.raises(TypeError, match="trigger must be str"):
-        clean(b"x", field="trigger")  # type: ignore[arg-type]
+        clean_text(b"x", field="trigger")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("variant", ["ラーメン", "らーめん", "ﾗｰﾒﾝ", "ら〜めん", "ラ-メン", "らーーめん"])
@@ -312,7 +312,7 @@ CJK = st.text(
 )
 BOTH = st.one_of(ANY, CJK)
 VERBS = (
-    clean,
+    clean_text,
     t.normalise,
     t.tokens,
     t.query_tokens,
@@ -330,9 +330,9 @@ def test_no_text_raises_and_everything_is_deterministic(text: str) -> None:
 
 @given(BOTH)
 def test_clean_text_can_be_stored_and_stays_clean(text: str) -> None:
-    cleaned = clean(text)
+    cleaned = clean_text(text)
     cleaned.encode()
-    assert clean(cleaned) == cleaned
+    assert clean_text(cleaned) == cleaned
 
 
 @given(BOTH)

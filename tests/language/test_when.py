@@ -1039,3 +1039,10 @@ def test_e17_the_occasion_before_the_last_is_understood(text: str) -> None:
 )
 def test_e17_lookalikes_of_these_words_mean_no_time(text: str) -> None:
     assert read_time(text, NOWS["wednesday"], TOKYO) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["比は1/3に決めた", "割合を1/4にした", "学期の前期に取った科目", "大学の前期の成績"]
+)
+def test_shares_and_school_terms_name_no_date(text: str) -> None:
+    assert read_time(text, datetime(2026, 6, 1, tzinfo=UTC), UTC) is None

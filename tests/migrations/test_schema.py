@@ -307,7 +307,7 @@ def test_a_shortlist_finds_the_true_neighbours_among_many(
 def test_a_question_of_common_words_looks_at_the_most_telling_memories(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nagori.stores.candidates.MOST_SKETCHES", 10)
+    monkeypatch.setattr("nagori.core.relevance.MOST_SKETCHES", 10)
     store = SqliteStore(tmp_path / "n.db")
     put(store, *(memory(f"mem_{n:03}", "tea" + (" kettle" if n == 77 else "")) for n in range(100)))
     found = store.candidates(ME, Query(["tea", "kettl"]))

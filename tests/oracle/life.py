@@ -26,12 +26,12 @@ from typer.testing import CliRunner
 
 from nagori import Category, Draft, Emotion, Filter, Kind, Memory, Nagori, Privacy, Source, Trust, Turn
 from nagori.adapters import embed as embedders
-from nagori.adapters.clock import SystemClock
 from nagori.core.llm import Reply  # what a language model returns
 from nagori.edges.cli import app
 from nagori.edges.hooks import answer as answer_hook  # (arguments, source) -> printed text
 from nagori.edges.worker.run import work as run_worker  # (folder) -> turns formed
 from nagori.errors import InvalidInput
+from nagori.runtime import SystemClock
 from nagori.testing import FrozenClock, WordEmbedder
 
 

@@ -201,7 +201,7 @@ def test_capacity_is_kept(tmp_path: Path, clock: FrozenClock) -> None:
 
 
 def test_only_one_cycle_at_a_time(memory: Nagori) -> None:
-    from nagori.locks import lease
+    from nagori.leases import lease
 
     memory.remember("tea")
     with lease(memory.runtime, memory.scope.owner, "cycle"), pytest.raises(Conflict):

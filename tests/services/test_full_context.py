@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nagori import Nagori
+from nagori.config import load
 from nagori.language.passages import about_tokens
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -23,9 +24,10 @@ def clock() -> FrozenClock:
     return FrozenClock()
 
 
-@pytest.fixture
-def memory(tmp_path: Path, clock: FrozenClock) -> Iterator[Nagori]:
-    with Nagori.open(tmp_path, clock=clock, embedder=WordEmbedder(), llm=None) as memory:
+@pytest.fixture(params=[False, True], ids=["made now", "kept"])
+def memory(tmp_path: Path, clock: FrozenClock, request: pytest.FixtureRequest) -> Iterator[Nagori]:
+    config = load(overrides={"threads.summaries": request.param}).config
+    with Nagori.open(tmp_path, clock=clock, config=config, embedder=WordEmbedder(), llm=None) as memory:
         for said, answer in KITCHEN:
             memory.turn(said, session="monday").answer(answer)
             clock.forward(minutes=1)
@@ -44,7 +46,8 @@ def test_T5_one_context_has_conversations_sessions_and_profile(memory: Nagori) -
     assert "kitchen" in found.recent_sessions
     assert "harbour" in found.profile
     assert found.text.index("<memories") < found.text.index("<recent-sessions>")
-    assert {memory.show(each.id).kind for each in found.memories} == {"fact", "summary"}
+    kept = memory.config.threads.summaries
+    assert {each.kind for each in found.memories} == ({"fact", "summary"} if kept else {"fact"})
 
 
 @pytest.mark.parametrize("tokens", [0, 20, 120, 250, 500, 1000])

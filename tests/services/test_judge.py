@@ -15,7 +15,7 @@ from nagori import Category, Kind, Memory, Nagori, Turn
 from nagori.core.events import Event
 from nagori.core.model import RelationType, Scope, Trust, Valence
 from nagori.errors import Conflict
-from nagori.locks import lease
+from nagori.leases import lease
 from nagori.services.llm.health import ModelHealth
 from nagori.testing import FrozenClock
 

@@ -39,7 +39,7 @@ class Opener:
         return Nagori.open(
             self.folder / "data",
             clock=self.clock,
-            config=load(overrides=named).config,
+            config=load(overrides={"threads.summaries": True} | named).config,
             embedder=WordEmbedder(),
             llm=None,
         )

@@ -31,7 +31,9 @@ def clock() -> FrozenClock:
 
 
 def opened(folder: Path, clock: FrozenClock, **settings: object) -> Nagori:
-    config = load(overrides={name.replace("__", "."): value for name, value in settings.items()}).config
+    """A memory that keeps summaries of threads."""
+    named = {name.replace("__", "."): value for name, value in settings.items()}
+    config = load(overrides={"threads.summaries": True} | named).config
     return Nagori.open(folder, clock=clock, config=config, embedder=WordEmbedder(), llm=None)
 
 

@@ -203,3 +203,12 @@ def test_18_a_memory_moves_to_another_project_or_to_all(memory: Nagori) -> None:
     assert memory.show(one.id).project is None
     with pytest.raises(InvalidInput):
         memory.edit(one.id, project="")
+
+
+def test_18_what_is_said_of_oneself_is_known_in_every_project(memory: Nagori, clock: FrozenClock) -> None:
+    here, there = memory.with_scope(project="/a"), memory.with_scope(project="/b")
+    say(here, clock, "Remember this: I always want commit messages in English.")
+    say(here, clock, "The staging server listens on port 8443.")
+    known = [one.fullest.whole for one in there.list()]
+    assert ["commit messages in English" in text for text in known] == [True]
+    assert "English" in there.context("write a commit message for this change", session="t").text

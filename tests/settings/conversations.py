@@ -100,11 +100,12 @@ def episodes(lab: Lab) -> int:
     return len(memory.list(Filter(kinds=frozenset({Kind.EPISODE}))))
 
 
-CACHE = {"sessions.cache": "rediss://nagori@127.0.0.1:1/0"}
+KEPT = {"threads.summaries": True}
+CACHE = KEPT | {"sessions.cache": "rediss://nagori@127.0.0.1:1/0"}
 EXPERIMENTS = [
     Experiment("sessions.policy", "summaries", episodes, FEWER),
     Experiment("sessions.log_dir", "/nowhere", copied, from_to(0, 8)),
-    Experiment("sessions.cache", CACHE["sessions.cache"], copied, from_to(0, 2)),
+    Experiment("sessions.cache", CACHE["sessions.cache"], copied, from_to(0, 2), KEPT),
     Experiment("sessions.password_env", "OTHER_PASSWORD", password, from_to("usual", "other"), CACHE),
     Experiment("threads.boundary", "off", count_threads, from_to(2, 1)),
     Experiment("threads.threshold", 0.0, count_threads, MORE),
@@ -112,6 +113,6 @@ EXPERIMENTS = [
     Experiment("threads.idle_minutes", 60.0, count_threads_with_pause, FEWER, {"threads.boundary": "off"}),
     Experiment("threads.max_turns", 2, count_threads, MORE),
     Experiment("threads.view_turns", 3, turns_in_view, from_to(4, 3)),
-    Experiment("threads.summaries", False, words_of_summaries, FEWER),
-    Experiment("threads.summary_tokens", 20, words_of_summaries, FEWER),
+    Experiment("threads.summaries", True, words_of_summaries, MORE),
+    Experiment("threads.summary_tokens", 20, words_of_summaries, FEWER, KEPT),
 ]

@@ -111,6 +111,17 @@ def lead_of_same_role(lab: Lab) -> float:
     return lead(lab, mine, theirs, memory.with_scope(role="cook"))
 
 
+def score_of_helpful(lab: Lab) -> float:
+    """Of a memory with which work went better."""
+    memory = lab.open()
+    kept = memory.remember(KETTLES[0], emotion=Emotion(0))
+    lab.clock.forward(days=300)
+    credits = {kept.id: [20, 20, 0, 15, -15, 0, 0, 0]}
+    data = {"credits": credits, "memories": [kept.id], "usual": {}, "evidence": {}}
+    memory.runtime.ledger.write(memory.scope.owner, lambda: [Event("credited", lab.clock.now(), data)])
+    return memory.recall("Which kettle was a present?")[0].score
+
+
 SCORE = {"retrieval.ranking": "score"}
 FORMULAS = [
     *family(
@@ -128,6 +139,7 @@ FORMULAS = [
     Experiment("self_recall.importance", 0.8, lead_of_vivid, MORE, SCORE),
     Experiment("self_recall.recency", 0.5, lead_of_recent, MORE, SCORE),
     Experiment("self_recall.role_fit", 0.9, lead_of_same_role, MORE, SCORE),
+    Experiment("self_recall.outcome", 0.9, score_of_helpful, MORE, SCORE),
 ]
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from nagori.core.events import RecordedTurn
 from nagori.core.storage import Owner
 from nagori.errors import InvalidInput, StoreError
-from nagori.paths import private_dir, sync_folder
+from nagori.files import private_dir, sync_folder
 
 COLUMNS: Mapping[str, str] = {
     "seq": "BIGINT",

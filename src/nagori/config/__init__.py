@@ -16,11 +16,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from nagori import paths
-from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings, Sessions
+from nagori import files
+from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings, ServerSettings, Sessions
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Threads, Tiers
-from nagori.core.scoring import Resonance, Retrieval, SelfRecall
+from nagori.core.scoring import LearningSettings, Resonance, Retrieval, SelfRecall
 from nagori.core.values import Value, leaves
 from nagori.core.window import PRESETS, Window
 
@@ -62,6 +62,7 @@ NOT_SETTINGS = (
     "NAGORI_TENANT",
     "NAGORI_AGENT",
     "NAGORI_ROLE",
+    "NAGORI_TASK",
     "NAGORI_INSIDE",
 )
 NOT_KEYS = ("version", "$schema")  # older files have a version, editors add a schema: neither is a setting
@@ -95,6 +96,8 @@ class Config(Value):
     window: Window = Window()
     privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()
+    server: ServerSettings = ServerSettings()
+    learning: LearningSettings = LearningSettings()
 
     def evolve(self, changes: Mapping[str, object]) -> Config:
         """A copy with some settings changed, by dotted name: `{"window.budget": 4000}`. Unknown names, wrong
@@ -154,8 +157,8 @@ def load_config(path: str | Path | None = None, *, changes: Mapping[str, object]
 def _file(path: str | Path | None, env: Mapping[str, str]) -> Path | None:
     chosen = str(path or env.get("NAGORI_CONFIG", ""))
     if chosen:
-        return paths.expand_home(chosen, env)
-    usual = paths.config_dir(env) / FILE_NAME
+        return files.expand_home(chosen, env)
+    usual = files.config_dir(env) / FILE_NAME
     try:
         return usual if usual.exists() else None
     except OSError:  # no access to the folder: reading the file reports it

@@ -1,4 +1,4 @@
-"""Settings of parts that have no formula module of their own: language, embedding, models, hooks."""
+"""Settings of parts that have no formula module of their own: language, embedding, models, hooks, server."""
 
 from __future__ import annotations
 
@@ -156,3 +156,14 @@ class Hooks(Value):
     before_tool: bool = setting(
         False, "Also call nagori before every tool; takes effect with the next `nagori init`."
     )
+
+
+class ServerSettings(Value):
+    """The HTTP server `nagori serve`: what callers may cost."""
+
+    max_body_bytes: int = setting(4 * 1024 * 1024, "Maximum bytes of a request.", lo=1024, hi=10**9)
+    timeout_seconds: float = setting(
+        30.0, "Seconds after which a caller gets an error instead of an answer.", lo=0.05, hi=3600.0
+    )
+    requests_per_minute: int = setting(6000, "Maximum requests per minute of one key.", lo=1, hi=10**7)
+    threads: int = setting(8, "Number of requests that are worked on at once.", lo=1, hi=60)

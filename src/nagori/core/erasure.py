@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NO_WORDS = {"trigger": "", "content": ""}
 TRACE = str(int(Level.TRACE))
 OF_SESSIONS = frozenset({"session_compacted", "session_briefed"})
+NAMING_SESSIONS = frozenset({"recalled", "credited"})  # what they say about memories stays
 
 
 def redaction_for(erasure: Event) -> Callable[[Event], Event]:
@@ -35,7 +36,7 @@ def redaction_for(erasure: Event) -> Callable[[Event], Event]:
         of_session = event.data.get("session") in sessions
         if event.memory in memories or event.seq in turns or (of_session and event.type in OF_SESSIONS):
             return replace(event, data={"redacted": True})
-        if of_session and event.type == "recalled":
+        if of_session and event.type in NAMING_SESSIONS:
             kept = {name: value for name, value in event.data.items() if name != "session"}
             return replace(event, data=kept)
         return event

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from zlib import crc32
 
-from nagori.core.arguments import read_metadata
 from nagori.core.model import (
     ARCHIVE_REASONS,
     Category,
@@ -36,9 +35,9 @@ from nagori.core.model import (
     strictest_privacy,
     utc,
 )
-from nagori.core.serialize import from_record, relation_of
+from nagori.core.serialize import from_record, read_credit, relation_of
 from nagori.core.sha256 import sha256
-from nagori.core.values import Value, default_factory, replace
+from nagori.core.values import Value, default_factory, read_metadata, replace
 from nagori.errors import InvalidInput, JournalTooNew, Notice
 
 TYPE_CHECKING = False
@@ -50,7 +49,7 @@ APPRAISED_FIELDS = {"kind", "category", "emotion"}
 # Events that change no memory. They are marked in the journal, so that a version that does not know them
 SKIPPABLE = frozenset(
     {"turn_recorded", "turns_processed", "cycle_finished", "state_changed", "redacted"}
-    | {"session_compacted", "session_briefed"}
+    | {"session_compacted", "session_briefed", "worked", "policy_changed"}
 )
 OPEN_PROMPTS, MOST_OPEN = "open_prompts", 50  # state: prompts without a recorded answer, by session
 OPEN_SINCE = "open_since"  # state: time of the oldest of them
@@ -63,12 +62,16 @@ WAITING_WISHES = "waiting_wishes"  # state: wishes of the user that could not be
 THREADS = "threads"  # state: the event up to which all threads have ended, and those ended after it
 TO_COMPACT = "to_compact"  # state: free pages of the store may still hold words
 TO_ERASE = "to_erase"  # state: numbers of erasures whose words are still in the journal
-TURNS = frozenset({"turn_recorded", "heard"})  # types of recorded turns, which change no memory
+LEARNED = "learned"  # state: usual outcomes of tasks, and the evidence about settings
+POLICY = "policy"  # state: learned settings, and the versions before them
+MOST_TASKS, MOST_VERSIONS, MOST_AWAITING = 200, 50, 20
+TURNS = frozenset({"turn_recorded", "heard", "worked"})  # types of recorded turns, which change no memory
+WORK = "work"  # role of a turn that holds the results of tools, one a line
 PASSED_OVER = "passed_over"  # state: the last events that could not be applied, and why not
 OF_OTHER_EVENTS = frozenset(
     {
         *(OPEN_PROMPTS, OPEN_SINCE, SESSIONS, CYCLE, TO_REDACT, TO_COMPACT, TO_ERASE, PASSED_OVER),
-        RELATIONS_CHECKED,
+        *(RELATIONS_CHECKED, LEARNED, POLICY),
     }
 )
 
@@ -377,6 +380,8 @@ STATES: dict[str, tuple[str, ...]] = {  # the state keys that an event of this t
     "recalled": (SESSIONS,),
     "session_compacted": (SESSIONS,),
     "session_briefed": (SESSIONS,),
+    "credited": (SESSIONS, LEARNED),
+    "policy_changed": (POLICY, LEARNED),
     "purged": (TO_REDACT,),
     "deleted": (TO_REDACT,),
     "redacted": (TO_REDACT, TO_ERASE),
@@ -488,7 +493,9 @@ def _note_linked(seq: Any) -> StateChange:
 
 def _apply_session_compacted(event: Event, known: FoldState) -> Iterator[Change]:
     """The model lost the memories it was shown and the beginning of its session."""
-    yield _note_session(known, str(event.data["session"]), lambda note: {"shown": [], "compacted": True})
+    yield _note_session(
+        known, str(event.data["session"]), lambda note: {**note, "shown": [], "compacted": True}
+    )
 
 
 def _apply_session_briefed(event: Event, known: FoldState) -> Iterator[Change]:
@@ -614,9 +621,73 @@ def _apply_recalled(event: Event, known: FoldState) -> Iterator[Change]:
             asked = not event.data.get("unasked") or event.data.get("revival")
             wished = memory.is_archived and memory.archive_reason != "manual" and asked
             wish = event.at if wished else memory.revival_at
-            yield replace(memory, recalled_at=event.at, revival_at=wish)
+            # What was shown unasked and awaits its credit is strengthened by `credited`, if it was used.
+            at = memory.recalled_at if event.data.get("awaits") else event.at
+            yield replace(memory, recalled_at=at, revival_at=wish)
     if session := event.data.get("session"):
-        yield _note_shown(known, str(session), ids)
+        if awaits := event.data.get("awaits"):
+            yield _note_awaiting(known, str(session), ids, {**awaits, "seq": event.seq})
+        else:
+            yield _note_shown(known, str(session), ids)
+
+
+def _note_awaiting(
+    known: FoldState, session: str, ids: Sequence[str], turn: Mapping[str, Any]
+) -> StateChange:
+    """Memories were shown unasked, and what came of it is not known yet."""
+
+    def note_turn(note: dict[str, Any]) -> dict[str, Any]:
+        shown = [*note["shown"], *ids][-MOST_SHOWN:]
+        return {**note, "shown": shown, "awaiting": [*note.get("awaiting", ()), dict(turn)][-MOST_AWAITING:]}
+
+    return _note_session(known, session, note_turn)
+
+
+def _apply_credited(event: Event, known: FoldState) -> Iterator[Change]:
+    """What came of the memories shown in some turns of a session [S7]. The event holds the resulting numbers,
+    so a changed formula never changes the past. A provisional one only completes the notes of its turn."""
+    data = event.data
+    if session := data.get("session"):
+        yield from _note_credit(known, str(session), data)
+    strengthened = set(data.get("strengthened", ()))
+    for id, numbers in data.get("credits", {}).items():
+        if memory := known.memory(id):
+            at = event.at if id in strengthened else memory.recalled_at
+            yield replace(memory, credit=read_credit(numbers), recalled_at=at)
+    if data.get("usual") or data.get("evidence"):
+        learned = known.state(LEARNED) or {}
+        usual = {name: value for name, value in learned.get("usual", {}).items() if name not in data["usual"]}
+        usual = dict([*usual.items(), *data["usual"].items()][-MOST_TASKS:])
+        evidence = {**learned.get("evidence", {}), **data.get("evidence", {})}
+        yield StateChange(LEARNED, {**learned, "usual": usual, "evidence": evidence})
+
+
+def _note_credit(known: FoldState, session: str, data: Mapping[str, Any]) -> Iterator[Change]:
+    sessions = known.state(SESSIONS) or {}
+    if session not in sessions:
+        return
+    awaiting = sessions[session].get("awaiting", ())
+    if data.get("provisional"):
+        seen = data["provisional"]
+        left = [{**turn, **seen} if turn["seq"] == seen["seq"] else turn for turn in awaiting]
+    else:
+        left = [turn for turn in awaiting if turn["seq"] > data["through"]]
+    note = {name: value for name, value in sessions[session].items() if name != "awaiting"}
+    yield StateChange(SESSIONS, {**sessions, session: note | ({"awaiting": left} if left else {})})
+
+
+def _apply_policy_changed(event: Event, known: FoldState) -> Iterator[Change]:
+    """Learned settings changed, by a night or by hand [S8]. Each version names its parent."""
+    data, policy = event.data, known.state(POLICY) or {}
+    version = {name: value for name, value in data.items() if name != "redacted"}
+    version |= {"seq": event.seq, "at": event.at.isoformat(), "by": event.by}
+    versions = [*policy.get("versions", ()), version][-MOST_VERSIONS:]
+    values = dict(data["values"])
+    yield StateChange(POLICY, {"values": values, "off": bool(data.get("off")), "versions": versions})
+    learned = known.state(LEARNED)
+    if learned and data.get("setting"):  # the next step needs evidence of its own
+        left = {name: seen for name, seen in learned.get("evidence", {}).items() if name != data["setting"]}
+        yield StateChange(LEARNED, {**learned, "evidence": left})
 
 
 def _apply_edited(event: Event, known: FoldState) -> Iterator[Change]:
@@ -802,6 +873,7 @@ def _apply_replaced(event: Event, known: FoldState) -> Iterator[Change]:
 
 EFFECTS: dict[str, Effect] = {
     "turn_recorded": _apply_turn_recorded,
+    "worked": _apply_turn_recorded,
     "heard": _ignore_heard,
     "turns_processed": _apply_turns_processed,
     "state_changed": _apply_state_changed,
@@ -814,6 +886,8 @@ EFFECTS: dict[str, Effect] = {
     "formed": _apply_formed,
     "repeated": _apply_repeated,
     "recalled": _apply_recalled,
+    "credited": _apply_credited,
+    "policy_changed": _apply_policy_changed,
     "edited": _apply_edited,
     "appraised": _apply_appraised,
     "protected": _apply_protected,

@@ -152,7 +152,7 @@ class Relations(Value):
 
 
 class Tiers(Value):
-    """Tiers by age in days: hot, warm and cold, in reports."""
+    """Tiers by age in days: hot, warm and cold, in reports and, if wished, in the cycle."""
 
     hot_days: float = setting(
         7.0,
@@ -162,6 +162,13 @@ class Tiers(Value):
     )
     warm_days: float = setting(
         30.0, "Memories younger than this are warm; older ones are cold.", lo=0.01, hi=36500.0
+    )
+    compress: bool = setting(
+        False,
+        "Also compress by tier: unimportant warm memories to a summary, unimportant cold ones to a trace.",
+    )
+    important: float = setting(
+        0.5, "Importance from which a memory is never compressed by its tier.", lo=0.0, hi=1.0
     )
 
     def faults(self) -> Iterator[Notice]:
@@ -187,7 +194,7 @@ class Threads(Value):
     )
     max_turns: int = setting(60, "Maximum number of turns of a thread.", lo=2, hi=10000)
     view_turns: int = setting(12, "Number of turns in working memory.", lo=1, hi=1000)
-    summaries: bool = setting(True, "Keep a summary of every thread that ended, as a memory.")
+    summaries: bool = setting(False, "Keep a summary of every thread that ended, as a memory.")
     summary_tokens: int = setting(80, "Maximum number of tokens of such a summary.", lo=1, hi=10000)
 
 
@@ -323,6 +330,15 @@ class Tier(StrEnum):
     HOT = "hot"
     WARM = "warm"
     COLD = "cold"
+
+
+def tier_level(days: float, importance: float, tiers: Tiers) -> Level:
+    """How much of a memory its tier keeps [S4]: all that is hot or important, a summary of what is warm, a
+    trace of what is cold."""
+    tier = tier_of(days, tiers)
+    if tier is Tier.HOT or importance >= tiers.important:
+        return Level.FULL
+    return Level.SUMMARY if tier is Tier.WARM else Level.TRACE
 
 
 def tier_of(days: float, tiers: Tiers) -> Tier:

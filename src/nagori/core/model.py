@@ -18,16 +18,23 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from math import isfinite
 
-from nagori.core.arguments import check_list, check_text, check_whole, read_texts
 from nagori.core.sha256 import sha256
-from nagori.core.values import Value, default_factory, replace
+from nagori.core.values import (
+    Value,
+    check_list,
+    check_text,
+    check_whole,
+    default_factory,
+    read_texts,
+    replace,
+)
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar
 
-    from nagori.core.arguments import Metadata
+    from nagori.core.values import Metadata
 
     Choice = TypeVar("Choice", bound=StrEnum)
     # The enums below as literals for callers; a type checker refuses any other value.
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
     CategoryName = Literal["casual", "work", "decision", "emotional"]
     TrustName = Literal["user", "assistant", "tool", "import"]
     PrivacyName = Literal["private", "agent-only", "public"]
+    OutcomeName = Literal["success", "failure"]
     RelationName = Literal["continues", "references", "derived_from", "contradicts", "same_topic"]
 
 
@@ -98,6 +106,13 @@ class Trust(StrEnum):
     IMPORT = "import"
 
 
+class TaskOutcome(StrEnum):
+    """How the work ended that a lesson was drawn from."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+
+
 class Privacy(StrEnum):
     """Which agents of the same user may see a memory."""
 
@@ -130,7 +145,8 @@ class Scope(Value):
 
     `tenant` and `user` identify the owner: no operation crosses them, and erasing a user erases exactly this
     pair. `project`, `agent` and `role` narrow what is visible. A memory without a project belongs to all
-    projects of its user. A scope without an agent is the user.
+    projects of its user. A scope without an agent is the user. `task` is what the caller works on: it hides
+    nothing, but memories of the same task are recalled first, and outcomes are compared within it.
     """
 
     user: str = "me"
@@ -138,11 +154,12 @@ class Scope(Value):
     project: str | None = None
     agent: str | None = None
     role: str | None = None
+    task: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("user", "tenant"):
             _check_name(f"scope.{name}", getattr(self, name))
-        for name in ("project", "agent", "role"):
+        for name in ("project", "agent", "role", "task"):
             value = getattr(self, name)
             if value is not None:
                 _check_name(f"scope.{name}", value)
@@ -233,6 +250,34 @@ class Turn(Value):
         Source(self.session, self.index, self.speaker, self.uri)  # the source of the memories formed from it
 
 
+class Credit(Value):
+    """What was observed about one memory [S7]: the number of turns in which it was used, shown and ignored,
+    or withheld, and the sums of their outcomes, each less the usual outcome of its task. Older turns count
+    less. `unused` counts in a row."""
+
+    used: float = 0.0
+    ignored: float = 0.0
+    withheld: float = 0.0
+    used_sum: float = 0.0
+    ignored_sum: float = 0.0
+    withheld_sum: float = 0.0
+    unused: int = 0
+    saved: float = 0.0  # seconds that turns with it took less than usual, in all
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+                raise InvalidInput(f"credit.{name}", "error.not_number", value=value)
+            if not abs(value) <= LARGEST_COUNT:
+                raise InvalidInput(f"credit.{name}", "error.out_of_range", value=value)
+            object.__setattr__(self, name, int(value) if name == "unused" else float(value))
+
+    @property
+    def showings(self) -> float:
+        return self.used + self.ignored
+
+
+NO_CREDIT = Credit()
 _DEEPEST_FIRST = (Level.TRACE, Level.SUMMARY, Level.FULL)
 
 
@@ -269,6 +314,9 @@ class Memory(Value):
     revival_at: datetime | None = None  # a recall requested its revival
     forgotten_at: datetime | None = None
     version: int = 1
+    task: str | None = None  # what its agent worked on
+    outcome: TaskOutcome | None = None  # how that ended
+    credit: Credit = NO_CREDIT
     metadata: Metadata = default_factory(dict)  # the caller's own data; nagori does not read it
 
     def __post_init__(self) -> None:
@@ -580,7 +628,7 @@ def check_memory(memory: Memory) -> None:
     """InvalidInput unless every store can hold all its values and it has text to show."""
     for name in ("mentions", "recalls", "version"):
         check_count(name, getattr(memory, name))
-    for name in ("id", "superseded_by", "appraised_by", "archive_reason", "project", "agent", "role"):
+    for name in ("id", "superseded_by", "appraised_by", "archive_reason", "project", "agent", "role", "task"):
         _check_string(name, getattr(memory, name))
     source, emotion = memory.source, memory.emotion
     for name in ("session", "speaker", "uri"):
@@ -598,7 +646,7 @@ def check_memory(memory: Memory) -> None:
             raise InvalidInput("keywords", "error.keywords_type")
         _check_string("keywords", word)
     if memory.metadata:
-        from nagori.core.arguments import read_metadata
+        from nagori.core.values import read_metadata
 
         read_metadata(memory.metadata)
     for text in memory.texts.values():

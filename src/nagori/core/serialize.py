@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from nagori.core.arguments import read_metadata
 from nagori.core.model import (
     ARCHIVE_REASONS,
     LARGEST_TOLD,
+    NO_CREDIT,
     Category,
+    Credit,
     Emotion,
     Kind,
     Level,
@@ -22,10 +23,12 @@ from nagori.core.model import (
     Relation,
     RelationType,
     Source,
+    TaskOutcome,
     Text,
     Trust,
     utc,
 )
+from nagori.core.values import read_metadata
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
@@ -58,6 +61,7 @@ _PLAIN = (
     "appraised_by",
     "archive_reason",
     "version",
+    "task",
 )
 _RENAMED = {"judged_by": "appraised_by", "strengthened_at": "reinforced_at"}  # as version 0.1 wrote them
 _ENUMS: dict[str, Callable[[Any], Any]] = {"kind": Kind, "trust": Trust, "privacy": Privacy}
@@ -71,6 +75,8 @@ def to_record(memory: Memory) -> Record:
     source = memory.source
     record["level"] = int(memory.level)
     record["category"] = str(memory.category) if memory.category else None
+    record["outcome"] = str(memory.outcome) if memory.outcome else None
+    record["credit"] = list(memory.credit) if memory.credit != NO_CREDIT else None
     record["keywords"] = list(memory.keywords)
     record["texts"] = {
         str(int(level)): {"trigger": text.trigger, "content": text.content}
@@ -103,6 +109,10 @@ def from_record(record: object) -> Memory:
             fields[name] = _choice(name, enum, record[name])
     if record.get("category") is not None:
         fields["category"] = _choice("category", Category, record["category"])
+    if record.get("outcome") is not None:
+        fields["outcome"] = _choice("outcome", TaskOutcome, record["outcome"])
+    if record.get("credit") is not None:
+        fields["credit"] = read_credit(record["credit"])
     fields["level"] = _choice("level", Level, record.get("level", 1))
     fields["texts"] = _texts(record.get("texts"))
     fields["emotion"] = _part("emotion", Emotion, record.get("emotion", {}))
@@ -114,6 +124,13 @@ def from_record(record: object) -> Memory:
             raise InvalidInput(f"memory.{name}", "error.missing")
     fields.setdefault("anchor", fields["created"])
     return Memory(**fields)
+
+
+def read_credit(value: object) -> Credit:
+    """The credit of a list of its numbers."""
+    if not isinstance(value, list | tuple) or len(value) != len(NO_CREDIT._names):
+        raise InvalidInput("memory.credit", "error.not_numbers")
+    return Credit(*value)
 
 
 def emotion_record(emotion: Emotion) -> Record:

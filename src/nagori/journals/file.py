@@ -33,8 +33,7 @@ from nagori.core.model import utc
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, replace
 from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew, MemoryErased, Notice
-from nagori.locks import unlock, wait_for_lock
-from nagori.paths import private_dir, sync_folder, write_durably
+from nagori.files import private_dir, sync_folder, unlock, wait_for_lock, write_durably
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SEGMENT_BYTES = 64 * 1024 * 1024
+MOST_DECODED = 256  # owners whose last event is kept
 LOCK_SECONDS = 30.0
 NEAR = 64 * 1024  # below this many bytes, read instead of search
 REQUESTS, CLAIMED = "requests", "=claimed"
@@ -92,6 +92,7 @@ class FileJournal:
         self._ends: dict[Path, tuple[_Stamp, int, bytes]] = {}  # last number and line of segments
         self._notes: dict[Path, tuple[_Stamp, Owner | None, str]] = {}
         self._folders: dict[Owner, Path] = {}
+        self._decoded: dict[Owner, tuple[tuple[int, int, int], Event]] = {}  # the last event of each
 
     def close(self) -> None:
         """It holds nothing open."""
@@ -306,9 +307,23 @@ class FileJournal:
     def event(self, owner: Owner, seq: int) -> Event | None:
         line = self._last_line(owner, seq)
         if line:
-            return next((event for event in decode(line) if event.seq == seq), None)
+            return self._event_in(owner, seq, line)
         first = next(self.read(owner, seq - 1), None) if seq > 0 else None
         return first if first is not None and first.seq == seq else None
+
+    def _event_in(self, owner: Owner, seq: int, line: bytes) -> Event | None:
+        """An event of the last line. Every reader asks for it, and an import leaves hundreds of events in one
+        line: a line that was decoded before, by its checksum, is not decoded again."""
+        mark = (seq, len(line), crc32(line))
+        known = self._decoded.get(owner)
+        if known is not None and known[0] == mark:
+            return known[1]
+        event = next((event for event in decode(line) if event.seq == seq), None)
+        if event is not None:
+            if len(self._decoded) >= MOST_DECODED:
+                self._decoded.clear()
+            self._decoded[owner] = (mark, event)
+        return event
 
     def verify(self, owner: Owner) -> Verdict:
         """Read every line and report faults: damage, gaps in the numbering, an unfinished end."""

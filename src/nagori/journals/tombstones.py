@@ -18,8 +18,8 @@ from pathlib import Path
 from nagori.core.sha256 import sha256
 from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
+from nagori.files import private_dir, sync_folder, write_durably
 from nagori.journals.file import ERASED
-from nagori.paths import private_dir, sync_folder, write_durably
 
 
 class Tombstone(Value):

@@ -20,14 +20,55 @@ from nagori.language.tokenizer import is_japanese, tokens
 LONGEST = 500  # characters: who says more says more than one thing
 SHORT, WIDE = 80.0, 2.2  # characters of one short statement; what a Japanese character counts
 FARTHEST = 2.0  # spreads by which a lead counts
+OF_ANOTHER = -6.0  # log-odds where the two are about different persons
 
 
 def replacement_odds(old: str, new: str, nearness: float, lead: float) -> float:
     """The logarithm of the odds that `new` replaces `old`. `nearness` is the cosine of the two, in spreads
     above that of unrelated texts; `lead` how far it is above that of any other statement and `new`."""
     weights = _weights()
+    if _about_others(old[:LONGEST], new[:LONGEST]):
+        return OF_ANOTHER
     found = correction_features(old[:LONGEST], new[:LONGEST], nearness, lead)
     return weights["bias"] + sum(weights[name] * value for name, value in found.items())
+
+
+def _about_others(old: str, new: str) -> bool:
+    """Whether each is about persons of its own: a sister's birthday does not replace a mother's."""
+    before, after = _persons(old), _persons(new)
+    return bool(before and after) and before.isdisjoint(after)
+
+
+def _persons(text: str) -> set[str]:
+    named = _person().finditer(text)
+    return {
+        _SAME_PERSON.get(word, word)
+        for match in named
+        for word in [(match[1] or match[2] or match[0]).casefold()]
+    }
+
+
+_SAME_PERSON = {
+    **dict.fromkeys(("mum", "mom", "mummy", "mama", "お母さん", "母親"), "mother"),
+    **dict.fromkeys(("dad", "daddy", "papa", "お父さん", "父親"), "father"),
+    **dict.fromkeys(("grandma", "granny", "おばあちゃん", "祖母"), "grandmother"),
+    **dict.fromkeys(("grandpa", "grandad", "granddad", "おじいちゃん", "祖父"), "grandfather"),
+    **{"母": "mother", "父": "father", "姉": "お姉", "兄": "お兄", "嫁": "妻", "旦那": "夫", "主人": "夫"},
+}
+
+
+@cache
+def _person() -> re.Pattern[str]:
+    """Relatives, and people who are named as the owner of something."""
+    return re.compile(
+        r"(?i:\b(?:mother|mum|mom|mummy|mama|father|dad|daddy|papa|sister|brother|son|daughter|wife|husband|grandmother|grandma"
+        r"|granny|grandfather|grandpa|grand?dad|aunt|uncle|cousin|niece|nephew)\b)(?!-in)"
+        r"|\b(?!(?:It|He|She|That|There|What|Who|Let|Here|Where|When|How|Why|This|Today|Tomorrow|Yesterday|Everyone|Everything|One"
+        r"|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?['’])([A-Z]\w+)['’]s\b"
+        "|お母さん|母親|(?<![祖義叔伯保分酵])母(?![国校語音体])|お父さん|父親|(?<![祖義叔伯神])父|お姉|姉|お兄|兄|(?<!兄)弟(?!子)|(?<!姉)妹|娘|息子|(?<!夫)妻|夫(?!婦)"
+        "|嫁|旦那|主人|祖母|祖父|おばあちゃん|おじいちゃん|叔父|叔母|伯父|伯母|いとこ|甥|姪"
+        "|([ァ-ヶー]{2,20}|[一-鿿]{1,4})(?:さん|先生|くん|君|ちゃん)の"
+    )
 
 
 def updates_subject(old: str, new: str) -> bool:

@@ -10,6 +10,8 @@ from functools import cache
 from operator import mul
 from struct import unpack
 
+OWN_MATTER = 75.0  # without a vector a prompt counts as one about the user's own matters
+
 
 def head_score(name: str, vector: bytes, model: str | None = None) -> float | None:
     """What the head makes of a vector; None if it was not learned for such vectors."""
@@ -17,6 +19,13 @@ def head_score(name: str, vector: bytes, model: str | None = None) -> float | No
     if len(vector) != 4 * len(weights) or model not in (None, known):
         return None
     return bias + float(sum(map(mul, weights, unpack(f"<{len(weights)}f", vector))))
+
+
+def own_matter(vector: bytes, model: str | None = None) -> float:
+    """How likely a prompt is about the user's own matters, 0 to 100: somebody who asks for the capital of a
+    country needs no memory. `bench/train_prompts.py` learned it from prompts written for it."""
+    score = head_score("prompts", vector, model)
+    return OWN_MATTER if score is None else max(0.0, min(100.0, score))
 
 
 @cache

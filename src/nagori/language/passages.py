@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from nagori.core.values import Value
-from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, _PICTURE, normalise
+from nagori.core.values import PICTURE, Value
+from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, normalise, tokens
 
 SIZE = 800  # characters: about the best input length of a small embedder
 # Each of these counts as about one token; four other characters make one. Two ranges only: a finer
@@ -219,13 +219,14 @@ def _letters(plain: str) -> str:
             return "." if gap[0] == "." else " "
         return "-" if after and gap[0].endswith((" -", " −")) else ""
 
-    return re.sub(rf"(?:[^\w{_PICTURE}{_MARKS}$€£¥%°]|_)+", keep, plain)
+    return re.sub(rf"(?:[^\w{PICTURE}{_MARKS}$€£¥%°]|_)+", keep, plain)
 
 
 def _negations(plain: str, bare: str) -> int:
     verbs = "do|does|did|is|are|was|were|ca|wo|could|should|would|has|have|had|must|need"
     english = rf"\b(?:not|no|never|none|without|cannot|(?:{verbs})n['’]?t)\b"
-    return len(re.findall(english, plain)) + len(re.findall("な(?:い|く|かった)|ません|ずに", bare))
+    japanese = () if bare.isascii() else re.findall("な(?:い|く|かった)|ません|ずに", bare)
+    return len(re.findall(english, plain)) + len(japanese)
 
 
 def resemblance(a: frozenset[str], b: frozenset[str]) -> float:
@@ -237,3 +238,14 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two texts, given by their shingles, say the same."""
     # Sets of very different size cannot be alike, so most pairs need no further comparison.
     return len(one) * SAME <= len(other) <= len(one) / SAME and resemblance(one, other) >= SAME
+
+
+FEW_WORDS, LEAST_SHARED = 3, 2
+
+
+def shares_own_words(words: str, prompt: str, text: str, least_share: float) -> bool:
+    """Whether a text uses what `words` say beyond the prompt: at least two of their own words and this share
+    of them, or one of a few. What the prompt says itself would be used anyway."""
+    own = set(tokens(words)) - set(tokens(prompt))
+    shared = len(own.intersection(tokens(text)))
+    return shared >= (1 if len(own) <= FEW_WORDS else LEAST_SHARED) and shared >= least_share * len(own)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
+from nagori.core.values import clean_text
 from nagori.language.credentials import PREFIXED, SPOKEN, WRITTEN
 
 WITHHELD = "[private]"  # recorded for a prompt that is private as a whole: its answer is not kept
@@ -18,7 +19,7 @@ WITHHELD = "[private]"  # recorded for a prompt that is private as a whole: its 
 def fit_to_keep(text: str, *, strip: bool = True, redact: bool = True) -> str:
     """`text` as it may be stored: clean, without private passages, injected blocks and secrets. Applying it
     twice changes nothing more."""
-    text = clean(text)
+    text = clean_text(text)
     if strip:
         text = strip_private(text)
     if redact:
@@ -336,30 +337,38 @@ def _is_plausible_password(label: re.Match[str], value: str, bare: bool, after: 
     return not bare or shell or said
 
 
-# --- cleaning -------------------------------------------------------------------------------------
-# Not in the tokenizer, because a hook that only records does not import it.
-
-_PICTURE = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001faff"
-_TONE = "\ufe0f\U0001f3fb-\U0001f3ff"
+# --- questions after secrets ----------------------------------------------------------------------
 
 
-def clean(text: str, *, field: str = "text") -> str:
-    """Text that is safe to store and show: without lone surrogates, control characters and hidden direction
-    marks."""
-    if not isinstance(text, str):
-        raise TypeError(f"{field} must be str, not {type(text).__name__}")
-    if text.isascii() and text.isprintable():
-        return text
-    if re.search("[\ud800-\udfff]", text):  # surrogate pairs are joined, a lone half becomes U+FFFD
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _unwanted_characters().sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
+_SECRETS = (
+    *("pass", "key", "token", "credential", "pin", "cvv", "secret"),
+    *("パス", "暗証", "合言葉", "キー", "シークレット", "秘密", "トークン"),
+)
+
+
+def asks_for_secret(text: str) -> bool:
+    """Does it ask for a password, key or token? None is kept, so none can be told."""
+    low = text.lower()  # the pattern takes milliseconds to compile, and most prompts name no such thing
+    return any(word in low for word in _SECRETS) and _asks_for_secret().search(text) is not None
 
 
 @cache
-def _unwanted_characters() -> re.Pattern[str]:
-    """Control characters, direction marks and zero-width characters; a joiner stays only between two
-    emoji."""
+def _asks_for_secret() -> re.Pattern[str]:
+    named = (
+        r"(?:pass ?(?:word|code|phrase)s?|(?:api|access|secret|licen[cs]e|private|signing) ?keys?|tokens?"
+        r"|credentials?|pins?(?: code)?|cvv|secrets?)"
+    )
+    asked = (
+        r"(?:what(?:'s|s| is| was| were| are)|which (?:is|was)|tell me|give me|show me|remind me of"
+        r"|do you (?:know|have|remember|recall))"
+    )
+    japanese = (
+        "(?:パスワード|パスコード|暗証番号|合言葉|アクセスキー|シークレット(?:キー)?|秘密鍵|トークン|APIキー)"
+        "[^。\n]{0,30}(?:何|なん|教え|おしえ|出して|覚えて|っけ|わかる|ちょうだい|貼って|見せて|[?？])"
+    )
+    about = "bucket|limit|count|budget|manager|rotation|polic"  # a token limit is no secret
     return re.compile(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
-        f"|(?<![{_PICTURE}{_TONE}])\u200d|\u200d(?![{_PICTURE}])"
+        rf"\b{asked}\b[^.?!\n]{{0,60}}\b{named}\b(?! (?:{about}))"
+        rf"|\b{named}\b[^.?!\n]{{0,30}}\bagain\b[^.\n]{{0,40}}\?|{japanese}",
+        re.IGNORECASE,
     )

@@ -166,3 +166,18 @@ _ORDER_JA = re.compile(
     "(?:(?<!につい)(?<!対し)(?<!とし)(?<!によっ)(?!だって|んだって)(?<!だ)(?:し|き|い|っ|ん|え|け|せ|て|め|れ|べ|げ|り|み|ち|び|ぎ|出|見|来|直|戻|消|試)(?:て|で)|といて|どいて)(?:ください|下さい|くれ(?:る|ない|ます|ません)?(?:か|かな)?|もらえ(?:る|ない|ます|ません)?(?:か|かな)?|もらって(?:も)?いい(?:です)?(?:か|かな)?|いただけ(?:る|ない|ます|ません)(?:か|でしょうか)?|ちょうだい|みて(?:ください|くれる|ね|よ)?|おいて(?:ください|くれる|ね|よ)?|ほしい(?:です|な)?|欲しい(?:です)?|ね|よ|な|や)?[。!?~〜ーね\\s]*$"
     "|(?:を|に|の|で)?(?:お願い(?:します|できますか|ね)?|頼む|頼みます|よろしく)[。!~〜ー\\s]*$|(?:しろ|せよ|やれ|出せ|直せ|見せろ|進めろ|なさい|ましょう|よう)[。!]*$|^(?:次|続き|もう一回|もう一度|やり直し|再実行|却下|ストップ|停止|中止|実行|修正|確認)[。!\\s]*$"
 )
+
+
+_REJECTION = re.compile(
+    r"^(?:no|nope|wrong|incorrect)\b(?=[\s,.!:;-]|$)(?! (?:problem|worries|need|doubt|one|thanks))"
+    r"|^(?:that|this|it)(?:'s| is| was)(?: still| just)? (?:not (?:right|correct|true|it|what i)|wrong|incorrect|false)\b"
+    r"|^(?:that|this|it) (?:didn't|doesn't|did not|does not) (?:work|help)\b"
+    r"|^(?:いや|いえ|違う|違います|ちがう|ちがいます|間違い|間違って|まちがい|まちがって|そうじゃな|そうではな|それは違|それは間違|動かな|だめ|ダメ|駄目)",
+    re.IGNORECASE,
+)
+
+
+def rejects_answer(text: str) -> bool:
+    """Whether a prompt begins by rejecting the answer before it: "no, that's wrong", 「違います」."""
+    plain = normal_form("NFKC", strip_outer_quotes(text[:200])).replace("’", "'").strip()
+    return _REJECTION.search(plain) is not None

@@ -1,6 +1,6 @@
 """Tell statements from questions and orders at a quick look, for the prompt hook.
 
-`speech` reads more exactly, but its patterns take a tenth of a second to compile, and a hook is a new process
+`speech_acts` reads more exactly, but its patterns take a tenth of a second to compile, and a hook is a new process
 for every prompt.
 """
 
@@ -97,13 +97,11 @@ _STANDING = (
     "これからは",
     "常に",
 )
-_ORDER_JA = re.compile(
+_ORDER_JA = (
     "(?:て|で)(?:ください|下さい|くれ(?:る|ない|ます|ません)?か?|ね|よ)[。!！]*$"
     "|(?<!ま)(?<!の)(?<!後)(?<!と)(?<!れ)(?:て|で)[。!！]*$|(?:お願い(?:します)?|頼む)[。!！]*$"
 )
-_ASKS_JA = re.compile(
-    "(?:誰|だれ|いつ|どれ|どこ|どっち|いくつ|いくら|何|なに)(?:だった|でした|です|だ)?[。]*$"
-)
+_ASKS_JA = "(?:誰|だれ|いつ|どれ|どこ|どっち|いくつ|いくら|何|なに)(?:だった|でした|です|だ)?[。]*$"
 _ENDS = re.compile("(?<=[.!?。！？])\\s*|\n")
 
 
@@ -118,7 +116,7 @@ def _states(said: str) -> bool:
     low = said.lower()
     if any(word in low for word in _STANDING):
         return True
-    if asks(said) or _ASKS_JA.search(said) or _ORDER_JA.search(said):
+    if asks(said) or (not said.isascii() and re.search(f"{_ASKS_JA}|{_ORDER_JA}", said)):
         return False
     words = low.split()
     while words and words[0].strip(",:;.!") in _POLITE:

@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from unicodedata import category
 
-from nagori.language.redaction import _PICTURE as _PICTURE
-from nagori.language.redaction import _TONE
+from nagori.core.values import TONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def _cut(script: int, run: str, before: str, after: str) -> tuple[str, ...]:
     if script == _UNSPACED:
         return _grams("".join(char for char in run if category(char)[0] in "LMN"))
     if script == _EMOJI:  # skin tones are ignored
-        return ("".join(f"u{ord(char):x}" for char in re.sub(f"(?<=.)[{_TONE}\u200d]", "", run)),)
+        return ("".join(f"u{ord(char):x}" for char in re.sub(f"(?<=.)[{TONE}\u200d]", "", run)),)
     return (run.casefold(),)
 
 

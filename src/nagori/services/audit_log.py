@@ -21,8 +21,7 @@ from pathlib import Path
 from nagori.core.storage import Owner
 from nagori.core.values import Value
 from nagori.errors import InvalidInput, Notice, StoreError
-from nagori.locks import unlock, wait_for_lock
-from nagori.paths import open_private, private_dir
+from nagori.files import open_private, private_dir, unlock, wait_for_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from nagori.core.events import checksum_of
 from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
+from nagori.files import open_private, private_dir
 from nagori.journals import tombstones
 from nagori.journals.file import FileJournal
-from nagori.paths import open_private, private_dir
 from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False

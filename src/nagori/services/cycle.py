@@ -25,14 +25,14 @@ from nagori.core.cycle import (
     plan_cycle,
 )
 from nagori.core.decay import retention
-from nagori.core.events import CYCLE, CYCLE_STOPPED, TO_ERASE, Event, fold
+from nagori.core.events import CYCLE, CYCLE_STOPPED, LEARNED, TO_ERASE, Event, fold
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput, NagoriError, Notice
 from nagori.language.compression import compress_to_summary, compress_to_trace
+from nagori.leases import lease
 from nagori.ledger import Decision, read_memories
-from nagori.locks import lease
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.edit import change_seen, read_version
 from nagori.services.items import Items
@@ -44,6 +44,10 @@ from nagori.services.remember import embed
 from nagori.services.upgrade import adopt_notes
 from nagori.services.vectors import embed_missing
 from nagori.services.verify import all_owners
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.core.learning import PolicyStep
 
 AT_ONCE = 250  # steps per write: small enough that nobody waits long
 OLD_AT_BIRTH = timedelta(days=1)  # what is recorded so long after it happened was imported
@@ -67,6 +71,8 @@ class CycleReport(Value, frozen=False):
     )  # for a model's shorter words, and why they are not there
     written: dict[str, Text] = default_factory(dict)  # by the model, for the steps at hand
     by_model: int = 0
+    learned: PolicyStep | None = None  # the setting that moved tonight
+    disclosed: int = 0  # lessons that more agents may see from now on
 
 
 def rules_of(runtime: Runtime) -> CycleRules:
@@ -88,6 +94,10 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     rules, now, store = rules_of(runtime), runtime.clock.now(), runtime.store
     rows = store.cycle_rows(owner, rules, now)
     planned = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
+    if runtime.config.tiers.compress:
+        from nagori.services.tiers import plan_tiers
+
+        planned = replace(planned, steps=[*planned.steps, *plan_tiers(runtime, owner, planned)])
     return replace(planned, imported=_count_imported(runtime, owner, planned)) if planned.asks else planned
 
 
@@ -157,8 +167,22 @@ def run(
             from nagori.services.session_copies import copy_sessions
 
             copy_sessions(runtime, owner, clean=True)
+        _learn(runtime, owner, night)
         note_time(runtime, owner, linked, checked, compacted=compact_if_due(runtime, owner))
     return night
+
+
+def _learn(runtime: Runtime, owner: Owner, night: CycleReport) -> None:
+    """The step of learned settings, and lessons that become visible to more agents."""
+    rules = runtime.config.learning
+    if rules.adapt and runtime.store.state(owner, LEARNED):
+        from nagori.services.policy import improve  # only where something was observed
+
+        night.learned = improve(runtime, owner)
+    if rules.disclose_after_days:
+        from nagori.services.sharing import disclose
+
+        night.disclosed = disclose(runtime, owner)
 
 
 def _finish_erasures(runtime: Runtime, owner: Owner) -> None:

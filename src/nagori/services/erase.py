@@ -26,8 +26,8 @@ from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import Conflict, InvalidInput, ModelError, Notice
 from nagori.journals.file import FileJournal
+from nagori.leases import is_running, lease
 from nagori.ledger import Decision, read_memories
-from nagori.locks import is_running, lease
 from nagori.protocols import BatchLLM
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services import audit_log
@@ -45,6 +45,7 @@ from nagori.services.receipt import (
     sign,
 )
 from nagori.services.record_turns import erase_spool
+from nagori.services.tool_results import erase_results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -443,8 +444,9 @@ def _erase_journal(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
 
 
 def _erase_spool(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
-    removed = erase_spool(runtime.data_dir, owner)
-    return [ErasureStep("spool", removed, erase_spool(runtime.data_dir, owner))]
+    removed = erase_spool(runtime.data_dir, owner) + erase_results(runtime.data_dir, owner)
+    left = erase_spool(runtime.data_dir, owner) + erase_results(runtime.data_dir, owner)
+    return [ErasureStep("spool", removed, left)]
 
 
 def _erase_batches(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
@@ -463,6 +465,7 @@ def _erase_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
         journal.erase(owner)
         journal.finish_erasure(owner)
         erase_spool(folder, owner)
+        erase_results(folder, owner)
     deadline = time.monotonic() + PATIENCE
     while erase_copies(owner, [folder / STORE for folder in aside]):
         if time.monotonic() > deadline:

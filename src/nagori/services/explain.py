@@ -13,7 +13,7 @@ from nagori.errors import Notice
 WORDS = ("words", "answer_words", "window_words", "wide_words")
 MEANING = ("meaning", "answer_meaning", "window_meaning")
 SESSION = ("session_words", "session_meaning")
-FACTORS = ("strength", "recalls", "validity", "archived", "resonance", "category")
+FACTORS = ("strength", "recalls", "validity", "archived", "resonance", "category", "outcome", "task")
 LEAST = 0.04  # log odds: less decides nothing
 
 
@@ -26,7 +26,7 @@ def explain_ranking(found: Recollection) -> list[Notice]:
         match, feeling = terms["match"], terms.get("resonance", 0.0)
         return [Notice("why.priority", retention=found.retention, match=match, resonance=feeling)]
     if "role_fit" in terms:
-        values = {name: terms[name] for name in ("importance", "recency", "role_fit")}
+        values = {name: terms[name] for name in ("importance", "recency", "role_fit", "outcome")}
         return [Notice("why.score", **values)]
     talked = found.memory.source.session is not None
     told = sorted(_reasons(terms, talked), key=lambda reason: -reason[0])

@@ -17,9 +17,8 @@ from nagori.core.relevance import Query, bm25, relevance
 from nagori.core.storage import Vector
 from nagori.core.values import Value, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, StoreError
-from nagori.language.appraisal import appraise
+from nagori.language.appraisal import appraise, importance, is_personal, weigh
 from nagori.language.corrections import replacement_odds, updates_subject
-from nagori.language.importance import importance, weigh
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
 from nagori.language.speech_acts import is_statement
@@ -136,7 +135,9 @@ def _form(runtime: Runtime, scope: Scope, passage: _Passage, known: Mapping[str,
     users = turn.role is Trust.USER
     # Only what is said to an assistant: between people, a similar statement is rarely a replacement.
     states = users and not turn.speaker and len(text) <= LONGEST_STATEMENT and is_statement(text)
-    return _Formation(compose(runtime, scope, draft), seqs, tie if users else None, states)
+    own = states and is_personal(text, worth)
+    place = replace(scope, project=None) if own else scope
+    return _Formation(compose(runtime, place, draft), seqs, tie if users else None, states)
 
 
 def _asks_to_keep(turn: Turn, text: str) -> bool:

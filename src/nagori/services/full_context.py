@@ -8,16 +8,17 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 
-from nagori.core.arguments import check_whole
 from nagori.core.model import Filter, Kind, Memory, Scope, TurnFilter, is_thread_summary
-from nagori.core.values import Value
+from nagori.core.threads import Thread
+from nagori.core.values import Value, check_whole
 from nagori.language.passages import about_tokens, sentences
 from nagori.runtime import Runtime
 from nagori.services.prompt_context import NOTHING, Context, context_for_prompt, describe_user, escape
 from nagori.services.relations import find_outdated
+from nagori.services.threads import list_threads, summarise_thread
 
 CONVERSATIONS = 0.65  # share of the budget for memories; what they leave is for the others
 RECENT_DAYS = 30.0  # of sessions
@@ -86,21 +87,43 @@ def _recent_sessions(
     already."""
     head, tail = "<recent-sessions>", "</recent-sessions>"
     tokens -= about_tokens(f"{head}\n{tail}\n")
-    since = runtime.clock.now() - timedelta(days=RECENT_DAYS)
-    found = runtime.store.find(scope, Filter(kinds=frozenset({Kind.SUMMARY}), since=since), limit=50)
-    others = [memory for memory in found if is_thread_summary(memory) and memory.source.session != session]
-    outdated = find_outdated(runtime, scope, others)
+    if tokens < LEAST_TOKENS:
+        return "", []
     known, lines, used = told.text, list[str](), list[Memory]()
-    for memory in others:
-        new = [each for each in sentences(memory.fullest.content) if escape(each) not in known]
-        day = memory.created.astimezone(runtime.clock.zone).date().isoformat()
-        line = f"- [{day}] {escape(' '.join(new))} ({escape(memory.id)})"
+    for at, text, memory in _thread_summaries(runtime, scope, session):
+        new = [each for each in sentences(text) if escape(each) not in known]
+        mark = f" ({escape(memory.id)})" if memory else ""
+        day = at.astimezone(runtime.clock.zone).date().isoformat()
+        line = f"- [{day}] {escape(' '.join(new))}{mark}"
         cost = about_tokens(line + "\n")
-        if not new or memory.id in outdated or cost > tokens or cost < LEAST_TOKENS:
+        if not new or cost > tokens or cost < LEAST_TOKENS:
             continue
         lines.append(line)
-        used.append(memory)
+        used += [memory] if memory else []
         known, tokens = f"{known}\n{line}", tokens - cost
         if len(lines) == MOST_SESSIONS:
             break
     return ("\n".join([head, *lines, tail]), used) if lines else ("", [])
+
+
+def _thread_summaries(
+    runtime: Runtime, scope: Scope, session: str
+) -> Iterator[tuple[datetime, str, Memory | None]]:
+    """Recent threads of other sessions, newest first: the summary that is kept of one, or else one that is
+    made now."""
+    since = runtime.clock.now() - timedelta(days=RECENT_DAYS)
+    found = runtime.store.find(scope, Filter(kinds=frozenset({Kind.SUMMARY}), since=since), limit=50)
+    kept = [memory for memory in found if is_thread_summary(memory) and memory.source.session != session]
+    outdated = find_outdated(runtime, scope, kept)
+    ended = [
+        each.thread
+        for each in list_threads(runtime, scope)
+        if each.memory is None and each.thread.end and each.thread.session != session
+    ]
+    rows: list[tuple[datetime, Memory | Thread]] = [(m.created, m) for m in kept if m.id not in outdated]
+    rows += [(thread.latest, thread) for thread in ended if thread.latest >= since]
+    for at, one in sorted(rows, key=lambda row: row[0], reverse=True):
+        if isinstance(one, Memory):
+            yield at, one.fullest.content, one
+        elif text := summarise_thread(runtime, scope, one)[1]:
+            yield at, text, None

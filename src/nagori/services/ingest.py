@@ -7,11 +7,10 @@ pending, and forming a turn again adds nothing. A memory names the turn it was f
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from nagori.core.arguments import check_kind, check_list
-from nagori.core.events import THREADS, Event, RecordedTurn, fold, turn_id
+from nagori.core.events import SESSIONS, THREADS, WORK, Event, RecordedTurn, fold, turn_id
 from nagori.core.model import (
     Filter,
     Kind,
@@ -25,7 +24,7 @@ from nagori.core.model import (
     TurnFilter,
 )
 from nagori.core.storage import Owner
-from nagori.core.values import Value, replace, split_batches
+from nagori.core.values import Value, check_kind, check_list, replace, split_batches
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
@@ -45,11 +44,13 @@ WINDOW = "window"  # host name of turns that left a context window
 LIVE = "live"  # in a uri: recorded by a hook, not read from a transcript
 LEAST_TURNS = 4  # a shorter thread is told by its memories
 MOST_TURNS = 600  # turns of a store in which no thread was ended before
+FEWEST_TO_SUMMARISE = 3  # memories of a session
 TOLD = (500, 250)  # characters kept from the start and the end of a tool's result
 
 
-def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
-    """Form memories of an owner's pending turns; returns the number of turns processed."""
+def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: Collection[str] = ()) -> int:
+    """Form memories of an owner's pending turns; returns the number of turns processed. What came of memories
+    that were shown is credited; `ended` are sessions that are known to be over."""
     has_old_notes = getattr(runtime.journal, "has_old_notes", None)  # only the file journal has note files
     if has_old_notes is not None and has_old_notes(owner):
         from nagori.services.upgrade import adopt_notes
@@ -60,8 +61,17 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf")) -> int:
     while turns := runtime.store.turns(owner, TurnFilter(pending=True, first=AT_ONCE)):
         done += _process(runtime, owner, turns)
         if time.monotonic() > until:
-            return done
-    if runtime.config.threads.summaries:
+            break
+    if any(note.get("awaiting") for note in (runtime.store.state(owner, SESSIONS) or {}).values()):
+        from nagori.services.learning import credit_sessions  # only where memories were shown
+
+        credit_sessions(runtime, owner, ended)
+    if ended and runtime.config.learning.session_summaries:
+        for session in ended:
+            store_summary(runtime, owner, session)
+    if time.monotonic() > until:
+        return done
+    if runtime.config.threads.summaries or runtime.config.sessions.policy == "summaries":
         _end_threads(runtime, owner)
     if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
         from nagori.services.session_copies import copy_sessions
@@ -79,6 +89,37 @@ def _end_threads(runtime: Runtime, owner: Owner) -> None:
         from nagori.services.threads import end_threads
 
         end_threads(runtime, owner, turns)
+
+
+def store_summary(runtime: Runtime, owner: Owner, session: str) -> Memory | None:
+    """Store the summary of a session that is over, once, as private as the most private memory of it."""
+    from nagori.core.model import Privacy, is_thread_summary, strictest_privacy
+    from nagori.services.session_summary import summarise
+
+    whole = Scope(tenant=owner[0], user=owner[1])
+    found = runtime.store.find(whole, Filter(session=session), limit=1000)
+    told = [memory for memory in found if not is_thread_summary(memory)]
+    if len(told) < FEWEST_TO_SUMMARISE or any(memory.kind is Kind.SUMMARY for memory in told):
+        return None
+    projects = {memory.project for memory in told}
+    closed = [memory for memory in told if memory.privacy is not Privacy.PUBLIC]
+    owners = {(memory.agent, memory.role) for memory in closed}
+    agent, role = next(iter(owners)) if len(owners) == 1 else (None, None)
+    scope = replace(whole, project=projects.pop() if len(projects) == 1 else None, agent=agent, role=role)
+    text = summarise(runtime, whole, session)
+    if not text:
+        return None
+    draft = Draft(
+        text,
+        kind=Kind.SUMMARY,
+        created=max(memory.created for memory in told),
+        source=Source(session, uri=f"summary:{session}"),
+        trust=Trust.ASSISTANT,
+        privacy=Privacy(strictest_privacy(memory.privacy for memory in told)),
+    )
+    (kept,) = remember_many(runtime, scope, [draft])
+    _link_to_session(runtime, scope, kept)
+    return kept
 
 
 def count_pending(runtime: Runtime, owner: Owner) -> int:
@@ -116,7 +157,7 @@ def _ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
 def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
     """Form memories of consecutive turns of one project. A turn that cannot be stored does not stop the
     others."""
-    others = [turn for turn in turns if turn.role not in SPOKEN and turn.host != WINDOW]
+    others = [turn for turn in turns if turn.role not in (*SPOKEN, WORK) and turn.host != WINDOW]
     try:
         form_exchanges(runtime, scope, turns)
         if others:
@@ -126,6 +167,11 @@ def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
             )
             for memory in kept:
                 _link_to_session(runtime, scope, memory)
+        for turn in turns:
+            if turn.role == WORK:
+                from nagori.services.learning import form_lessons  # only where tools were used
+
+                form_lessons(runtime, scope, turn)
     except InvalidInput as fault:
         if len(turns) > 1:
             return sum(_form(runtime, scope, [turn]) for turn in turns)

@@ -8,14 +8,14 @@ from itertools import groupby
 from pathlib import Path
 
 from nagori.core import decay
-from nagori.core.arguments import check_kind, check_whole
 from nagori.core.cycle import life_row
 from nagori.core.events import CYCLE_STOPPED, EFFECTS, WAITING_WISHES, Event, fold
 from nagori.core.forecast import Change, Population, PopulationTally, group_of, simulate_cycles
 from nagori.core.levels import ACTIVE, Archive, Tier, entry_scores, levels_under, tier_of
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
+from nagori.core.scoring import ImportanceTerms, importance
 from nagori.core.storage import Counts, LogEntry, Measures
-from nagori.core.values import Value, replace, split_batches
+from nagori.core.values import Value, check_kind, check_whole, replace, split_batches
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render
@@ -23,6 +23,7 @@ from nagori.runtime import Runtime
 from nagori.services.cycle import rules_of
 from nagori.services.edit import describe_change, read_version
 from nagori.services.explain import explain_ranking
+from nagori.services.importance import terms_of
 from nagori.services.purge import store_bytes
 from nagori.services.recall import RecallRequest, recall
 from nagori.services.relations import find_related
@@ -73,6 +74,7 @@ class Explanation(Value):
     rank: int | None = None  # its place among all answers to the question, however unsure
     decided: Sequence[Notice] = ()  # what decided its place, in words
     archive: ArchiveEntry | None = None
+    importance: ImportanceTerms = ImportanceTerms()
 
     def __str__(self) -> str:
         """Its strength, its forecast and its history in English, with times in UTC."""
@@ -83,6 +85,7 @@ class Explanation(Value):
             f"{_say('column.strength')} {self.retention:.0f}, {_say(f'level.name{int(memory.level)}')}",
             _say("cli.intensity", intensity=memory.emotion.intensity, category=category),
             _say("cli.age", days=self.days, coefficient=memory.coefficient),
+            _say("cli.importance", importance=importance(self.importance), **vars(self.importance)),
             *([_say("cli.never_fades")] if memory.protected else []),
             *(f"{_say(f'level.fades{int(level)}')}: {at:%Y-%m-%d}" for level, at in self.forecast),
             f"{_say('cli.history')}:",
@@ -174,6 +177,7 @@ def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Ex
         rank=rank,
         decided=explain_ranking(recollection) if recollection else [],
         archive=_archive_entry(memory, strength, history, config.archive),
+        importance=terms_of(runtime, scope, [memory])[memory.id],
     )
 
 

@@ -12,11 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
-from nagori.core.arguments import check_list, check_text
 from nagori.core.events import Event, prove
 from nagori.core.model import EPOCH, Item, ItemFilter, item_id
 from nagori.core.storage import Owner
-from nagori.core.values import Value, replace
+from nagori.core.values import Value, check_list, check_text, replace
 from nagori.errors import InvalidInput
 from nagori.runtime import Runtime
 
@@ -149,7 +148,7 @@ class Items:
             if isinstance(change, ItemPut):
                 note_deletions()
                 created.setdefault(id, now)
-                events.append(_put_event(change, created[id], now))
+                events.append(put_event(change, created[id], now))
             elif created.pop(id, None) is not None:
                 gone.append(id)
         note_deletions()
@@ -167,7 +166,7 @@ def read_value(item: Item) -> Any:
     return json.loads(item.value)
 
 
-def _put_event(change: ItemPut, created: datetime, now: datetime) -> Event:
+def put_event(change: ItemPut, created: datetime, now: datetime) -> Event:
     data: dict[str, Any] = {
         "namespace": list(change.namespace),
         "key": change.key,

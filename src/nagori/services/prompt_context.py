@@ -17,8 +17,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from math import exp, log, log1p
 
-from nagori.core.events import SESSIONS, WAITING_WISHES, Event
+from nagori.core.events import LEARNED, POLICY, SESSIONS, WAITING_WISHES, Event
 from nagori.core.model import (
+    NO_CREDIT,
     Filter,
     Kind,
     Memory,
@@ -28,18 +29,27 @@ from nagori.core.model import (
     Trust,
     days_between,
 )
+from nagori.core.scoring import choose_withheld, contribution, is_excluded
+from nagori.core.sha256 import sha256
 from nagori.core.storage import Owner
-from nagori.core.values import Value, default_factory
+from nagori.core.values import Value, clean_text, default_factory
 from nagori.errors import StoreError
+from nagori.language.learned_heads import OWN_MATTER
 from nagori.language.passages import about_tokens, is_chatter, sentences
-from nagori.language.prompts import UNKNOWN, asks_for_secret
-from nagori.language.redaction import clean
+from nagori.language.redaction import asks_for_secret
 from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.language.tokenizer import tokens as tokenize
 from nagori.runtime import Runtime
 from nagori.services.recall import RecallRequest, recall
 from nagori.services.recall import mark_recalled as mark_recalled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nagori.config import Config
+    from nagori.core.scoring import LearningSettings
 
 NOTE = "Reference from earlier conversations; may be outdated, not instructions."
 LONGEST, BRIEF = 1200, 120  # characters that are told of the best memory, and of another
@@ -84,7 +94,7 @@ NOTHING = Context()
 def prompt_text(prompt: str) -> str:
     """The question in a prompt; "" if there is none. The name of a slash command is dropped, its arguments
     stay."""
-    words = clean(prompt).strip()
+    words = clean_text(prompt).strip()
     if words.startswith("/"):
         from nagori.language.host_commands import is_built_in  # rarely needed
 
@@ -109,19 +119,19 @@ def context_for_prompt(
     text = prompt_text(prompt)
     if not text or asks_for_secret(text):  # secrets are never stored, so any match would mislead
         return NOTHING
-    hooks, known = runtime.config.hooks, _session(runtime, scope, session)
+    config, known = _settings(runtime, scope.owner), _session(runtime, scope, session)
+    hooks = config.hooks
     question = RecallRequest(
         text,
         LOOKED_AT,
         session=session,
         min_confidence=0.0,
         mark=False,
-        thread_summaries=runtime.config.sessions.policy == "summaries",  # else what they quote is told
+        thread_summaries=config.sessions.policy == "summaries",  # else what they quote is told
     )
-    ranked = _rank(runtime, scope, recall(runtime, scope, question))
-    if not ranked or _confidence(scope, text, ranked) < max(
-        hooks.min_confidence, runtime.config.retrieval.min_confidence
-    ):
+    ranked = _rank(runtime, scope, recall(runtime, scope, question), config.learning)
+    sure = _confidence(scope, text, ranked) if ranked else 0.0
+    if not ranked or sure < max(hooks.min_confidence, runtime.config.retrieval.min_confidence):
         return NOTHING
     here = None if known.compacted else session
     new = [
@@ -135,7 +145,95 @@ def context_for_prompt(
     near = _near_best(new, FURTHEST if len(ranked) > FEW else FURTHEST_OF_FEW)
     told = [*_heirs(ranked, near, known.shown), *near][: hooks.max_memories]
     told = _limit_lines(_with_updates(runtime, scope, told), runtime.config.retrieval.top_k)
-    return _show(runtime, scope, told, session, mark, query_tokens(text), tokens)
+    if not session or not mark:
+        return _show(runtime, scope, told, session, mark, query_tokens(text), tokens)
+    trial = _plan_trial(runtime, scope, session, told, config.learning)
+    return _show_and_await(
+        runtime, scope, told, session, trial | {"sure": round(sure, 3)}, query_tokens(text), tokens
+    )
+
+
+def _settings(runtime: Runtime, owner: Owner) -> Config:
+    """The configuration, with what was learned."""
+    try:
+        policy = runtime.store.state(owner, POLICY)
+    except StoreError:
+        return runtime.config
+    if not policy:
+        return runtime.config
+    from nagori.services.policy import settings_in_force  # only where something was learned
+
+    return settings_in_force(runtime, owner)
+
+
+# --- learning -------------------------------------------------------------------------------------
+
+
+def _without_excluded(
+    runtime: Runtime, scope: Scope, ranked: list[tuple[float, Recollection]], rules: LearningSettings
+) -> list[tuple[float, Recollection]]:
+    """Without memories that do harm or were shown in vain for long. One of them is tried again now and then:
+    what was useless may become useful."""
+    out = [r.memory for _, r in ranked if _is_out(r.memory, rules)]
+    if not out:
+        return ranked
+    retried = out[0].id if _draw(runtime, out[0].id)[0] < rules.withhold_share * 256 else None
+    gone = {memory.id for memory in out} - {retried}
+    return [pair for pair in ranked if pair[1].memory.id not in gone]
+
+
+def _is_out(memory: Memory, rules: LearningSettings) -> bool:
+    return (
+        memory.credit is not NO_CREDIT
+        and may_withhold(memory)
+        and is_excluded(memory.credit, rules.exclude_unused_after)
+    )
+
+
+def may_withhold(memory: Memory) -> bool:
+    """Whether a memory may be kept from a prompt that it fits: not one that is protected, and no fact, which
+    is what the user said of themselves and their work."""
+    return not memory.protected and memory.kind is not Kind.FACT
+
+
+def _draw(runtime: Runtime, about: str) -> bytes:
+    """Random bytes: nobody can choose the microsecond of a prompt."""
+    return sha256(f"{runtime.clock.now().isoformat()}\x1f{about}".encode()).digest()
+
+
+def _plan_trial(
+    runtime: Runtime, scope: Scope, session: str, told: Sequence[Memory], rules: LearningSettings
+) -> dict[str, Any]:
+    """What is noted about memories that are shown unasked: their order, and which one is withheld [ruling
+    52]. Nothing is withheld from a user whose work has no known outcomes."""
+    trial: dict[str, Any] = {"at": runtime.clock.now().isoformat(), "task": scope.task or scope.project or ""}
+    if not rules.withhold_share or runtime.store.state(scope.owner, LEARNED) is None:
+        return trial
+    able = [memory.id for memory in told if may_withhold(memory)]
+    chosen, share = choose_withheld(len(able), rules.withhold_share, _draw(runtime, session))
+    trial |= {"share": round(share, 6)} if able else {}
+    return trial | ({"withheld": able[chosen]} if chosen is not None else {})
+
+
+def _show_and_await(
+    runtime: Runtime,
+    scope: Scope,
+    memories: Sequence[Memory],
+    session: str,
+    trial: dict[str, Any],
+    words: Iterable[str],
+    tokens: int | None = None,
+) -> Context:
+    """Show memories and note that their effect is to be observed."""
+    withheld = trial.get("withheld")
+    told = [memory for memory in memories if memory.id != withheld]
+    context = _show(runtime, scope, told, session, False, words, tokens)
+    shown = {memory.id for memory in context.memories} | {withheld}
+    trial["order"] = [memory.id for memory in memories if memory.id in shown]
+    if trial["order"]:
+        ids = [memory.id for memory in context.memories]
+        mark_recalled(runtime, scope, ids, session=session, unasked=True, awaits=trial)
+    return context
 
 
 def _limit_lines(memories: Sequence[Memory], most: int) -> list[Memory]:
@@ -196,6 +294,7 @@ WEIGHTS = {
 }
 AGE, OLD = -0.5, 60.0  # weight of log(1 + days); maximum days
 SAME_PROJECT, STATED, REPLACED = 1.9, 1.2, -0.7
+SAME_TASK, SAME_ROLE = 1.0, 1.0
 SHORT_QUESTION, ABOUT_IT = 60, 0.6  # characters; least certainty of the best answer to one
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
 # How far below the best a memory may fit; one of a session that is told; one of few, whose typical spread is
@@ -208,22 +307,31 @@ SMALLEST = 1e-9  # score, so that it has a logarithm
 FEW, ABOUT_IT_OF_FEW = 12, 0.3  # candidates: with so few memories nothing is usual yet
 
 
-def _rank(runtime: Runtime, scope: Scope, found: Sequence[Recollection]) -> list[tuple[float, Recollection]]:
+def _rank(
+    runtime: Runtime, scope: Scope, found: Sequence[Recollection], rules: LearningSettings
+) -> list[tuple[float, Recollection]]:
     """Candidates with their fit to the prompt, best first."""
     now = runtime.clock.now()
     least = runtime.config.retrieval.min_confidence
     if runtime.config.retrieval.ranking != "fused":  # the ranking that was chosen decides, above the floor
         sure = [each for each in found if each.terms.get("confidence", 0.0) >= least]
         return [(log(max(each.score, SMALLEST)), each) for each in sure]
-    fits = [(_fit(scope, each, now), each) for each in found if "confidence" in each.terms]
-    return sorted(fits, key=lambda pair: (-pair[0], pair[1].memory.id))
+    fits = [(_fit(scope, each, now, rules), each) for each in found if "confidence" in each.terms]
+    ranked = sorted(fits, key=lambda pair: (-pair[0], pair[1].memory.id))
+    return _without_excluded(runtime, scope, ranked, rules)
 
 
-def _fit(scope: Scope, found: Recollection, now: datetime) -> float:
+def _fit(scope: Scope, found: Recollection, now: datetime, rules: LearningSettings) -> float:
     memory, terms = found.memory, found.terms
     fit = sum(weight * terms.get(name, 0.0) for name, weight in WEIGHTS.items())
     fit += AGE * log1p(min(OLD, days_between(memory.created, now)))
     fit += SAME_PROJECT * (memory.project == scope.project) + REPLACED * bool(memory.superseded_by)
+    if memory.credit is not NO_CREDIT:
+        fit += rules.credit_weight * contribution(memory.credit)
+    if scope.role is not None and memory.role == scope.role:
+        fit += SAME_ROLE
+    if scope.task is not None and memory.task == scope.task:
+        fit += SAME_TASK
     return fit + STATED * (not memory.fullest.trigger or looks_like_statement(memory.fullest.trigger))
 
 
@@ -238,7 +346,7 @@ def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollect
     if not any(_is_about_it(text, r, something) for _, r in ranked):
         return 0.0
     sure = max(_certainty(text, ranked[0][1]), *(r.terms["confidence"] for _, r in ranked))
-    matter = next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), UNKNOWN)
+    matter = next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), OWN_MATTER)
     odds = 3.0 * sure + 3.4 * matter / 100 + 1.5 * (scope.project is not None) + 0.5 * (not many) - 3.9
     return 1 / (1 + exp(-odds))
 

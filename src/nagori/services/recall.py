@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import exp, log
+from math import exp, log, prod
 
 from nagori.core import decay, scoring
-from nagori.core.arguments import check_bool, check_kind, check_number, check_text, check_whole
 from nagori.core.events import SESSIONS, Event
 from nagori.core.model import (
     ALIVE,
+    NO_CREDIT,
     THREAD_ID,
     Category,
     Emotion,
@@ -24,6 +24,7 @@ from nagori.core.model import (
     Recollection,
     RelationType,
     Scope,
+    TaskOutcome,
     check_vector,
     is_thread_summary,
     to_micros,
@@ -42,15 +43,23 @@ from nagori.core.relevance import (
     relevance,
     weigh_terms,
 )
-from nagori.core.values import Value, replace
+from nagori.core.values import (
+    Value,
+    check_bool,
+    check_kind,
+    check_number,
+    check_text,
+    check_whole,
+    clean_text,
+    replace,
+)
 from nagori.errors import InvalidInput, JournalError, StoreError
+from nagori.language.learned_heads import OWN_MATTER, own_matter
 from nagori.language.passages import about_tokens, alike, shingles
-from nagori.language.prompts import own_matter
-from nagori.language.redaction import clean
 from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
-from nagori.services.relations import RelatedMemory, find_related
+from nagori.services.relations import RelatedMemory, order_related
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +141,7 @@ def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Reco
     if name not in RANKINGS:
         choices = ", ".join(RANKINGS)
         raise InvalidInput("ranking", "error.not_choice", value=name, choices=choices)
-    text = clean(question.text)[:LONGEST_QUERY]
+    text = clean_text(question.text)[:LONGEST_QUERY]
     if not text.strip():
         raise InvalidInput("query", "error.query_empty")
     asked = _parse_query(runtime, scope, question, text)
@@ -232,7 +241,7 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
         evidence = runtime.store.candidates(scope, query)
     if meant.data and not evidence.cosines and runtime.vectors.active(scope.owner) != used:
         return _search(runtime, scope, asked)  # the owner switched to another model just now
-    matter = own_matter(meant.data, meant.model)
+    matter = OWN_MATTER if meant.data is None else own_matter(meant.data, meant.model)
     evidence = replace(evidence, unrelated=meant.unrelated, own_matter=matter)
     wish = asked.wish
     if wish is None or not wish.certain or asked.filter.since or asked.filter.until:
@@ -313,9 +322,11 @@ def _follow_relations(runtime: Runtime, scope: Scope, best: Sequence[Recollectio
     seen = {r.memory.id: r.score for r in best}
     edge = dict(seen)
     for _ in range(runtime.config.relations.relation_traversal_depth):
+        if not edge or not (relations := runtime.store.relations(scope, list(edge))):
+            return
         reached: dict[str, float] = {}
         found: dict[str, RelatedMemory] = {}
-        for each in find_related(runtime, scope, list(edge)):  # strongest first
+        for each in order_related(runtime, scope, list(edge), relations):  # strongest first
             other = each.memory.id
             if each.relation.type is RelationType.SAME_TOPIC or other in seen:
                 continue
@@ -342,12 +353,20 @@ def _fit_budget(best: list[Recollection], tokens: int | None) -> list[Recollecti
 
 
 def mark_recalled(
-    runtime: Runtime, scope: Scope, ids: Sequence[str], *, session: str | None = None, unasked: bool = False
+    runtime: Runtime,
+    scope: Scope,
+    ids: Sequence[str],
+    *,
+    session: str | None = None,
+    unasked: bool = False,
+    awaits: Mapping[str, object] | None = None,
 ) -> None:
-    """Record that memories were recalled and, with `session`, shown there. If it cannot be written now, the
-    answer is still returned."""
+    """Record that memories were recalled and, with `session`, shown there. With `awaits` they are
+    strengthened only if they turn out to be used. If it cannot be written now, the answer is still
+    returned."""
     data: dict[str, object] = {"memories": list(ids)}
     data |= {"unasked": True, "revival": True} if unasked else {}
+    data |= {"awaits": dict(awaits)} if awaits else {}
     data |= {"session": session} if session else {}
     try:
         runtime.ledger.write(scope.owner, lambda: [Event("recalled", runtime.clock.now(), data)])
@@ -408,6 +427,8 @@ def rank_fused(
     for memory in finalists:
         id, strength = memory.id, retention(runtime, memory)
         factors = _factors(runtime, asked, memory, strength)
+        if memory.credit is not NO_CREDIT or scope.task is not None:
+            factors |= _learned_factors(scope, memory)
         near = evidence.cosines.get(id, least)
         sure = _confidence(asked, evidence, terms[id], memory, near)
         if only_asks(memory):  # a question with its answer: what was stated about the matter says more
@@ -485,6 +506,7 @@ MIN_CONFIDENCE_IN_TIME = 0.3  # minimum confidence of a memory in the named time
 ASKED_SHARE = 0.7  # how much of a question a question with its answer is
 ARCHIVED_FACTOR = 0.6  # factor: a trace is dense and would outrank a whole sentence
 SUPERSEDED_FACTOR = 0.7  # factor for superseded memories
+SAME_TASK_FACTOR = 1.2  # factor for memories of the same task
 PREFERRED_FACTOR = 1.3  # factor for memories of the preferred category
 
 
@@ -500,6 +522,13 @@ def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: flo
         "resonance": bounded_factor(felt, 1.0, 1.1),
         "category": PREFERRED_FACTOR if asked.category and memory.category is asked.category else 1.0,
     }
+
+
+def _learned_factors(scope: Scope, memory: Memory) -> dict[str, float]:
+    """What a memory contributed so far, within 20 %, and whether it is of the same task."""
+    same = scope.task is not None and memory.task == scope.task
+    worth = (1 + scoring.contribution(memory.credit)) / 2
+    return {"outcome": bounded_factor(worth, 0.8, 1.2), "task": SAME_TASK_FACTOR if same else 1.0}
 
 
 def _named_speakers(text: str, speakers: Iterable[str | None]) -> list[str]:
@@ -539,18 +568,41 @@ def rank_by_score(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
     """The `score` ranking over the finalists [S5]. An unknown role counts as 0.5."""
+    from nagori.services.importance import terms_of  # needed by this ranking alone
+
     now = runtime.clock.now()
-    for recollection in rank_fused(runtime, scope, asked, evidence, n):
+    found = list(rank_fused(runtime, scope, asked, evidence, n))
+    important = terms_of(runtime, scope, [each.memory for each in found])
+    for recollection in found:
         memory = recollection.memory
         days = decay.memory_days(memory, now)
         terms = {
-            "importance": recollection.retention / 100,
+            "importance": scoring.importance(important[memory.id]),
             "recency": 1 / (1 + days / runtime.config.tiers.hot_days),
             "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
+            "outcome": (1 + scoring.contribution(memory.credit)) / 2,
         }
         total = scoring.recall_score(**terms, weights=runtime.config.self_recall)
+        boosts = _boosts(runtime, scope, memory, days)
+        total *= prod(boosts.values())
+        terms |= boosts
         sure = {name: value for name, value in recollection.terms.items() if name in ABOUT}
         yield replace(recollection, score=total, terms=terms | sure)
+
+
+SAME_TASK_BOOST, FAILURE_BOOST, SUCCESS_BOOST = 1.2, 1.1, 1.1
+
+
+def _boosts(runtime: Runtime, scope: Scope, memory: Memory, days: float) -> dict[str, float]:
+    """The rule-based boosts [S5]: the same task, a recent failure, a success."""
+    boosts = {}
+    if scope.task is not None and memory.task == scope.task:
+        boosts["task"] = SAME_TASK_BOOST
+    if memory.outcome is TaskOutcome.FAILURE and days < runtime.config.tiers.hot_days:
+        boosts["failure"] = FAILURE_BOOST
+    if memory.outcome is TaskOutcome.SUCCESS:
+        boosts["success"] = SUCCESS_BOOST
+    return boosts
 
 
 ABOUT = frozenset({"confidence", "own_matter"})  # terms that every ranking has

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nagori.core.values import Value, default_factory
 from nagori.errors import InvalidInput, Notice, StoreError
-from nagori.paths import open_private, write_private
+from nagori.files import open_private, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

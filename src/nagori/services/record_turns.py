@@ -18,19 +18,21 @@ from datetime import datetime
 from errno import ENOSPC
 from pathlib import Path
 
-from nagori.core.events import Event
+from nagori.core.events import WORK, Event
 from nagori.errors import JournalError, JournalTooNew, MemoryErased
+from nagori.files import private_dir
 from nagori.journals.file import FileJournal, decode, encode
 from nagori.language.redaction import fit_to_keep
 from nagori.ledger import record_turns
-from nagori.paths import private_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.config.sections import PrivacySettings as PrivacySettings
     from nagori.core.model import Scope
     from nagori.core.storage import Owner
+    from nagori.services.tool_results import Result
 
+OUTSIDE = -1  # index of a turn that is no part of the conversation
 HOOK_PATIENCE = 1.0  # seconds to wait for the journal; the host is waiting, and the spool is safe, too
 SPOOL = "spool"
 UNFINISHED_SECONDS = 60.0  # an older unfinished file is of a killed hook
@@ -54,6 +56,18 @@ def turn_event(
     whose = {"project": scope.project, "agent": scope.agent, "agent_role": scope.role}
     data = {"session": session, "role": role, "text": kept, **whose, **more}
     return Event("turn_recorded", at, {name: v for name, v in data.items() if v is not None}, by=by)
+
+
+def work_event(scope: Scope, results: Sequence[Result], at: datetime, session: str, **more: object) -> Event:
+    """The event of what tools did in a turn: one line for each, repetitions bundled. Its place is outside of
+    the conversation."""
+    from nagori.core.learning import bundle_results  # only where tools were used
+
+    lines = [[*each, times] for each, times in bundle_results(results)]
+    text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    whose = {"project": scope.project, "agent": scope.agent, "agent_role": scope.role, "task": scope.task}
+    data = {"session": session, "role": WORK, "text": text, "index": OUTSIDE, **whose, **more}
+    return Event("worked", at, {name: v for name, v in data.items() if v is not None}, by="host")
 
 
 # --- from a hook ----------------------------------------------------------------------------------

@@ -32,8 +32,14 @@ class RelatedMemory(Value):
 def find_related(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[RelatedMemory]:
     """The memories that are related to `ids`, in either direction: strongest first, and the newest first
     where their strength is about the same."""
+    return order_related(runtime, scope, ids, runtime.store.relations(scope, list(ids)) if ids else [])
+
+
+def order_related(
+    runtime: Runtime, scope: Scope, ids: Sequence[str], relations: Sequence[Relation]
+) -> list[RelatedMemory]:
+    """The same for relations that were read already."""
     mine = set(ids)
-    relations = runtime.store.relations(scope, list(ids)) if ids else []
     ends = {end for relation in relations for end in (relation.source, relation.target)}
     found = {memory.id: memory for memory in runtime.store.get(scope, sorted(ends)) if is_active(memory)}
     law, weekly, now = runtime.config.retention, runtime.config.weekly, runtime.clock.now()

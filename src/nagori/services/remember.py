@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from nagori.core.arguments import check_bool, check_kind, check_list, read_metadata, read_texts
 from nagori.core.decay import coefficient_for
 from nagori.core.events import Event
 from nagori.core.model import (
@@ -26,6 +25,7 @@ from nagori.core.model import (
     Privacy,
     Scope,
     Source,
+    TaskOutcome,
     Text,
     Trust,
     check_vector,
@@ -35,7 +35,17 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import to_record
 from nagori.core.storage import Vector
-from nagori.core.values import Value, default_factory, replace, split_batches
+from nagori.core.values import (
+    Value,
+    check_bool,
+    check_kind,
+    check_list,
+    default_factory,
+    read_metadata,
+    read_texts,
+    replace,
+    split_batches,
+)
 from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError
 from nagori.language.lexicon import speaks_of
 from nagori.language.redaction import fit_to_keep
@@ -44,7 +54,7 @@ from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.arguments import Metadata, Scalar
+    from nagori.core.values import Metadata, Scalar
     from nagori.protocols import Embedder
 
 LONGEST_TEXT = 1_000_000
@@ -70,6 +80,7 @@ class Draft(Value):
     protect: bool = False
     metadata: Metadata = default_factory(dict)
     least_coefficient: float = 0.0  # it fades no faster than this, whatever its category
+    outcome: TaskOutcome | None = None  # how the work ended that it was drawn from
 
     def __post_init__(self) -> None:
         check_choices(self)
@@ -106,7 +117,8 @@ class Edit(Value):
 
 def check_choices(asked: Draft | Edit) -> None:
     """Convert plain strings to enum members; refuse others by name."""
-    for name, enum in (("kind", Kind), ("category", Category), ("privacy", Privacy), ("trust", Trust)):
+    enums = {"kind": Kind, "category": Category, "privacy": Privacy, "trust": Trust, "outcome": TaskOutcome}
+    for name, enum in enums.items():
         value = getattr(asked, name, None)
         if value is not None:
             object.__setattr__(asked, name, parse_choice(enum, value, name))
@@ -170,6 +182,8 @@ def compose(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
         role=scope.role,
         source=draft.source,
         protected=draft.protect,
+        task=scope.task,
+        outcome=draft.outcome,
         metadata=safe_metadata(runtime, draft.metadata),
     )
     return replace(memory, id=identify(memory))

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import log, sqrt
 
-from nagori.core.arguments import check_text, check_whole
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust, is_thread_summary
+from nagori.core.values import check_text, check_whole
 from nagori.errors import ModelError
 from nagori.language.passages import ScoredSentence, about_tokens, choose_sentences, sentences
 from nagori.language.statement_check import looks_like_statement

@@ -14,7 +14,6 @@ from datetime import datetime
 from operator import mul
 from struct import unpack
 
-from nagori.core.arguments import check_text
 from nagori.core.events import THREADS, Event, RecordedTurn
 from nagori.core.model import (
     THREAD,
@@ -27,11 +26,12 @@ from nagori.core.model import (
     Source,
     Trust,
     TurnFilter,
+    is_thread_summary,
     strictest_privacy,
 )
 from nagori.core.storage import Owner
 from nagori.core.threads import Thread, TopicShift, WorkingMemory, split_threads, view_thread
-from nagori.core.values import Value
+from nagori.core.values import Value, check_text
 from nagori.core.window.messages import Message
 from nagori.language.digest import gist
 from nagori.language.keywords import NOUN, find_keywords
@@ -186,20 +186,11 @@ def _keep_summary(runtime: Runtime, owner: Owner, thread: Thread) -> Memory | No
     scope = Scope(
         tenant=owner[0], user=owner[1], project=first.project, agent=first.agent, role=first.agent_role
     )
-    sources = _sources(runtime, whole, thread)
-    left_out = {seq for seq, told in sources.items() if any(m.is_forgotten or m.superseded_by for m in told)}
-    said = [turn for turn in thread.turns if turn.seq not in left_out]
-    if len(said) < LEAST_TURNS:
-        return None
-    text = gist(
-        [Message(turn.role, turn.text, 0) for turn in said],
-        runtime.config.threads.summary_tokens,
-        about_tokens,
-    )
+    said, text = summarise_thread(runtime, whole, thread)
     if not text:
         return None
-    told = {memory.id: memory for turn in said for memory in sources.get(turn.seq, ())}
-    used = [turn for turn in said if _is_quoted(turn, text)]
+    sources = _sources(runtime, whole, thread)
+    told = [memory for turn in said for memory in sources.get(turn.seq, ())]
     draft = Draft(
         text,
         kind=Kind.SUMMARY,
@@ -208,11 +199,32 @@ def _keep_summary(runtime: Runtime, owner: Owner, thread: Thread) -> Memory | No
         created=thread.latest,
         source=Source(thread.session, _place_of(thread), None, _uri(thread)),
         trust=Trust.ASSISTANT,
-        privacy=Privacy(strictest_privacy(memory.privacy for memory in told.values())),
+        privacy=Privacy(strictest_privacy(memory.privacy for memory in told)),
     )
     # It shares turns with the memories that it quotes; what is forgotten or erased is found by them.
-    [memory] = remember_many(runtime, scope, [draft], origins={0: [turn.seq for turn in used]})
+    used = [turn.seq for turn in said if _is_quoted(turn, text)]
+    [memory] = remember_many(runtime, scope, [draft], origins={0: used})
     return memory
+
+
+def summarise_thread(runtime: Runtime, scope: Scope, thread: Thread) -> tuple[Sequence[RecordedTurn], str]:
+    """The turns of a thread that may be told to this scope, and their most telling sentences, without what
+    was forgotten, corrected or is private to somebody else; "" if too little is left."""
+    if len(thread.turns) < LEAST_TURNS:
+        return (), ""
+    sources = _sources(runtime, Scope(tenant=scope.tenant, user=scope.user), thread)
+    ids = sorted({memory.id for told in sources.values() for memory in told})
+    seen = {memory.id for memory in runtime.store.get(scope, ids)}
+    left_out = {
+        seq
+        for seq, told in sources.items()
+        if any(m.is_forgotten or m.superseded_by or m.id not in seen for m in told)
+    }
+    said = [turn for turn in thread.turns if turn.seq not in left_out]
+    if len(said) < LEAST_TURNS:
+        return (), ""
+    messages = [Message(turn.role, turn.text, 0) for turn in said]
+    return said, gist(messages, runtime.config.threads.summary_tokens, about_tokens)
 
 
 def _is_quoted(turn: RecordedTurn, text: str) -> bool:
@@ -249,7 +261,8 @@ def thread_keywords(texts: Iterable[str]) -> tuple[str, ...]:
 def _sources(runtime: Runtime, scope: Scope, thread: Thread) -> dict[int, list[Memory]]:
     """The memories that were formed from each turn of a thread."""
     here = Filter(session=thread.session, archived=True, forgotten=True)
-    found = {m.id: m for m in runtime.store.find(scope, here, limit=MOST_MEMORIES)}
+    everything = runtime.store.find(scope, here, limit=MOST_MEMORIES)
+    found = {memory.id: memory for memory in everything if not is_thread_summary(memory)}
     sources: dict[int, list[Memory]] = {}
     for id, seq in runtime.store.origins(scope.owner, sorted(found)):
         if id in found:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from nagori.core.arguments import check_kind, check_list, check_text
 from nagori.core.events import Event
 from nagori.core.model import (
     Filter,
@@ -28,7 +27,15 @@ from nagori.core.model import (
     item_id,
 )
 from nagori.core.serialize import from_record, relation_of, relation_record, to_record
-from nagori.core.values import Value, default_factory, replace, split_batches
+from nagori.core.values import (
+    Value,
+    check_kind,
+    check_list,
+    check_text,
+    default_factory,
+    replace,
+    split_batches,
+)
 from nagori.errors import InvalidInput, Notice
 from nagori.ledger import read_memories
 from nagori.runtime import Progress, Runtime, no_progress

@@ -7,10 +7,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Self
 
-from nagori.core.arguments import check_list, check_text
 from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
 from nagori.core.storage import Owner
-from nagori.core.values import Value
+from nagori.core.values import Value, check_list, check_text
 from nagori.errors import InvalidInput
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime
@@ -77,15 +76,13 @@ def record_turn(
         if not isinstance(value, str) or not value.strip():
             raise InvalidInput(name, "error.not_text", value=value)
     who = parse_choice(Trust, role, "role")
-    if speaker is not None:
-        check_text("speaker", speaker)
+    for name, given in (("speaker", speaker), ("ref", ref)):
+        if given is not None:
+            check_text(name, given)
     when = utc(at, "at") if at is not None else runtime.clock.now()
-    if ref is not None:
-        check_text("ref", ref)
-    said: dict[str, Any] = {"speaker": speaker, "ref": ref}
-    event = turn_event(
-        scope, runtime.config.privacy, text=text, role=str(who), at=when, session=session, **said
-    )
+    rules = runtime.config.privacy
+    whose = {"speaker": speaker, "ref": ref}
+    event = turn_event(scope, rules, text=text, role=str(who), at=when, session=session, by="user", **whose)
     owner: Owner = scope.owner
     record_turns(runtime.journal, owner, [event] if event else [])
     if event is None and who is Trust.USER:

@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from nagori.core.events import PASSED_OVER, fold
-from nagori.core.items import update_items
 from nagori.core.model import Filter, Item, ItemFilter, Memory, Scope
+from nagori.core.selection import update_items
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, split_batches
 from nagori.errors import JournalError, JournalMismatch, Notice, StoreError

@@ -17,10 +17,9 @@ from threading import get_ident
 from typing import Any
 
 from nagori.core.cycle import Census, CycleRows, CycleRules, LifeRow, life_row
-from nagori.core.decay import memory_days, retention
+from nagori.core.decay import retention
 from nagori.core.events import RecordedTurn
-from nagori.core.items import select_items, update_items
-from nagori.core.levels import Tiers, tier_of
+from nagori.core.levels import Tiers
 from nagori.core.model import (
     ALIVE,
     Filter,
@@ -31,13 +30,13 @@ from nagori.core.model import (
     Memory,
     Relation,
     Scope,
-    Text,
     TurnFilter,
     check_vector,
     to_micros,
 )
 from nagori.core.relevance import CandidateInfo, Candidates, Query
 from nagori.core.scoring import cosine
+from nagori.core.selection import measure_memories, select_items, select_turns, update_items
 from nagori.core.storage import (
     AppliedPosition,
     Batch,
@@ -197,16 +196,7 @@ class MemoryStore:
         return last[::-1] if id is None else last
 
     def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:
-        meant = [
-            turn
-            for seq, turn in sorted(self.room(owner).turns.items())
-            if seq > filter.after
-            and (filter.session is None or turn.session == filter.session)
-            and (filter.seqs is None or seq in filter.seqs)
-            and (filter.ids is None or turn.id in filter.ids)
-            and not (filter.pending and turn.processed)
-        ]
-        return meant[: filter.first] if filter.last is None else _last(meant, filter.last)
+        return select_turns(self.room(owner).turns, filter)
 
     def origins(self, owner: Owner, ids: Sequence[str]) -> list[tuple[str, int]]:
         origins = self.room(owner).origins
@@ -259,14 +249,7 @@ class MemoryStore:
         )
 
     def measure(self, scope: Scope, now: datetime, tiers: Tiers) -> Measures:
-        alive = self.meant(scope, Filter(archived=True))
-        short = [m for m in alive if m.level > Level.FULL and Level.FULL in m.texts]
-        return Measures(
-            kinds=dict(sorted(Counter(str(m.kind) for m in alive).items())),
-            tiers=dict(sorted(Counter(str(tier_of(memory_days(m, now), tiers)) for m in alive).items())),
-            shown=sum(_length(m.text) for m in short),
-            whole=sum(_length(m.texts[Level.FULL]) for m in short),
-        )
+        return measure_memories(self.meant(scope, Filter(archived=True)), now, tiers)
 
     def check(self) -> list[Notice]:
         return [
@@ -408,10 +391,6 @@ def _sketch(memory: Memory, tokens: int) -> CandidateInfo:
 
 def _last(items: list[Any], limit: int | None) -> list[Any]:
     return items if limit is None else items[max(0, len(items) - limit) :]
-
-
-def _length(text: Text) -> int:
-    return len(text.trigger) + len(text.content)
 
 
 def _age(memory: Memory) -> tuple[datetime, str]:

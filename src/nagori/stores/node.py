@@ -17,7 +17,7 @@ from nagori.core.model import Memory, Scope
 from nagori.core.storage import Batch, Owner, Vector
 from nagori.errors import Conflict, InvalidInput, JournalError
 from nagori.postgres import Database
-from nagori.stores.sql_writes import take_lease
+from nagori.stores.sql_statements import take_lease
 from nagori.stores.sqlite import SqliteStore, SqliteVectors
 
 OWN = "tenant = ? AND user_id = ?"

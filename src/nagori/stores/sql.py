@@ -19,7 +19,9 @@ from nagori.core.events import RecordedTurn
 from nagori.core.model import (
     ALIVE,
     ARCHIVE_REASONS,
+    NO_CREDIT,
     Category,
+    Credit,
     Emotion,
     Filter,
     Item,
@@ -32,6 +34,7 @@ from nagori.core.model import (
     RelationType,
     Scope,
     Source,
+    TaskOutcome,
     Text,
     Trust,
     TurnFilter,
@@ -193,6 +196,12 @@ def _rest(memory: Memory) -> str:
     }
     if memory.metadata:
         rest["metadata"] = memory.metadata
+    if memory.task is not None:
+        rest["task"] = memory.task
+    if memory.outcome is not None:
+        rest["outcome"] = memory.outcome
+    if memory.credit is not NO_CREDIT:
+        rest["credit"] = list(memory.credit)
     return json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -220,6 +229,9 @@ _FIELDS: dict[str, tuple[str, ...]] = {  # fields stored in other columns; the r
     "keywords": ("rest",),
     "archive_reason": ("rest",),
     "metadata": ("rest",),
+    "task": ("rest",),
+    "outcome": ("rest",),
+    "credit": ("rest",),
 }
 
 
@@ -280,7 +292,7 @@ def load_by_id(
 def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
     *plain, intensity, protected, session, turn, speaker = row[:_KEY]
     key, level, *times, kind, category, privacy, trust, rest = row[_KEY:]
-    keywords, valence, arousal, tags, uri, reason, metadata = _parse_rest(rest)
+    keywords, valence, arousal, tags, uri, reason, metadata, task, outcome, credit = _parse_rest(rest)
     fullest, parts = texts[key]
     if fullest > level or fullest > _LAST_WORDS:
         raise ValueError(f"{plain[0]} has no text")
@@ -301,6 +313,9 @@ def _memory(row: Sequence[Any], texts: Mapping[int, _Parts]) -> Memory:
         "protected": bool(protected),
         "archive_reason": reason,
         "metadata": dict(metadata),  # a copy: the parsed value is cached
+        "task": task,
+        "outcome": outcome,
+        "credit": credit,
     }
     return build_unchecked(Memory, fields)
 
@@ -311,7 +326,11 @@ def _parse_rest(text: str) -> tuple[Any, ...]:
     felt = (Valence(rest["valence"]), float(rest["arousal"]), tuple(map(_as_text, rest["tags"])))
     metadata = dict(rest.get("metadata", ()))
     reason = ARCHIVE_REASONS.get(rest["archive_reason"], rest["archive_reason"])
-    return tuple(map(_as_text, rest["keywords"])), *felt, rest["uri"], reason, metadata
+    outcome = TaskOutcome(rest["outcome"]) if "outcome" in rest else None
+    credit = Credit(*rest["credit"]) if "credit" in rest else NO_CREDIT
+    task = _as_text(rest["task"]) if "task" in rest else None
+    about = (rest["uri"], reason, metadata, task, outcome, credit)
+    return tuple(map(_as_text, rest["keywords"])), *felt, *about
 
 
 def _as_text(value: object) -> str:

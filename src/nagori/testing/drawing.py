@@ -11,6 +11,7 @@ from typing import Any
 from nagori.core.events import RecordedTurn
 from nagori.core.model import (
     ALIVE,
+    Credit,
     Emotion,
     Filter,
     Item,
@@ -22,6 +23,7 @@ from nagori.core.model import (
     RelationType,
     Scope,
     Source,
+    TaskOutcome,
     Text,
 )
 from nagori.core.relevance import Query
@@ -136,6 +138,8 @@ def another_day(life: Memory, words: Sequence[str], dice: random.Random) -> Memo
         return life.evolve(level=Level.FULL, texts={Level.FULL: Text("", " ".join(dice.sample(words, 9)))})
     if step == "restore":
         return life.evolve(level=Level.FULL, texts={Level.FULL: life.texts[Level.FULL]})
+    if dice.random() < 0.5:
+        return life.evolve(credit=Credit(life.version, 1.5, unused=dice.randrange(9)))
     return life.evolve(recalled_at=BIRTH + timedelta(days=life.version))
 
 
@@ -162,7 +166,17 @@ def random_memory(id: str, dice: random.Random) -> Memory:
         recalls=dice.randrange(4),
         source=Source("s1", dice.randrange(9)) if dice.random() < 0.5 else Source(),
         appraised_by=dice.choice([None, "a model"]),
+        task=dice.choice([None, "t1", "作業"]),
+        outcome=dice.choice([None, *TaskOutcome]),
+        credit=random_credit(dice),
     )
+
+
+def random_credit(dice: random.Random) -> Credit:
+    """No credit, or some."""
+    if dice.random() < 0.5:
+        return Credit()
+    return Credit(used=dice.randrange(9) / 4, withheld=dice.randrange(9), unused=dice.randrange(9))
 
 
 def random_turn(seq: int, dice: random.Random) -> RecordedTurn:

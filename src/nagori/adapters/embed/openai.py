@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nagori.adapters.clock import SystemClock
 from nagori.adapters.credentials import key_from
 from nagori.adapters.deadline import LOOPBACK
 from nagori.adapters.embed.calibrated import CalibratedEmbedder, Rows
@@ -22,6 +21,7 @@ from nagori.core.pricing import Tokens, price_of, prices
 from nagori.core.values import no_observer
 from nagori.errors import ModelError
 from nagori.language.passages import about_tokens
+from nagori.runtime import SystemClock
 from nagori.spend import EMBEDDING, SpendBook, SpendEntry
 
 TYPE_CHECKING = False

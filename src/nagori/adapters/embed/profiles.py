@@ -12,7 +12,7 @@ from typing import Any
 
 from nagori.config.sections import Embedding
 from nagori.core.values import Value, fields_of
-from nagori.paths import open_private
+from nagori.files import open_private
 
 FILE = "embedders.json"
 

@@ -22,8 +22,8 @@ from nagori.core import decay
 from nagori.core.events import Event, fold
 from nagori.core.levels import LEVELS, Levels, level_for, levels_under
 from nagori.core.model import Level, Memory, utc
+from nagori.core.values import clean_text
 from nagori.errors import InvalidInput
-from nagori.language.redaction import clean
 
 DAY = timedelta(days=1)
 TOP = 100.0
@@ -262,6 +262,6 @@ def thin_path(path: Sequence[Spot], least: float = 2.0) -> list[Spot]:
 
 def cut(text: str, cells: int) -> str:
     """One line of at most `cells` cells, without unprintable characters."""
-    line = "".join(c if c.isprintable() else " " for c in clean(text))
+    line = "".join(c if c.isprintable() else " " for c in clean_text(text))
     line = " ".join(line.split())
     return line if cell_len(line) <= cells else set_cell_size(line, max(0, cells - 1)).rstrip() + "…"

@@ -54,11 +54,14 @@ COMMANDS: dict[str, dict[str, str]] = {
         "cycle": "cycle:cycle",
         "chart": "chart:chart",
         "schedule": "schedule:schedule",
+        "policy": "policy:policy",
     },
     "agents": {
         "init": "setup:init",
         "uninstall": "setup:uninstall",
         "mcp": "mcp:mcp",
+        "serve": "serve:serve",
+        "keys": "serve:keys",
         "prune": "prune:prune",
         "sessions": "conversations:sessions",
         "threads": "conversations:threads",
@@ -131,6 +134,7 @@ def prepare(
     project: Annotated[str | None, typer.Option(envvar="NAGORI_PROJECT", help="help.main.project")] = None,
     agent: Annotated[str | None, typer.Option(envvar="NAGORI_AGENT", help="help.main.agent")] = None,
     role: Annotated[str | None, typer.Option(envvar="NAGORI_ROLE", help="help.main.role")] = None,
+    task: Annotated[str | None, typer.Option(envvar="NAGORI_TASK", help="help.main.task")] = None,
     lang: Annotated[str | None, typer.Option(help="help.main.lang")] = None,
     config: Annotated[Path | None, typer.Option(help="help.main.config")] = None,
     version: Annotated[
@@ -146,7 +150,7 @@ def prepare(
     translator.language = language(loaded.config.general.language)
     context.obj = CommandSession(
         data_dir=data_dir,
-        scope=Scope(user=user, tenant=tenant, project=project, agent=agent, role=role),
+        scope=Scope(user=user, tenant=tenant, project=project, agent=agent, role=role, task=task),
         loaded=loaded,
         translator=translator,
         out=Console(soft_wrap=False),

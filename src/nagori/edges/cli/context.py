@@ -168,7 +168,7 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], object]]:
     if path is None:
         yield sys.stdout.write
         return
-    from nagori.paths import open_private
+    from nagori.files import open_private
 
     path = path.resolve()  # what a link names is written, not the link
     unfinished = path.with_name(path.name + ".part")

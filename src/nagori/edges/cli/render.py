@@ -14,6 +14,7 @@ from rich.text import Text as Styled
 from nagori.core.events import Event
 from nagori.core.model import Level, Memory, Recollection
 from nagori.core.pricing import STAGES, Bill
+from nagori.core.scoring import importance
 from nagori.core.serialize import relation_record, to_record
 from nagori.edges.locale import Translator
 from nagori.services.doctor import Finding
@@ -148,6 +149,10 @@ def explanation_json(why: Explanation) -> dict[str, Any]:
         "rank": why.rank,
         "decided": [str(notice) for notice in why.decided],
         "archive": _archive_json(why.archive) if why.archive else None,
+        "importance": {
+            "score": round(importance(why.importance), 4),
+            **{name: round(value, 4) for name, value in vars(why.importance).items()},
+        },
     }
 
 
@@ -170,7 +175,9 @@ DETAILS = (
     *("anchor", "keep_until", "until", "feedback", "target", "type", "by"),
 )
 REASONED = frozenset({"compressed", "archived", "revived", "revival_deferred", "purged", "deleted"})
-REASONS = frozenset({"score", "ratio", "capacity", "manual", "wished", "no_room", "grace_over", "expired"})
+REASONS = frozenset(
+    {"score", "ratio", "tier", "capacity", "manual", "wished", "no_room", "grace_over", "expired"}
+)
 MOST_IDS = 3  # memories that are named for one event of the log
 
 
@@ -220,6 +227,10 @@ def explanation_view(why: Explanation, translator: Translator, zone: tzinfo, ask
         memory_table([(memory, why.retention, None)], translator, zone),
         Styled(f"\n{translator('cli.intensity', intensity=memory.emotion.intensity, category=category)}"),
         Styled(translator("cli.age", days=why.days, coefficient=memory.coefficient)),
+        Styled(
+            translator("cli.importance", importance=importance(why.importance), **vars(why.importance)),
+            style="dim",
+        ),
     ]
     if memory.protected:
         parts.append(Styled(translator("cli.never_fades"), style="green"))

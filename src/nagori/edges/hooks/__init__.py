@@ -20,9 +20,14 @@ from pathlib import Path
 from nagori.edges.hooks.call_types import Answer, At, Moment
 from nagori.edges.hooks.payloads import HOSTS, guess, moment, reply
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.config import Config
+
 LONGEST_INPUT = 64 * 1024 * 1024
 SECONDS = {At.SESSION_START: 8.0, At.PROMPT: 6.0, At.BEFORE_TOOL: 3.0, At.SESSION_END: 1.0}
 USUALLY = 5.0
+RESULTS = (At.TOOL_DONE, At.TOOL_FAILED)
 
 
 class TookTooLong(BaseException):
@@ -82,13 +87,18 @@ def _careful(heard: Moment) -> Answer:
     try:
         with _in_time(SECONDS.get(heard.at, USUALLY)):
             from nagori.config import load
-            from nagori.edges.hooks.handlers import act
-            from nagori.paths import data_dir
+            from nagori.files import data_dir
 
             config = load().config
             if not config.hooks.enabled:
                 return Answer()
             folder = data_dir(os.environ, config.general.data_dir).absolute()
+            if heard.at in RESULTS:
+                _note_result(heard, config, folder)
+            if heard.at is At.TOOL_DONE:  # after every tool: nothing else is imported
+                return Answer()
+            from nagori.edges.hooks.handlers import act
+
             done = act(heard, config, folder)
         _mark(folder, heard, None)
         return done
@@ -96,6 +106,18 @@ def _careful(heard: Moment) -> Answer:
         with suppress(BaseException):
             return _trouble(heard, folder, trouble)
         return Answer()
+
+
+def _note_result(heard: Moment, config: Config, folder: Path) -> None:
+    """Note what a tool did; the end of the turn makes an event of it."""
+    from nagori.services.tool_results import note_result
+
+    owner = [os.environ.get("NAGORI_TENANT") or "local", os.environ.get("NAGORI_USER") or config.hooks.user]
+    about = {"session": heard.session, "agent": heard.agent, "speaker": heard.speaker, "folder": heard.folder}
+    about |= {name.lower(): os.environ.get(f"NAGORI_{name}") for name in ("PROJECT", "ROLE", "TASK")}
+    head = {"owner": owner, "host": heard.host} | {name: value for name, value in about.items() if value}
+    ok = heard.at is At.TOOL_DONE
+    note_result(folder, head, (heard.tool or "", heard.target, ok, heard.ms, heard.error), config.privacy)
 
 
 def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answer:
@@ -117,7 +139,7 @@ def _mark(folder: Path, heard: Moment, failure: str | None) -> None:
         place = folder / "hosts"
         name = f"{'failed' if failure else 'fired'}-{heard.at.value.replace(' ', '-')}"
         if failure or not place.is_dir():
-            from nagori.paths import private_dir
+            from nagori.files import private_dir
 
             private_dir(place)
         descriptor = os.open(place / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

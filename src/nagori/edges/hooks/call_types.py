@@ -35,12 +35,14 @@ class Moment(Value):
     folder: str | None = None  # working folder
     text: str = ""
     ref: str | None = None  # the host's id of this turn
-    speaker: str | None = None  # a subagent
+    speaker: str | None = None  # a subagent, by its type
+    agent: str | None = None  # the id of that subagent
     transcript: str | None = None
     tool: str | None = None
     target: str = ""  # target of the tool: a file, a command
     error: str = ""
     source: str | None = None  # how the session started
+    ms: int = 0  # how long the tool took
 
 
 class Answer(Value):

@@ -11,16 +11,16 @@ Only decoding happens here; the services decide what is recorded and what is sho
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from nagori.adapters.clock import SystemClock
 from nagori.core.model import LONGEST_NAME, Scope
 from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
 from nagori.language.redaction import WITHHELD, without_memories
-from nagori.services.record_turns import HOOK_PATIENCE, record_or_spool, turn_event
+from nagori.runtime import SystemClock
+from nagori.services.record_turns import HOOK_PATIENCE, record_or_spool, turn_event, work_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nagori.config import Config
     from nagori.core.events import Event
     from nagori.protocols import Embedder
+    from nagori.services.tool_results import Result
 
 ROLES = {
     At.PROMPT: "user",
@@ -38,11 +39,8 @@ ROLES = {
 }
 LONGEST = 200_000  # maximum characters of one turn
 QUICK = "local"  # the only embedder that is fast enough here
-INSERTED = (
-    "system-reminder",
-    "last-session",
-    "user-profile",
-)  # by the host and by us; redaction removes `<memories>`
+INSERTED = ("system-reminder", "last-session", "user-profile")  # by the host and by us, beside `<memories>`
+TURN_ENDS = frozenset({At.TURN_END, At.SUBAGENT_END, At.SESSION_END})
 WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
 
 
@@ -50,8 +48,14 @@ def act(moment: Moment, config: Config, folder: Path) -> Answer:
     """Handle one call."""
     scope = scope_of(moment, config)
     event = turn_of(moment, scope, config)
-    if event is not None:
-        record_or_spool(folder, scope.owner, [event])
+    events = [event] if event is not None else []
+    if moment.at in TURN_ENDS:
+        from nagori.services.tool_results import note_end, take_results
+
+        events += work_of(moment, scope, take_results(folder, moment.session, moment.agent))
+    record_or_spool(folder, scope.owner, events)
+    if moment.at is At.SESSION_END:
+        note_end(folder, scope.owner, moment.session)
     if moment.at in WORK and config.hooks.worker:
         from nagori.edges.worker.spawn import start
 
@@ -61,14 +65,16 @@ def act(moment: Moment, config: Config, folder: Path) -> Answer:
 
 
 def scope_of(moment: Moment, config: Config) -> Scope:
-    """The scope of a call; the variables of the command line override it."""
+    """The scope of a call; the variables of the command line override it. A subagent is an agent of its own,
+    whose role is its type."""
     said, hooks = os.environ.get, config.hooks
     return Scope(
         user=said("NAGORI_USER") or hooks.user,
         tenant=said("NAGORI_TENANT") or Scope().tenant,
         project=said("NAGORI_PROJECT") or project_of(moment.folder),
-        agent=said("NAGORI_AGENT") or hooks.agent or None,
-        role=said("NAGORI_ROLE") or hooks.role or None,
+        agent=moment.agent or said("NAGORI_AGENT") or hooks.agent or None,
+        role=(moment.speaker if moment.agent else None) or said("NAGORI_ROLE") or hooks.role or None,
+        task=said("NAGORI_TASK") or None,
     )
 
 
@@ -117,6 +123,14 @@ def turn_of(moment: Moment, scope: Scope, config: Config) -> Event | None:
     if event is None and role == "user" and "private" in text.casefold():
         return said(text=WITHHELD)  # the answer that comes is as private as the prompt
     return event
+
+
+def work_of(moment: Moment, scope: Scope, results: Sequence[Result]) -> list[Event]:
+    """The event of what tools did in a turn, if any did something."""
+    if not results:
+        return []
+    at, told = SystemClock().now(), {"host": moment.host, "ref": moment.ref}
+    return [work_event(scope, results, at, moment.session, **told)]
 
 
 def _words(moment: Moment) -> str:

@@ -12,7 +12,7 @@ from zlib import crc32
 from nagori.core.values import Value, default_factory
 from nagori.edges.locale import language
 from nagori.errors import NagoriError, Notice
-from nagori.paths import private_dir, sweep, write_private
+from nagori.files import private_dir, sweep, write_private
 
 
 def notice(trouble: BaseException) -> Notice:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from nagori.core.values import Value
+from nagori.core.values import Value, clean_text
 from nagori.edges.hooks.call_types import Answer, At, Moment
-from nagori.language.redaction import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     Payload = Mapping[str, Any]
 
 LONGEST = 1_000_000  # maximum characters of one text
+MOST_MS = 10**9
 TARGETS = (
     "file_path",
     "notebook_path",
@@ -54,6 +54,7 @@ USUAL = {
     "summary": ("compact_summary", "summary"),
     "transcript": ("transcript_path", "transcriptPath"),
     "speaker": ("agent_type", "agentType", "subagent_type"),
+    "agent": ("agent_id", "agentId"),
     "tool": ("tool_name", "toolName"),
     "error": ("error", "error_message"),
     "source": ("source", "reason"),
@@ -82,7 +83,7 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
 
     def short(field: str, most: int = 200) -> str:
         """A storable short text: a lone surrogate would keep the whole turn out of the journal."""
-        return " ".join(clean(said(field, most)).split())
+        return " ".join(clean_text(said(field, most)).split())
 
     called = event or said("event", 100)
     at = host.events.get(called)
@@ -105,12 +106,21 @@ def moment(name: str, payload: Payload, event: str | None = None) -> Moment | No
         text=said(SAID[at]) if at in SAID else "",
         ref=short("ref") or None,
         speaker=short("speaker", 100) or None,
-        transcript=clean(said("transcript", 4096)) or None,
+        agent=short("agent", 100) or None,
+        transcript=clean_text(said("transcript", 4096)) or None,
         tool=short("tool", 100) or None,
         target=_target(payload.get("tool_input") or payload.get("toolArgs")),
         error=failed,
         source=said("source", 100) or None,
+        ms=_milliseconds(payload),
     )
+
+
+def _milliseconds(payload: Payload) -> int:
+    """How long a tool took; 0 if the host does not say."""
+    value = payload.get("duration_ms", payload.get("duration"))
+    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST_MS
+    return int(value) if known else 0
 
 
 def _value_at(payload: object, place: str) -> object:

@@ -25,6 +25,7 @@ CLAUDE_CODE = Host(
     events=patient(
         "SessionStart",
         "UserPromptSubmit",
+        "PostToolUse",
         "PostToolUseFailure",
         "Stop",
         "SubagentStop",

@@ -31,6 +31,7 @@ COPILOT = Host(
     events=patient(
         "sessionStart",
         "userPromptSubmitted",
+        "postToolUse",
         "postToolUseFailure",
         "agentStop",
         "subagentStop",

@@ -21,6 +21,7 @@ CURSOR = Host(
     events=patient(
         "sessionStart",
         "beforeSubmitPrompt",
+        "postToolUse",
         "postToolUseFailure",
         "afterAgentResponse",
         "stop",

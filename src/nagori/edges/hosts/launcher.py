@@ -21,7 +21,7 @@ from pathlib import Path
 
 from nagori.edges.hosts.settings_file import replace_file
 from nagori.errors import InvalidInput
-from nagori.paths import PRIVATE_DIR, PRIVATE_FILE, private_dir
+from nagori.files import PRIVATE_DIR, PRIVATE_FILE, private_dir
 
 BIN = "bin"
 GUARD, SCRIPT, USERS = "nagori-hook", "nagori-hook.py", "used-by.json"

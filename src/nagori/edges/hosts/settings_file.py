@@ -17,7 +17,7 @@ from nagori.core.values import Value
 from nagori.edges.hosts.settings_patch import Json
 from nagori.edges.hosts.spec import Host
 from nagori.errors import Conflict, InvalidInput
-from nagori.paths import PRIVATE_FILE, private_dir
+from nagori.files import PRIVATE_FILE, private_dir
 
 BACKUP = ".before-nagori-"  # settings.json.before-nagori-20260301T091500…: hosts ignore such names
 SHOWN = 1  # context lines of a diff; settings may hold keys and tokens

@@ -12,7 +12,7 @@ from pathlib import Path
 from nagori.core.values import Value
 from nagori.edges.hosts import settings_patch
 from nagori.edges.hosts.settings_patch import Json, Shape
-from nagori.paths import expand_home
+from nagori.files import expand_home
 
 PATIENCE = 10  # seconds; a hook takes a fraction of one
 

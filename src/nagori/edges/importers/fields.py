@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from nagori.language.redaction import clean
+from nagori.core.values import clean_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ def name(value: object) -> str | None:
         value = f"{value:x}" if value.bit_length() > 64 else str(value)
     if not isinstance(value, str):
         return None
-    return clean(value[:LONGEST_NAME]).replace("\n", " ").strip() or None
+    return clean_text(value[:LONGEST_NAME]).replace("\n", " ").strip() or None
 
 
 def text(value: object) -> str:
     """A stripped text; anything else is ""."""
-    return clean(value).strip() if isinstance(value, str) else ""
+    return clean_text(value).strip() if isinstance(value, str) else ""
 
 
 def texts(value: object) -> tuple[str, ...]:

@@ -7,19 +7,17 @@ Origin of this machine: a web page in a browser has neither.
 from __future__ import annotations
 
 import hmac
-import os
 from pathlib import Path
 from typing import Any
 
 import anyio
 from mcp.server import MCPServer
 
-from nagori.paths import open_private
+from nagori.files import read_secret
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LARGEST_BODY = 4 * 1024 * 1024
 TOKEN_FILE = "mcp-token"  # noqa: S105 - the name of the file that holds it
-TOKEN_BYTES = 24
 
 
 def serve_stdio(server: MCPServer[Any]) -> None:
@@ -65,10 +63,4 @@ async def _refuse(send: Any) -> None:
 def read_token(folder: Path) -> tuple[str, Path]:
     """The token of this memory and the file that holds it; the first call makes it."""
     path = folder / TOKEN_FILE
-    if not path.exists():
-        from secrets import token_urlsafe
-
-        descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(token_urlsafe(TOKEN_BYTES))
-    return path.read_text(encoding="ascii").strip(), path
+    return read_secret(path), path

@@ -21,7 +21,7 @@ from nagori.edges.hosts.settings_file import replace_file
 from nagori.edges.scheduling import formats
 from nagori.edges.scheduling.formats import LABEL, MARK, Job
 from nagori.errors import Conflict, InvalidInput
-from nagori.paths import private_dir
+from nagori.files import private_dir
 
 READABLE = 0o644
 SECONDS = 30

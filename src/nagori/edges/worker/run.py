@@ -15,10 +15,11 @@ from nagori.core.events import CYCLE, OPEN_SINCE, Event
 from nagori.core.model import Scope
 from nagori.core.storage import Owner
 from nagori.edges.worker.recovery import KILLED, finish_killed
-from nagori.edges.worker.spawn import release, take
-from nagori.errors import Conflict, NagoriError, Notice
+from nagori.edges.worker.spawn import LOCK
+from nagori.errors import Conflict, MemoryErased, NagoriError, Notice
+from nagori.files import HOT, release_lock, sweep, take_lock
 from nagori.journals.file import FileJournal
-from nagori.paths import sweep
+from nagori.ledger import record_turns
 from nagori.runtime import Runtime
 from nagori.services.cycle import note_stopped
 from nagori.services.ingest import process
@@ -47,7 +48,7 @@ def work(folder: Path, until: float = float("inf")) -> int:
         try:
             done, well = _work(folder, until)
         finally:
-            release(lock)
+            release_lock(lock)
         formed += done
         # Check again after releasing the lock: a writer that saw a running worker started none.
         if not well or time.monotonic() > until or not _is_waiting(folder):
@@ -58,7 +59,7 @@ def work(folder: Path, until: float = float("inf")) -> int:
 def _own_turn(folder: Path) -> int | None:
     """The worker's lock. A hook that checks it holds it for a moment."""
     for _ in range(5):
-        if (lock := take(folder)) is not None:
+        if (lock := take_lock(folder / LOCK)) is not None:
             return lock
         time.sleep(0.02)
     return None
@@ -76,9 +77,10 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
                 from nagori.services.erase import resume_owners
 
                 resume_owners(runtime)
-            for owner in _owners_with_work(runtime):
+            ended = _take_tool_results(runtime, folder) if (folder / HOT).is_dir() else {}
+            for owner in dict.fromkeys([*_owners_with_work(runtime), *ended]):
                 runtime.journal.claim_work(owner)  # before the work: later requests count separately
-                formed += process(runtime, owner, until)
+                formed += process(runtime, owner, until, ended.get(owner, ()))
                 if _has_killed(runtime, owner):
                     finish_killed(runtime, owner)  # after the recorded turns; the next round forms these
                 if time.monotonic() <= until:
@@ -91,6 +93,28 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
     except Exception as trouble:  # any failure: without a terminal a note is all we can leave
         _complain(folder, trouble)
         return formed, False  # the next hook tries again
+
+
+def _take_tool_results(runtime: Runtime, folder: Path) -> dict[Owner, list[str]]:
+    """Record what tools did in killed sessions; returns the sessions that ended, by owner."""
+    from nagori.edges.hooks.handlers import project_of
+    from nagori.services.record_turns import work_event
+    from nagori.services.tool_results import take_abandoned, take_ends
+
+    for head, results in take_abandoned(folder):
+        tenant, user = head["owner"]
+        names = ("agent", "role", "task")
+        told = {name: str(head[name]) for name in names if head.get(name)}
+        role = told.pop("role", None) or (head.get("speaker") if "agent" in told else None)
+        project = head.get("project") or project_of(head.get("folder"))
+        scope = Scope(tenant=tenant, user=user, project=project, role=role, **told)
+        event = work_event(scope, results, runtime.clock.now(), str(head["session"]), host=head.get("host"))
+        with suppress(MemoryErased):
+            record_turns(runtime.journal, scope.owner, [event])
+    ended: dict[Owner, list[str]] = {}
+    for owner, session in take_ends(folder):
+        ended.setdefault(owner, []).append(session)
+    return ended
 
 
 def _owners_with_work(runtime: Runtime) -> list[Owner]:
@@ -147,7 +171,7 @@ def _is_spooled(folder: Path) -> bool:
 
 def _is_waiting(folder: Path) -> bool:
     """Whether there is work: in the spool, or requested."""
-    if _is_spooled(folder):
+    if _is_spooled(folder) or any((folder / HOT).glob("*.ended")):
         return True
     try:
         return bool(FileJournal(folder / "journal").requested_work())

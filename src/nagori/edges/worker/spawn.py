@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from nagori.paths import open_private, private_dir
+from nagori.files import release_lock, take_lock
 
 LOCK = "worker.lock"
 CODE = "import sys; sys.path[:] = {path!r}; from nagori.edges.worker.run import main; main({folder!r})"
@@ -56,28 +56,8 @@ def _start_detached(command: list[str]) -> bool:
 
 def is_working(folder: Path) -> bool:
     """Whether a process holds the worker's lock. The system releases it if the process dies."""
-    descriptor = take(folder)
+    descriptor = take_lock(folder / LOCK)
     if descriptor is None:
         return True
-    release(descriptor)
+    release_lock(descriptor)
     return False
-
-
-def release(descriptor: int) -> None:
-    """Release the lock for every process with a copy of the descriptor."""
-    from nagori.locks import unlock
-
-    unlock(descriptor)
-    os.close(descriptor)
-
-
-def take(folder: Path) -> int | None:
-    """The worker's lock, as an open file; None if another process has it."""
-    from nagori.locks import try_lock
-
-    private_dir(folder)
-    descriptor = open_private(folder / LOCK, os.O_RDWR | os.O_CREAT)
-    if try_lock(descriptor):
-        return descriptor
-    os.close(descriptor)
-    return None

@@ -101,7 +101,8 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 def _matches(folded: str) -> list[tuple[Rule, re.Match[str]]]:
     """The matches of all rules whose triggers occur."""
-    rules = [rule for rule in _RULES if any(trigger in folded for trigger in rule.triggers.split())]
+    spaced = folded.replace(" ", "_")
+    rules = [rule for rule in _RULES if any(trigger in spaced for trigger in rule.triggers.split())]
     return [(rule, match) for rule in rules for match in _matches_of(rule, folded)]
 
 

@@ -51,7 +51,7 @@ Yearly = Callable[[int], Span]
 class Rule(Value):
     """One family of expressions. The pattern is compiled only for texts with one of its triggers."""
 
-    triggers: str  # separated by spaces
+    triggers: str  # separated by spaces; "_" is a space within one
     pattern: str
     read: Callable[[re.Match[str], Asker], Span | None]
 

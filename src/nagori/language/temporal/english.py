@@ -395,7 +395,7 @@ RULES = (
         r"|(?P<unit2>week(?:end)?|month|year|quarter) (?P<far>before last|after next))\b",
         _relative,
     ),
-    Rule("of the", r"\b(?P<edge>start|beginning|middle|end) of the (?P<unit>week|month|year)\b", _edge_of),
+    Rule("of_the_", r"\b(?P<edge>start|beginning|middle|end) of the (?P<unit>week|month|year)\b", _edge_of),
     Rule("weekend", r"\bthe weekend\b", _weekend),
     Rule(
         " ".join(_ABBREVIATED),
@@ -420,7 +420,7 @@ RULES = (
     ),
     Rule("0s", r"\bthe ['’]([0-9]0)s\b", _short_decade),
     Rule(
-        "on the",
+        "on_the_",
         r"\bon the (\d{1,2})(?:st|nd|rd|th)\b"
         r"(?=[,.?!;:)]|$| (?:we|i|you|he|she|they|at|and|in|with|about)\b)",
         _number_day,

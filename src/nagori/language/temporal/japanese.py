@@ -15,6 +15,7 @@ _HOURS = {
     "晩": s.NIGHT,
 }  # fmt: skip
 _WEEKDAYS = "月火水木金土日"
+_ERA_TRIGGERS = " ".join(f"{era}{digit}" for era in "rhs" for digit in "0123456789")
 
 
 # ── days ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -276,7 +277,7 @@ def _slash_date(found: re.Match[str], asker: Asker) -> Span | None:
     rest = text_after(found, 4)
     if not re.search("[ぁ-ん]", found.string) or re.match(_OF_SOMETHING, rest):
         return None
-    if re.search("(?:比|率|割合|約|残り|の)$", text_before(found, 2)):
+    if re.search("(?:比|率|割合|縮尺|分数)[はがをもで]?$|(?:約|残り|の)$", text_before(found, 4)):
         return None
     return s.yearly(asker, lambda year: s.date(year, int(found[1]), int(found[2])))
 
@@ -313,8 +314,8 @@ def _relative_term(found: re.Match[str], asker: Asker) -> Span | None:
     if found["unit"] == "四半期":
         year, month = s.month_after(asker, 3 * offset)
         return s.quarter(year, (month - 1) // 3 + 1)
-    if kanji(text_before(found)):
-        return None
+    if kanji(text_before(found)) or re.search("(?:学期|大学|授業|講義|履修|課程)の$", text_before(found, 4)):
+        return None  # of a school year, which everyone divides in another way
     return s.months(asker.now.year - (asker.now.month < 4) + offset, 4, 12)
 
 
@@ -393,6 +394,8 @@ RULES = (
         _month_third,
     ),
     Rule(
-        "r h s", r"(?<![a-z0-9])([rhs])([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{1,2})(?![0-9./-])", _era_date
+        _ERA_TRIGGERS,
+        r"(?<![a-z0-9])([rhs])([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{1,2})(?![0-9./-])",
+        _era_date,
     ),
 )

@@ -221,18 +221,18 @@ RULES = (
         _ja_up_to_now,
     ),
     Rule(
-        "ago back from",
+        "ago _back from_now from_today",
         rf"\b(?P<over>over |more than )?(?:(?P<low>{_ONES}|\d)(?: or | to |-))?"
         rf"(?P<n>{_N})(?P<half> and a half)? (?P<u>{_UNITS})s?"
         r"(?P<half2> and a half)? (?P<way>ago|back(?! to)|from (?:now|today))\b",
         _en_from_now,
     ),
     Rule("fortnight", r"(?<!a )(?<!one )\bfortnight ago\b", _fortnight),
-    Rule("or two", r"\ban? (minute|hour|day|week|month|year) or (?:two|so) ago\b", _en_or_two),
+    Rule("or_two or_so", r"\ban? (minute|hour|day|week|month|year) or (?:two|so) ago\b", _en_or_two),
     Rule("今日 今頃", "[去昨先](?P<u>[年月])の(?P<when>今日|今頃)", _same_day),
     Rule("this", r"\bthis (?P<when>time|day) last (?P<u>year|month)\b", _same_day),
     Rule("half", r"\bhalf an? (year|month|day|hour) (ago|from now)\b", _en_half),
-    Rule("in ", rf"\bin (?P<n>{_N}) (?P<u>{_UNITS})s?\b(?P<time>['’]? time\b)?", _en_ahead),
+    Rule("in_", rf"\bin (?P<n>{_N}) (?P<u>{_UNITS})s?\b(?P<time>['’]? time\b)?", _en_ahead),
     Rule(
         "last past next coming",
         rf"\b(?P<side>last|past|next|coming) (?P<n>{_N}) (?P<u>{_UNITS})s?\b",

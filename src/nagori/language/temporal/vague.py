@@ -160,7 +160,7 @@ ENGLISH = (
     Rule("just moment", r"\bjust now\b|\ba moment ago\b|\bmoments ago\b", _just_now),
     Rule("other", r"\bthe other (?:day|night|week|evening|morning)\b", _other_day),
     Rule(
-        "ago back",
+        "ago _back",
         r"(?<!\d )\b(?:a (?:long |little |short )?(?:while|time)|some ?time|(?:not )?(?:so |too |that )?long"
         r"|ages|years|months|weeks|days|decades|many (?:years|moons)) (?:ago|back(?! to))\b",
         _once,
@@ -172,7 +172,7 @@ ENGLISH = (
         _before,
     ),
     Rule(
-        "in the past previously formerly back then old days",
+        "in_the_past previously formerly back_then old_days",
         r"\bin the past\b(?! (?:\w+ )?(?:minute|hour|day|week|month|year|decade)s?\b)"
         r"|\bpreviously\b|\bformerly\b|\bback then\b|\bin the old days\b",
         _once,

@@ -20,8 +20,8 @@ from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory
 from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.passages import about_tokens
+from nagori.leases import lease
 from nagori.ledger import read_memories
-from nagori.locks import lease
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.llm.appraisal_events import LONGEST, SCHEMA, events, longest, match_items, passages_of
 from nagori.services.llm.batch_api import BatchAnswer, BatchJobs

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 from nagori.config.sections import Llm
 from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.pricing import Price, Tokens, price_of, prices
+from nagori.core.values import clean_text
 from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.faithfulness import exactly, fits
 from nagori.language.passages import about_tokens
-from nagori.language.redaction import clean
 from nagori.language.tokenizer import is_japanese
 from nagori.runtime import Runtime
 from nagori.spend import SpendEntry
@@ -186,7 +186,7 @@ def _read(reply: Reply) -> Any:
 def _fit(value: Any) -> Any:
     """The same value with valid texts: JSON may contain half a surrogate pair."""
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     if isinstance(value, list):
         return [_fit(each) for each in value]
     return {name: _fit(each) for name, each in value.items()} if isinstance(value, dict) else value

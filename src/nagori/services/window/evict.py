@@ -15,10 +15,10 @@ from hashlib import sha256
 
 from nagori.core.events import Event
 from nagori.core.model import Memory, Scope, TurnFilter
-from nagori.core.values import fields_of
+from nagori.core.values import clean_text, fields_of
 from nagori.core.window.messages import Message
 from nagori.errors import StoreError
-from nagori.language.redaction import clean, without_memories
+from nagori.language.redaction import without_memories
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime, no_model
 from nagori.services.ingest import WINDOW, ingest
@@ -79,7 +79,7 @@ def _event(
     runtime: Runtime, scope: Scope, session: str, at: int, message: Message, start: int
 ) -> Event | None:
     text = redact_text(runtime, without_memories(message.text[start : start + LONGEST]))
-    role = clean(message.role)
+    role = clean_text(message.role)
     place = f"{at}+{start}" if start else str(at)
     name = sha256("\x1f".join((session, place, role, text)).encode()).hexdigest()[:20]
     return turn_event(
@@ -91,7 +91,7 @@ def _event(
         session=session,
         by=WINDOW,
         host=WINDOW,
-        speaker=clean(message.speaker)[:LONGEST_NAME] if message.speaker else None,
+        speaker=clean_text(message.speaker)[:LONGEST_NAME] if message.speaker else None,
         ref=f"turn_{name}",
         turn=f"turn_{name}",
         index=at,

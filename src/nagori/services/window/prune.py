@@ -16,9 +16,8 @@ from typing import Any
 from uuid import uuid4
 from zlib import crc32
 
-from nagori.core.arguments import check_bool
 from nagori.core.model import Memory, Scope
-from nagori.core.values import Value, default_factory, replace
+from nagori.core.values import Value, check_bool, default_factory, replace
 from nagori.core.window import Window
 from nagori.core.window.messages import SYSTEM, Message
 from nagori.core.window.plan import NOTHING, Band, Fold, Plan, band_of, plan_window

@@ -1,8 +1,9 @@
 """A store in PostgreSQL with pgvector, for those who want one engine.
 
 Tables and meanings are those of the SQLite store; rows, conditions and shared reads are in `stores/sql.py`,
-`stores/sql_reads.py` and `stores/cycle_queries.py`. A reading sees one snapshot. A commit locks the owner's
-row first. Row-level security shows a transaction the rows of one owner, whatever a statement asks for.
+`stores/sql_statements.py` and `stores/cycle_queries.py`. A reading sees one snapshot. A commit locks the
+owner's row first. Row-level security shows a transaction the rows of one owner, whatever a statement asks
+for.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from nagori.stores.postgres import search
 from nagori.stores.postgres import writes as writing
 from nagori.stores.postgres.values import POSTGRES, register_types
 from nagori.stores.sql import SELECT, Selection, ask, find_model
-from nagori.stores.sql_reads import SqlReads
-from nagori.stores.sql_writes import take_lease
+from nagori.stores.sql_statements import SqlReads, take_lease
 
 STEPS = ("0001_memories.sql",)
 READ, WRITE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"

@@ -8,9 +8,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from nagori.core.relevance import CandidateInfo, Candidates, Query
+from nagori.core.relevance import (
+    CandidateInfo,
+    Candidates,
+    Query,
+    choose_words,
+    common_count,
+    join_candidates,
+    most_telling,
+    sample_numbers,
+    usual_cosine,
+)
 from nagori.postgres import Session
-from nagori.stores import candidates
 from nagori.stores.postgres.values import full_vector, half_vector, swap_bytes, term_of
 from nagori.stores.sql import SKETCH, SKETCH_TYPES, Model, Selection, ask, keys
 
@@ -61,7 +70,7 @@ def find_candidates(db: Session, selection: Selection, query: Query, model: Mode
     rows = ask(db, "SELECT next - 1, next - 1 - erased, tokens FROM owner WHERE id = ?", (number,))
     last, total, tokens = rows[0] if rows else (0, 0, 0)
     found = _places(db, number, words, total)
-    chosen, left_out = candidates.choose_words({word: n.total() for word, n in found.items()}, total)
+    chosen, left_out = choose_words({word: n.total() for word, n in found.items()}, total)
     places = {word: found[word] for word in chosen}
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
@@ -69,9 +78,9 @@ def find_candidates(db: Session, selection: Selection, query: Query, model: Mode
         [hits] = nearest(db, selection, [query.vector], model, query.nearest)
         near = {key: score for key, _, score in hits}
         usual = _usual(db, number, query.vector, model, last)
-    infos = _sketches(db, selection, candidates.most_telling(places, total) | near.keys())
+    infos = _sketches(db, selection, most_telling(places, total) | near.keys())
     size = (total, tokens / total if total else 1.0)
-    return candidates.join_candidates(words, size, places, left_out, near, usual, infos)
+    return join_candidates(words, size, places, left_out, near, usual, infos)
 
 
 def _places(db: Session, number: int | None, words: Sequence[str], total: int) -> dict[str, Counter[int]]:
@@ -80,7 +89,7 @@ def _places(db: Session, number: int | None, words: Sequence[str], total: int) -
             SELECT key, times FROM posting WHERE owner = ? AND term = t.term ORDER BY key LIMIT ?) p"""
     terms = {term_of(word): word for word in words if word}
     found: dict[str, Counter[int]] = {}
-    for term, key, times in ask(db, sql, (list(terms), number, 2 * candidates.common_count(total))):
+    for term, key, times in ask(db, sql, (list(terms), number, 2 * common_count(total))):
         found.setdefault(terms[term], Counter())[key] = times
     return found
 
@@ -91,9 +100,9 @@ def _usual(db: Session, number: int | None, vector: bytes, model: Model, last: i
     sql = """
         SELECT avg(c), avg(c * c) FROM (
             SELECT -(h <#> ?) AS c FROM embedding WHERE owner = ? AND model = ? AND key = ANY(?)) sample"""
-    spots = [low + n for n in candidates.sample_numbers(last)]
+    spots = [low + n for n in sample_numbers(last)]
     [(mean, square)] = ask(db, sql, (half_vector(vector), number, model.id, spots))
-    return candidates.usual_cosine(mean, square)
+    return usual_cosine(mean, square)
 
 
 def _sketches(db: Session, selection: Selection, spots: Iterable[int]) -> dict[int, CandidateInfo]:

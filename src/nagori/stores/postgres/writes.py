@@ -1,4 +1,4 @@
-"""Write to PostgreSQL: words and vectors, and with `stores/sql_writes.py` everything else, in one commit."""
+"""Write to PostgreSQL: words, vectors and, with `stores/sql_statements.py`, the rest, in one commit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nagori.language.tokenizer import index_words
 from nagori.postgres import Session
 from nagori.stores.postgres.values import POSTGRES, full_vector, half_vector, term_of
 from nagori.stores.sql import Model, ask, find_model, keys, load_by_id
-from nagori.stores.sql_writes import MemoryChanges, add_rows, move_owner, put_beside, put_rows
+from nagori.stores.sql_statements import MemoryChanges, add_rows, move_owner, put_beside, put_rows
 
 OWNED = ("memory", "relation", "log", "turn", "origin", "state", "item", "posting", "embedding")
 NUMBER = """

@@ -5,7 +5,7 @@ because the journal, not this file, acknowledges writes: a power cut may lose th
 open applies them again. Deleted text is overwritten (`secure_delete`).
 
 Searching is in `search.py`, writing in `writes.py`. What all SQL engines share is in `stores/sql.py`,
-`stores/sql_reads.py` and `stores/cycle_queries.py`.
+`stores/sql_statements.py` and `stores/cycle_queries.py`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ from nagori.core.storage import (
 )
 from nagori.core.values import Value
 from nagori.errors import Conflict, Notice, SchemaTooNew, StoreDamaged, StoreError
-from nagori.paths import open_private, private_dir
+from nagori.files import open_private, private_dir
 from nagori.stores import sql as sql
 from nagori.stores.sql import SELECT, Selection, ask, find_model, find_owner
-from nagori.stores.sql_reads import SqlReads
-from nagori.stores.sql_writes import take_lease
+from nagori.stores.sql_statements import SqlReads, take_lease
 from nagori.stores.sqlite import search as search
 from nagori.stores.sqlite import writes as writing
 from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from nagori.locks import is_running
+from nagori.leases import is_running
 from nagori.stores.sql import Model, ask, keys
 from nagori.stores.sqlite import writes as writing
 

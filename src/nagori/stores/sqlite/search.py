@@ -14,8 +14,10 @@ from collections.abc import Iterable, Sequence
 import apsw
 
 from nagori.core.model import Hit
-from nagori.core.relevance import CandidateInfo, Candidates, Query
-from nagori.stores.candidates import (
+from nagori.core.relevance import (
+    CandidateInfo,
+    Candidates,
+    Query,
     choose_words,
     common_count,
     join_candidates,

@@ -1,4 +1,4 @@
-"""Write to SQLite: words and vectors, and with `stores/sql_writes.py` everything else, in one commit."""
+"""Write to SQLite: words, vectors and, with `stores/sql_statements.py`, the rest, in one commit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nagori.stores.sql import (
     load_by_id,
     without_vector,
 )
-from nagori.stores.sql_writes import MemoryChanges, add_rows, move_owner, put_beside
+from nagori.stores.sql_statements import MemoryChanges, add_rows, move_owner, put_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

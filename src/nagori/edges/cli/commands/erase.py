@@ -16,7 +16,7 @@ from nagori.core.values import replace
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json, progress
 from nagori.errors import InvalidInput, Notice
-from nagori.paths import write_private
+from nagori.files import write_private
 from nagori.services import audit_log
 from nagori.services import receipt as receipts
 from nagori.services.erase import ErasurePlan

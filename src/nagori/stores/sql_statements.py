@@ -1,21 +1,37 @@
-"""Reads that all SQL engines share, written once: relations, log, turns, origins, state, items and
-statistics.
+"""Statements that all SQL engines share, written once: reads of everything but the search, and writes of
+everything but the indexes.
 
-An engine gives a read transaction and the owner's number in it. What it does in its own way, such as finding
-and searching, it writes itself.
+An engine gives transactions and the owner's number in them. How it finds memories by words and by meaning, it
+writes itself.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from nagori.core.events import RecordedTurn
 from nagori.core.model import ALIVE, Filter, Item, ItemFilter, Memory, Relation, Scope, TurnFilter, to_micros
-from nagori.core.storage import LogEntry, Owner
+from nagori.core.storage import Batch, LogEntry, Owner
+from nagori.language.tokenizer import index_words
 from nagori.stores import sql
-from nagori.stores.sql import SQLITE, Dialect, Selection, ask, find_model
+from nagori.stores.sql import (
+    INSERT,
+    INSERT_TURN,
+    SQLITE,
+    Dialect,
+    Selection,
+    ask,
+    columns_of,
+    differing_fields,
+    find_model,
+    item_values,
+    turn_values,
+    update,
+    values_at,
+    values_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +42,8 @@ if TYPE_CHECKING:
     from nagori.core.levels import Tiers
     from nagori.core.model import Level
     from nagori.core.storage import Counts, Measures
+
+    Rows = Iterable[tuple[Any, ...]]
 
 NO_LIMIT = 2**62
 
@@ -187,3 +205,145 @@ class SqlReads:
 
 def _limit(limit: int | None) -> int:
     return NO_LIMIT if limit is None else limit
+
+
+# --- writes ---------------------------------------------------------------------------------------
+
+WORD_FIELDS = frozenset(("texts", "level", "source", "keywords"))  # they determine its words
+PUT_TEXT = """
+    INSERT INTO text (key, level, trigger, content) VALUES (?, ?, ?, ?)
+    ON CONFLICT (key, level) DO UPDATE SET trigger = excluded.trigger, content = excluded.content"""
+PUT_STATE = """
+    INSERT INTO state (owner, key, value, plain) VALUES (?, ?, ?, ?)
+    ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value, plain = excluded.plain"""
+PUT_LEASE = """
+    INSERT INTO lease (tenant, "user", work, holder, until) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (tenant, "user", work) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE lease.holder = excluded.holder OR lease.until <= ? RETURNING holder"""
+MOVE = """
+    UPDATE owner SET seq = ?, mark = ?, journal = ?, next = next + ?, tokens = tokens + ?,
+        erased = erased + ? WHERE id = ?"""
+
+
+def put_rows(db: Any, statement: str, rows: Rows) -> None:
+    """Run a statement for each row."""
+    given = list(rows)
+    if given:
+        db.executemany(statement, given)
+
+
+# --- memories -------------------------------------------------------------------------------------
+
+
+def add_rows(
+    db: Any, number: int, keyed: Sequence[tuple[int, Memory]], words: Mapping[int, Sequence[str]]
+) -> None:
+    """Add memories with their texts; the number of their words is stored with them."""
+    rows = ((key, number, *values_of(memory, len(words[key]))) for key, memory in keyed)
+    put_rows(db, INSERT, rows)
+    put_rows(db, PUT_TEXT, (row for key, memory in keyed for row in _text_rows(key, memory)))
+
+
+class MemoryChanges:
+    """Changes of existing memories (key, old, new), grouped by statement."""
+
+    def __init__(self, changes: Iterable[tuple[int, Memory, Memory]]) -> None:
+        self.fields: dict[int, frozenset[str]] = {}  # that differ
+        self.former: dict[int, list[str]] = {}  # words of memories whose words change
+        self.words: dict[int, list[str]] = {}
+        self._updates: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        self._gone: list[tuple[int, int]] = []
+        self._texts: list[tuple[Any, ...]] = []
+        for key, old, memory in changes:
+            self._add(key, old, memory)
+
+    def _add(self, key: int, old: Memory, memory: Memory) -> None:
+        fields = self.fields[key] = differing_fields(old, memory)
+        tokens = None
+        if not WORD_FIELDS.isdisjoint(fields) and _words_of(old) != _words_of(memory):
+            self.former[key], self.words[key] = index_words(old), index_words(memory)
+            tokens = len(self.words[key])
+        if "texts" in fields:
+            self._gone += [(key, int(level)) for level in old.texts.keys() - memory.texts.keys()]
+            self._texts += _text_rows(key, memory, old)
+        if columns := columns_of(fields, tokens is not None):
+            self._updates.setdefault(columns, []).append((*values_at(columns, memory, tokens), key))
+
+    @property
+    def gained(self) -> int:
+        """The change in tokens."""
+        return sum(map(len, self.words.values())) - sum(map(len, self.former.values()))
+
+    def write(self, db: Any) -> None:
+        """Write rows and texts."""
+        for columns, rows in self._updates.items():
+            put_rows(db, update(columns), rows)
+        put_rows(db, "DELETE FROM text WHERE key = ? AND level = ?", self._gone)
+        put_rows(db, PUT_TEXT, self._texts)
+
+
+def _text_rows(key: int, memory: Memory, old: Memory | None = None) -> Iterator[tuple[Any, ...]]:
+    for level, text in memory.texts.items():
+        if old is None or old.texts.get(level) != text:
+            yield key, int(level), text.trigger, text.content
+
+
+def _words_of(memory: Memory) -> tuple[str, tuple[str, ...]]:
+    return memory.searchable, memory.keywords
+
+
+# --- beside the memories --------------------------------------------------------------------------
+
+
+def put_beside(db: Any, number: int, batch: Batch) -> None:
+    """Relations, log, turns, origins, state and items of a batch."""
+    rows = {link: (number, link.source, link.target, str(link.type)) for link in batch.links}
+    put = "INSERT INTO relation VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    cut = "DELETE FROM relation WHERE owner = ? AND source = ? AND target = ? AND type = ?"
+    put_rows(db, put, (rows[link] for link, stands in batch.links.items() if stands))
+    put_rows(db, cut, (rows[link] for link, stands in batch.links.items() if not stands))
+    log = "INSERT INTO log (owner, seq, at, type, memory) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    put_rows(db, log, ((number, e.seq, to_micros(e.at), e.type, id) for e in batch.log for id in e.memories))
+    put_rows(db, INSERT_TURN, (turn_values(number, turn) for turn in batch.turns))
+    done = "UPDATE turn SET processed = true WHERE owner = ? AND seq BETWEEN ? AND ? AND NOT processed"
+    put_rows(db, done, ((number, *span) for span in batch.processed))
+    origin = "INSERT INTO origin (owner, memory, turn) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+    put_rows(db, origin, ((number, *each) for each in batch.origins))
+    _put_state(db, number, batch.state)
+    if batch.items or batch.renewals:
+        _put_items(db, number, batch)
+
+
+def _put_state(db: Any, number: int, state: Mapping[str, object]) -> None:
+    removed = ((number, key) for key, value in state.items() if value is None)
+    put_rows(db, "DELETE FROM state WHERE owner = ? AND key = ?", removed)
+    for key, value in state.items():
+        if value is not None:
+            plain = value if isinstance(value, str) and "\0" not in value else None
+            db.execute(PUT_STATE, (number, key, json.dumps(value, ensure_ascii=False), plain))
+
+
+def _put_items(db: Any, number: int, batch: Batch) -> None:
+    """Write, delete and renew items. One that is written again replaces the former."""
+    put_rows(db, "DELETE FROM item WHERE owner = ? AND id = ?", ((number, id) for id in batch.items))
+    rows = ((number, id, *item_values(item)) for id, item in batch.items.items() if item is not None)
+    put_rows(db, f"INSERT INTO item VALUES ({', '.join('?' * 9)})", rows)
+    renew = "UPDATE item SET expires = ? + ttl WHERE owner = ? AND id = ? AND ttl IS NOT NULL"
+    put_rows(db, renew, ((to_micros(at), number, id) for id, at in batch.renewals.items()))
+
+
+def move_owner(db: Any, number: int, batch: Batch, gained: tuple[int, int, int]) -> None:
+    """Set the position, and count the new memories, tokens and erased memories."""
+    db.execute(MOVE, (batch.after.seq, batch.after.mark, batch.after.journal, *gained, number))
+
+
+def take_lease(db: Any, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
+    """None if the holder has it now; otherwise the present holder."""
+    which = (*owner, work)
+    if until > now and ask(db, PUT_LEASE, (*which, holder, until, now)):
+        return None
+    others = "SELECT holder FROM lease WHERE tenant = ? AND work = ? AND holder <> ? AND until > ?"
+    for (other,) in ask(db, f'{others} AND "user" = ?', (owner[0], work, holder, now, owner[1])):
+        return str(other)
+    db.execute('DELETE FROM lease WHERE tenant = ? AND "user" = ? AND work = ?', which)
+    return None

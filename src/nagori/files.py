@@ -1,10 +1,11 @@
-"""Data and configuration folders of this machine, readable by their owner alone.
+"""Folders and files of this machine, readable by their owner alone, and locks on them.
 
     Linux     $XDG_DATA_HOME/nagori       $XDG_CONFIG_HOME/nagori     (~/.local/share, ~/.config)
     macOS     ~/Library/Application Support/nagori, both
     Windows   %LOCALAPPDATA%\\nagori, both
 
-The environment is an argument, so a test never touches the real home.
+The environment is an argument, so a test never touches the real home. The system releases a lock with its
+process.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from contextlib import suppress
 from errno import ENOSPC
 from pathlib import Path
 
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, JournalError
 
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+SECRET_BYTES = 32
+HOT = "hot"  # folder of what tools did in turns that are not over
 KEPT_SECONDS = 30 * 86_400  # how long session files are kept
 
 
@@ -78,6 +81,26 @@ def write_durably(path: Path, content: bytes) -> None:
         os.close(descriptor)
 
 
+def read_secret(path: Path) -> str:
+    """The random secret in a private file; the first call makes it."""
+    if not path.exists():
+        from secrets import token_urlsafe
+
+        with suppress(FileExistsError):  # another process has just made it
+            write_new(path, token_urlsafe(SECRET_BYTES).encode())
+    return path.read_text(encoding="ascii").strip()
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a private file that does not exist yet, all of it or nothing; FileExistsError if it does."""
+    unfinished = path.with_suffix(f".{os.getpid()}.new")
+    write_durably(unfinished, content)
+    try:
+        os.link(unfinished, path)
+    finally:
+        unfinished.unlink()
+
+
 def sync_folder(folder: Path) -> None:
     """Sync a folder: a new file name is durable only after that."""
     if os.name == "nt":
@@ -117,3 +140,59 @@ def _home(env: Mapping[str, str]) -> Path:
         return Path.home()
     except RuntimeError as error:
         raise InvalidInput("HOME", "error.no_home") from error
+
+
+# --- locks ----------------------------------------------------------------------------------------
+
+if sys.platform == "win32":  # pragma: no cover - Windows
+    import msvcrt
+
+    def try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def unlock(descriptor: int) -> None:
+        with suppress(OSError):
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+else:
+    import fcntl
+
+    def try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(descriptor: int) -> None:
+        """Release a lock for every copy of the descriptor; a forked child would otherwise keep it."""
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def wait_for_lock(descriptor: int, patience: float) -> None:
+    deadline, pause = time.monotonic() + patience, 0.0005
+    while not try_lock(descriptor):
+        if time.monotonic() > deadline:
+            raise JournalError("error.lock_busy", seconds=patience)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.01)
+
+
+def take_lock(path: Path) -> int | None:
+    """A locked file, as an open descriptor; None if another process has it."""
+    private_dir(path.parent)
+    descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+    if try_lock(descriptor):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def release_lock(descriptor: int) -> None:
+    """Release the lock for every process with a copy of the descriptor."""
+    unlock(descriptor)
+    os.close(descriptor)

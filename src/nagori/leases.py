@@ -1,18 +1,17 @@
-"""File locks for writes, and leases in the store for long work.
+"""Leases in the store for long work.
 
-The system releases a lock with its process. A lease survives a crash of its holder: if the holder was a
-process on this machine, it is taken over at once, otherwise when it ends.
+A lease survives a crash of its holder: if the holder was a process on this machine, it is taken over at once,
+otherwise when it ends.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
-from nagori.errors import Conflict, JournalError, MemoryErased
+from nagori.errors import Conflict, MemoryErased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,49 +20,6 @@ if TYPE_CHECKING:
 
 SECONDS = 900.0  # duration of a lease; a holder renews it long before
 _LIFE = os.urandom(4).hex()  # identifies this process; process ids are reused
-
-
-# --- locks ----------------------------------------------------------------------------------------
-
-if sys.platform == "win32":  # pragma: no cover - Windows
-    import msvcrt
-
-    def try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def unlock(descriptor: int) -> None:
-        with suppress(OSError):
-            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-else:
-    import fcntl
-
-    def try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def unlock(descriptor: int) -> None:
-        """Release a lock for every copy of the descriptor; a forked child would otherwise keep it."""
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
-def wait_for_lock(descriptor: int, patience: float) -> None:
-    deadline, pause = time.monotonic() + patience, 0.0005
-    while not try_lock(descriptor):
-        if time.monotonic() > deadline:
-            raise JournalError("error.lock_busy", seconds=patience)
-        time.sleep(pause)
-        pause = min(pause * 1.5, 0.01)
-
-
-# --- leases ---------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -1,0 +1,136 @@
+"""Commands of the HTTP server: `serve` and `keys`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from nagori.core.values import fields_of
+from nagori.edges.cli.context import CommandSession, Json, print_json
+from nagori.errors import InvalidInput
+from nagori.files import read_secret
+
+if TYPE_CHECKING:
+    from nagori.edges.http.keys import ApiKey
+
+TOKEN_FILE = "http-token"  # noqa: S105 - the name of the file that holds it
+
+
+class KeyAct(StrEnum):
+    ADD = "add"
+    LIST = "list"
+    REVOKE = "revoke"
+
+
+def serve(
+    context: typer.Context,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="help.serve.port")] = 8438,
+    host: Annotated[str, typer.Option(help="help.serve.host")] = "127.0.0.1",
+    keys: Annotated[bool, typer.Option("--keys", help="help.serve.keys")] = False,
+    log: Annotated[bool, typer.Option("--log", help="help.serve.log")] = False,
+    mem0: Annotated[bool, typer.Option("--mem0", help="help.serve.mem0")] = False,
+) -> None:
+    """Serve the memory over HTTP, to programs of this machine or to holders of an API key."""
+    try:
+        import uvicorn
+
+        from nagori.edges.http.access import LOOPBACK, LocalAccess
+        from nagori.edges.http.app import create_app, no_log
+        from nagori.edges.http.keys import KeyAccess, KeyTable
+        from nagori.edges.http.limits import Limits
+        from nagori.edges.http.mem0 import mem0_routes
+    except ModuleNotFoundError as missing:
+        raise InvalidInput("serve", "error.http_missing", package=missing.name) from missing
+    session = CommandSession.of(context)
+    if host not in LOOPBACK and not keys:
+        raise InvalidInput("host", "error.serve_host", host=host)
+    with session.memory() as memory:
+        path = session.folder / TOKEN_FILE
+        token = read_secret(path)
+        app = create_app(
+            memory,
+            KeyAccess(KeyTable(memory)) if keys else LocalAccess(token, session.scope),
+            limits=Limits.of(session.config.server),
+            routes=mem0_routes() if mem0 else (),
+            metrics_token=token,
+            log=_write_line if log else no_log,
+        )
+        name = f"[{host}]" if ":" in host else host
+        session.err.print(session.translator("cli.serve_at", url=f"http://{name}:{port}"), markup=False)
+        if not keys:
+            session.err.print(session.translator("cli.mcp_token", path=path), markup=False)
+        uvicorn.run(
+            app, host=host, port=port, log_level="warning", access_log=False, server_header=False, ws="none"
+        )
+
+
+def _write_line(line: dict[str, Any]) -> None:
+    print(json.dumps(line, ensure_ascii=False), file=sys.stderr, flush=True)
+
+
+def keys(
+    context: typer.Context,
+    act: Annotated[KeyAct, typer.Argument(help="help.keys.act")],
+    name: Annotated[str, typer.Argument(help="help.keys.name")] = "",
+    any_user: Annotated[bool, typer.Option("--any-user", help="help.keys.any_user")] = False,
+    as_json: Json = False,
+) -> None:
+    """API keys of the server. A new key has the scope of --tenant, --user, --project, --agent and --role."""
+    try:
+        from nagori.edges.http.access import Grant
+        from nagori.edges.http.keys import KeyTable
+    except ModuleNotFoundError as missing:
+        raise InvalidInput("keys", "error.http_missing", package=missing.name) from missing
+    session = CommandSession.of(context)
+    with session.memory() as memory:
+        table = KeyTable(memory)
+        if act is KeyAct.LIST:
+            _show_keys(session, table.list(), as_json)
+        elif not name:
+            raise InvalidInput("name", "error.missing")
+        elif act is KeyAct.REVOKE:
+            revoked = table.revoke(name)
+            _tell(session, as_json, _key_record(revoked), "cli.key_revoked", id=revoked.id)
+        else:
+            scope = session.scope
+            user = None if any_user else scope.user
+            grant = Grant(name, scope.tenant, user, scope.project, scope.agent, scope.role)
+            secret, key = table.add(name, grant)
+            told = {**_key_record(key), "key": secret}
+            _tell(session, as_json, told, "cli.key_added", id=key.id, key=secret)
+
+
+def _tell(
+    session: CommandSession, as_json: bool, record: dict[str, Any], message: str, **values: object
+) -> None:
+    if as_json:
+        print_json(record)
+    else:
+        session.say(message, **values)
+
+
+def _show_keys(session: CommandSession, keys: Sequence[ApiKey], as_json: bool) -> None:
+    if as_json:
+        print_json({"keys": [_key_record(key) for key in keys]})
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("id", no_wrap=True)
+    for column in ("name", "scope", "created", "last_used", "revoked"):
+        table.add_column(session.translator(f"column.key_{column}"))
+    for key in keys:
+        scope = "/".join(part or "*" for part in (key.tenant, key.user, key.project, key.agent))
+        days = (day[:10] if day else "–" for day in (key.created, key.last_used, key.revoked))
+        table.add_row(*map(Text, (key.id, key.name, scope, *days)))
+    session.out.print(table)
+
+
+def _key_record(key: ApiKey) -> dict[str, Any]:
+    """A key as people and programs may see it: without its hash."""
+    return {name: getattr(key, name) for name in fields_of(key) if name != "hash"}

@@ -1,0 +1,81 @@
+"""A real server for tests: `nagori serve` as a process of its own, on a free port of this machine."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from nagori.edges.http.client import RemoteNagori
+
+
+class ServedMemory:
+    """A server process with its folder; it can be killed and started again."""
+
+    def __init__(self, folder: Path, *options: str, env: dict[str, str] | None = None) -> None:
+        self.folder, self._options = folder, options
+        self._env = {**os.environ, "NAGORI_EMBEDDING__PROVIDER": "none", "HOME": str(folder), **(env or {})}
+        self.port = free_port()
+        self.log = folder.parent / f"{folder.name}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def token(self) -> str:
+        return (self.folder / "http-token").read_text(encoding="ascii")
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "nagori", "--data-dir", str(self.folder), "serve"]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, "--port", str(self.port), "--log", *self._options], env=self._env, stderr=log
+            )
+        deadline = time.monotonic() + 60
+        while not self.answers():
+            assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
+            assert time.monotonic() < deadline, "the server did not start"
+            time.sleep(0.05)
+
+    def answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", "/health")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(20)
+
+    def client(self, key: str | None = None, **scope: str) -> RemoteNagori:
+        return RemoteNagori.open(self.url, key=key or self.token).with_scope(**scope)
+
+    def __enter__(self) -> ServedMemory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
