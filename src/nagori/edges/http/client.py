@@ -35,6 +35,7 @@ from nagori.core.model import (
     Relation,
     RelationType,
     Source,
+    TaskOutcome,
     Trust,
     Turn,
 )
@@ -47,6 +48,7 @@ from nagori.services.cycle import CycleReport
 from nagori.services.erase import ErasurePlan
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.llm.appraise import AppraisalReport, Estimate
+from nagori.services.policy import Policy
 from nagori.services.preview import Preview
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
@@ -57,7 +59,7 @@ from nagori.services.transfer import ImportReport
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import ExportFormat, Ranking, Texts
-    from nagori.core.model import CategoryName, KindName, PrivacyName, RelationName, TrustName
+    from nagori.core.model import CategoryName, KindName, OutcomeName, PrivacyName, RelationName, TrustName
     from nagori.core.values import Metadata
 
 
@@ -520,6 +522,42 @@ class RemoteNagori(_RemoteMemory):
     def feedback(self, id: str, good: bool, *, once: str | None = None) -> Memory:
         """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
         answer: Memory = self._call("POST", "/v1/memories/{id}/feedback", Memory, id=id, good=good, once=once)
+        return answer
+
+    def share(
+        self,
+        lessons: Texts,
+        *,
+        outcome: TaskOutcome | OutcomeName | None = None,
+        privacy: Privacy | PrivacyName = Privacy.AGENT_ONLY,
+        task: str | None = None,
+    ) -> Sequence[Memory]:
+        """Store what an agent learned from a task, for itself (`private`), for agents of its role (`agent-
+        only`) or for all (`public`)."""
+        answer: Sequence[Memory] = self._call(
+            "POST",
+            "/v1/lessons",
+            Sequence[Memory],
+            lessons=lessons,
+            outcome=outcome,
+            privacy=privacy,
+            task=task,
+        )
+        return answer
+
+    def policy(self) -> Policy:
+        """The settings that were learned from outcomes, and every version of them with its evidence."""
+        answer: Policy = self._call("GET", "/v1/policy", Policy)
+        return answer
+
+    def policy_back(self) -> Policy:
+        """Restore the learned settings as they were before the last change."""
+        answer: Policy = self._call("POST", "/v1/policy/back", Policy)
+        return answer
+
+    def policy_off(self) -> Policy:
+        """Use the configured settings and learn no others; `policy_back` switches it on again."""
+        answer: Policy = self._call("POST", "/v1/policy/off", Policy)
         return answer
 
     def protect(self, id: str, release: Texts = (), *, once: str | None = None) -> Memory:

@@ -36,6 +36,7 @@ from nagori.core.model import (
     Relation,
     RelationType,
     Source,
+    TaskOutcome,
     Trust,
 )
 from nagori.core.pricing import Usage
@@ -47,6 +48,7 @@ from nagori.services.erase import ErasurePlan, ErasureTarget
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.items import read_value
 from nagori.services.llm.appraise import AppraisalReport, Estimate
+from nagori.services.policy import Policy
 from nagori.services.preview import Preview
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
@@ -338,6 +340,13 @@ class Import(RequestBody):
     format: Literal["jsonl", "markdown"] = "jsonl"
 
 
+class ShareLessons(RequestBody):
+    lessons: Annotated[list[Words], msgspec.Meta(min_length=1, max_length=MOST_DRAFTS)]
+    outcome: TaskOutcome | None = None
+    privacy: Privacy = Privacy.AGENT_ONLY
+    task: Name | None = None
+
+
 class ListItems(RequestBody):
     prefix: list[str] = []
     order: Literal["key", "last", "newest"] = "key"
@@ -609,6 +618,10 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation("erase", "POST", "/v1/erasures", Erase, erase, ErasureReceipt, whole=True),
     Operation("reopen", "POST", "/v1/reopen", Nothing, reopen, None, whole=True),
+    Operation("share", "POST", "/v1/lessons", ShareLessons, call("share"), list[Memory], 201),
+    Operation("policy", "GET", "/v1/policy", Nothing, call("policy"), Policy, whole=True),
+    Operation("policy_back", "POST", "/v1/policy/back", Nothing, call("policy_back"), Policy, whole=True),
+    Operation("policy_off", "POST", "/v1/policy/off", Nothing, call("policy_off"), Policy, whole=True),
     Operation("import_", "POST", "/v1/import", Import, call("import_"), ImportReport, whole=True),
     Operation("list_items", "GET", "/v1/items", ListItems, list_items, list[ItemRecord], whole=True),
     Operation("put_item", "PUT", "/v1/items", PutItem, put_item, None, whole=True, once=True),
