@@ -41,19 +41,23 @@ from nagori.core.model import (
 )
 from nagori.core.pricing import Usage
 from nagori.core.storage import Measures
+from nagori.core.threads import WorkingMemory
 from nagori.core.values import LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS, Value, replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
+from nagori.services.full_context import FullContext
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.items import read_value
 from nagori.services.llm.appraise import AppraisalReport, Estimate
 from nagori.services.policy import Policy
 from nagori.services.preview import Preview
+from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
 from nagori.services.remember import Draft
+from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
 
 MOST_DRAFTS = 500  # in one write
@@ -215,6 +219,21 @@ class PromptContext(RequestBody):
     session: str = ""
     project: Name | None = None
     mark: bool = True
+
+
+class WholeContext(RequestBody):
+    prompt: str
+    session: str = ""
+    tokens: Natural | None = None
+    mark: bool = True
+
+
+class ThreadsOf(RequestBody):
+    session: str | None = None
+
+
+class OfSession(RequestBody):
+    session: str
 
 
 class SessionStart(RequestBody):
@@ -573,6 +592,13 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("unlink", "DELETE", f"{ONE}/links", UnlinkMemories, call("unlink"), list[Relation], once=True),
     Operation("recall", "POST", "/v1/recall", Recall, call("recall"), list[Recollection]),
     Operation("context", "POST", "/v1/context", PromptContext, call("context"), Context),
+    Operation("full_context", "POST", "/v1/full-context", WholeContext, call("full_context"), FullContext),
+    Operation("threads", "GET", "/v1/threads", ThreadsOf, call("threads"), list[ThreadSummary]),
+    Operation("sessions", "GET", "/v1/sessions", Nothing, call("sessions"), list[SessionInfo]),
+    Operation(
+        "working_memory", "GET", "/v1/working-memory", OfSession, call("working_memory"), WorkingMemory
+    ),
+    Operation("profile", "GET", "/v1/profile", Nothing, call("profile"), Profile),
     Operation("session_start", "POST", "/v1/session-start", SessionStart, call("session_start"), Context),
     Operation("turn", "POST", "/v1/turns", RecordTurn, record_turn, RecordedAnswer, 201),
     Operation("process", "POST", "/v1/turns/process", Nothing, lambda m, _: Count(m.process()), Count),
