@@ -43,7 +43,6 @@ REMOVED = frozenset(
     {
         "importance",
         "salience",
-        "self_recall.outcome",
         "working",
     }
 )

@@ -66,7 +66,7 @@ def full_context(
     person = person if about_tokens(person) <= left // 2 else ""
     left -= about_tokens(person)
     recent, sources = _recent_sessions(runtime, scope, session, told, left)
-    return FullContext(told.text, recent, person, "", (*told.memories, *sources))
+    return FullContext(told.text, recent, person, "", [*told.memories, *sources])
 
 
 def context_for_turn(
