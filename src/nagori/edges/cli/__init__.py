@@ -86,6 +86,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "erase": "erase:erase",
         "audit": "erase:audit",
         "logs": "conversations:logs",
+        "encrypt": "encrypt:encrypt",
         "verify": "maintenance:verify",
         "rebuild": "maintenance:rebuild",
         "compact": "maintenance:compact",
