@@ -138,7 +138,7 @@ def about(options: argparse.Namespace, talks: Sequence[Talk], embedder: str, wor
     return {
         "machine": machine(work),
         "python": python(),
-        "nagori": f"{__version__}, ranking {options.ranking or 'as configured'}",
+        "nagori": f"{__version__}, ranking {options.ranking or 'as configured'}, spread {options.spread}",
         "embedder": embedder,
         "data": f"{options.format}, {len(talks)} talks, {said:,} texts, {asked:,} questions"
         f" ({left_out} more have no known evidence), asked after {options.age} nights",
@@ -150,7 +150,7 @@ def as_json(
 ) -> dict[str, Any]:
     """nagori's figures at the top, everybody else's below `others`, in the same shape."""
     ours = figures["nagori"]
-    names = ("format", "k", "ranking", "no_embedder", "limit", "peers", "age")
+    names = ("format", "k", "ranking", "no_embedder", "limit", "peers", "age", "spread")
     return {
         "dataset": options.format,
         "n": ours[OVERALL]["n"],
@@ -173,6 +173,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--k", type=int, default=metrics.DEEPEST, help="how deep rankings are looked at")
     parser.add_argument("--peers", action="store_true", help=f"measure {', '.join(PEERS)} too")
     parser.add_argument("--age", type=int, default=0, metavar="DAYS", help="ask after so many nights")
+    parser.add_argument("--spread", type=int, default=0, metavar="STEPS", help="recall with association")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions of each talk")
     parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where vectors are kept")
     options = parser.parse_args(given)
@@ -204,7 +205,9 @@ def measure(
         embedding = query_cpu_seconds(real, queries) if real else 0.0
         if embedder:
             embedder.prime(queries)
-        ours = systems.OurMemory(work / "nagori", embedder, options.ranking, options.k, options.age)
+        ours = systems.OurMemory(
+            work / "nagori", embedder, options.ranking, options.k, options.age, options.spread
+        )
         stack.callback(ours.close)
         peers = Subjects(work, options.pythons, options.network_cut)
         results = {name: run(name, each, talks) for name, each in chosen(ours, embedder, peers, options.k)}

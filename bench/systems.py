@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from bench.baselines import Bm25, Cosine
 from bench.data import write
@@ -21,6 +22,7 @@ from bench.peers import WARM_UP
 from bench.vectors import Remembered
 
 from nagori import Config, Draft, Kind, Memory, Nagori, Scope, Source, Turn
+from nagori.services.association import index_concepts
 from nagori.testing import FrozenClock
 
 TOP_TEXTS = 10  # as many as are counted into a prompt
@@ -69,9 +71,16 @@ class OurMemory:
     """One store for all talks, each in its own scope, asked on the day after its last message."""
 
     def __init__(
-        self, folder: Path, embedder: Remembered | None, ranking: str | None, k: int, age: int = 0
+        self,
+        folder: Path,
+        embedder: Remembered | None,
+        ranking: str | None,
+        k: int,
+        age: int = 0,
+        spread: int = 0,
     ) -> None:
         self._clock, self._ranking, self._k, self._age = FrozenClock(), ranking, k, age
+        self._spread = spread
         self.facts: set[tuple[str, str]] = set()  # talk and uri of what is meant to last
         self._memory = Nagori.open(folder, config=Config(), clock=self._clock, embedder=embedder)
 
@@ -87,9 +96,13 @@ class OurMemory:
             self._clock.forward(days=1)
             memory.cycle()
 
+        if self._spread:  # what nights would complete
+            index_concepts(memory.runtime, memory.scope.owner, vectors=1_000_000)
+
         def ask(question: str) -> list[tuple[str, str]]:
             # Unmarked: otherwise the order of the questions would be part of the result.
-            found = memory.recall(question, k=PIECES * self._k, ranking=self._ranking, mark=False)  # type: ignore[arg-type]
+            how: dict[str, Any] = {"ranking": self._ranking, "mark": False, "spread": self._spread}
+            found = memory.recall(question, k=PIECES * self._k, **how)
             return [(each.memory.source.uri or "", each.memory.searchable) for each in found]
 
         return timed(ask, talk, self._k)

@@ -41,8 +41,10 @@ from nagori.runtime import Progress, no_progress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import Count, ExportFormat, MessageFormat, Preset, Provider, Ranking, Strategy, Texts
+    from nagori.core.association import Association
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
+    from nagori.core.knowledge import DocumentInfo, KnowledgePassage, KnowledgeReport
     from nagori.core.model import (
         CategoryName,
         Emotion,
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from nagori.encryption import KeySource
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
-    from nagori.services.backup import BackupReport
+    from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
@@ -451,6 +453,7 @@ class AsyncNagori(_AsyncMemory):
         min_confidence: float | None = None,
         mark: bool = True,
         category: Category | CategoryName | None = None,
+        spread: int = 0,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
         a confidence of at least `min_confidence`."""
@@ -466,7 +469,15 @@ class AsyncNagori(_AsyncMemory):
             min_confidence=min_confidence,
             mark=mark,
             category=category,
+            spread=spread,
         )
+
+    async def associate(
+        self, query: str, k: int = 10, *, depth: int = 3, filter: Filter = ALIVE
+    ) -> Association:
+        """Where `query` leads: other topics of the memories that answer it, and memories that share topics
+        with them, at most `k` each."""
+        return await self._workers.run(self._memory.associate, query, k, depth=depth, filter=filter)
 
     async def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """A summary of a session, in a few of its own sentences; with `model`, written by the language
@@ -525,6 +536,27 @@ class AsyncNagori(_AsyncMemory):
     async def usage(self) -> Usage | None:
         """Memories per day and their sizes over the last month; None without data."""
         return await self._workers.run(self._memory.usage)
+
+    async def add_knowledge(
+        self, path: str | Path, *, kb: str, progress: Progress = no_progress
+    ) -> KnowledgeReport:
+        """Add a document, or all documents of a folder, to a knowledge base: Markdown, text, HTML, PDF (with
+        `pypdf`)."""
+        return await self._workers.run(self._memory.add_knowledge, path, kb=kb, progress=progress)
+
+    async def search_knowledge(
+        self, query: str, *, kb: str | None = None, k: int = 5
+    ) -> Sequence[KnowledgePassage]:
+        """The passages of a knowledge base, or of all, that answer `query`, best first, with sources."""
+        return await self._workers.run(self._memory.search_knowledge, query, kb=kb, k=k)
+
+    async def list_knowledge(self, *, kb: str | None = None) -> Sequence[DocumentInfo]:
+        """The documents of a knowledge base, or of all, with their versions."""
+        return await self._workers.run(self._memory.list_knowledge, kb=kb)
+
+    async def remove_knowledge(self, document: str, *, kb: str) -> DocumentInfo:
+        """Remove a document from a knowledge base, and its words from the journal."""
+        return await self._workers.run(self._memory.remove_knowledge, document, kb=kb)
 
     async def prune(
         self,
@@ -803,6 +835,10 @@ class AsyncNagori(_AsyncMemory):
     async def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
         """Write everything to one checked file, while others may write."""
         return await self._workers.run(self._memory.backup, path, progress)
+
+    async def drill(self, path: str | Path) -> DrillReport:
+        """Restore a backup into a temporary folder and compare its exports with the present data."""
+        return await self._workers.run(self._memory.drill, path)
 
     @staticmethod
     async def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:

@@ -53,8 +53,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Self
 
     from nagori.config.address import Address
+    from nagori.core.association import Association
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
+    from nagori.core.knowledge import DocumentInfo, KnowledgePassage, KnowledgeReport
     from nagori.core.model import (
         CategoryName,
         Emotion,
@@ -73,7 +75,7 @@ if TYPE_CHECKING:
     from nagori.encryption import KeySource
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
-    from nagori.services.backup import BackupReport
+    from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
@@ -458,11 +460,13 @@ class Nagori:
         min_confidence: float | None = None,
         mark: bool = True,
         category: Category | CategoryName | None = None,
+        spread: int = 0,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
         a confidence of at least `min_confidence`. Recall reinforces what it finds; `mark=False` only looks.
         Memories with an emotion close to `mood`, or to the recent mood of a `session`, rank slightly higher,
-        and so do those of a `category`."""
+        and so do those of a `category`. With `spread`, memories that share concepts and links with the
+        answers come up, too: 2 leads from the answers over a concept to other memories."""
         from nagori.services import recall
 
         question = recall.RecallRequest(
@@ -476,8 +480,19 @@ class Nagori:
             min_confidence,
             mark,
             None if category is None else parse_choice(Category, category, "category"),
+            spread,
         )
         return recall.recall(self.runtime, self.scope, question)
+
+    def associate(self, query: str, k: int = 10, *, depth: int = 3, filter: Filter = ALIVE) -> Association:
+        """Where `query` leads: other topics of the memories that answer it, and memories that share topics
+        with them, at most `k` each. With 1 step only topics of the answers, with 2 other memories, with 3
+        the topics of those. Nothing is reinforced."""
+        from nagori.services import association
+
+        check_kind("filter", filter, Filter)
+        request = association.AssociationRequest(query, depth, k, filter)
+        return association.associate(self.runtime, self.scope, request)
 
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """A summary of a session, in a few of its own sentences; with `model`, written by the language
@@ -564,6 +579,57 @@ class Nagori:
         from nagori.services import daily_volume
 
         return daily_volume.usage(self.runtime, self.scope)
+
+    # --- knowledge ------------------------------------------------------------------------------
+
+    def add_knowledge(
+        self, path: str | Path, *, kb: str, progress: Progress = no_progress
+    ) -> KnowledgeReport:
+        """Add a document, or all documents of a folder, to a knowledge base: Markdown, text, HTML, PDF (with
+        `pypdf`). One that changed is replaced in one step; unchanged ones are not read again. The files are
+        not watched."""
+        from nagori.adapters.documents import digest_of, find_documents, read_document
+        from nagori.core.knowledge import knowledge_scope
+        from nagori.services import knowledge
+
+        runtime, tenant = self.runtime, self.scope.tenant
+        knowledge_scope(tenant, kb)
+        files = find_documents(_path(path))
+        known = {info.name: info for info in knowledge.list_documents(runtime, tenant, kb)}
+        done: dict[str, dict[str, Any]] = {"added": {}, "replaced": {}, "unchanged": {}, "failed": {}}
+        for n, (name, file) in enumerate(files, 1):
+            if name in known and known[name].digest == digest_of(file):
+                done["unchanged"][name] = None
+            else:
+                try:
+                    info = knowledge.add_document(runtime, tenant, kb, read_document(name, file))
+                    kind = "unchanged" if info is None else "added" if info.version == 1 else "replaced"
+                    done[kind][name] = None
+                except InvalidInput as fault:  # one bad file does not stop the others
+                    done["failed"][name] = str(fault)
+            progress(n, len(files))
+        return _knowledge_report(done)
+
+    def search_knowledge(
+        self, query: str, *, kb: str | None = None, k: int = 5
+    ) -> Sequence[KnowledgePassage]:
+        """The passages of a knowledge base, or of all, that answer `query`, best first, with sources."""
+        from nagori.services import knowledge
+
+        bases = None if kb is None else [kb]
+        return knowledge.search_knowledge(self.runtime, self.scope.tenant, query, bases, k)
+
+    def list_knowledge(self, *, kb: str | None = None) -> Sequence[DocumentInfo]:
+        """The documents of a knowledge base, or of all, with their versions."""
+        from nagori.services import knowledge
+
+        return knowledge.list_documents(self.runtime, self.scope.tenant, kb)
+
+    def remove_knowledge(self, document: str, *, kb: str) -> DocumentInfo:
+        """Remove a document from a knowledge base, and its words from the journal."""
+        from nagori.services import knowledge
+
+        return knowledge.remove_document(self.runtime, self.scope.tenant, kb, document)
 
     # --- the context window ---------------------------------------------------------------------
 
@@ -945,6 +1011,13 @@ class Nagori:
         audit_log.record_or_observe(self.runtime, "backed_up", bytes=report.bytes)
         return report
 
+    def drill(self, path: str | Path) -> DrillReport:
+        """Restore a backup into a temporary folder and compare its exports with the present data. Nothing is
+        changed."""
+        from nagori.services import backup
+
+        return backup.drill(self.runtime, _path(path), _open_runtime)
+
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
         """Install a backup; former data is moved aside, and its folder is returned."""
@@ -1081,6 +1154,13 @@ def _window_rules(
     if count is None:
         return rules, open_counter(rules.model, runtime.observe)
     return rules, safe_counter(count, runtime)
+
+
+def _knowledge_report(done: Mapping[str, Mapping[str, Any]]) -> KnowledgeReport:
+    from nagori.core.knowledge import KnowledgeReport
+
+    added, replaced, unchanged = (tuple(done[kind]) for kind in ("added", "replaced", "unchanged"))
+    return KnowledgeReport(added, replaced, unchanged, tuple(done["failed"].items()))
 
 
 def _check_aware(moment: datetime | None, name: str = "since") -> datetime | None:

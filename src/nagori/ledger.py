@@ -136,7 +136,7 @@ class Ledger:
         """Replace events so that no byte of the former ones is left; returns their number."""
         with self.journal.locked(owner) as last:
             self.apply_waiting(owner, last)
-            others = ((event, replacement(event)) for event in self._events(owner, seqs))
+            others = ((event, replacement(event)) for event in self.read_events(owner, seqs))
             changed = {event.seq: other for event, other in others if other != event}
             return self.journal.redact(owner, changed) if changed else 0
 
@@ -147,9 +147,9 @@ class Ledger:
             self.apply_waiting(owner, last)
             return self.journal.redact(owner, replacements) if replacements else 0
 
-    def _events(self, owner: Owner, seqs: Sequence[int]) -> Iterator[Event]:
-        """The events with these numbers. Many that lie close together are read in one pass: a line holds many
-        events and would be decoded for each of them."""
+    def read_events(self, owner: Owner, seqs: Sequence[int]) -> Iterator[Event]:
+        """The events with these numbers, in their order. Many that lie close together are read in one pass: a
+        line holds many events and would be decoded for each of them."""
         wanted = set(seqs)
         first, last = min(wanted, default=1), max(wanted, default=0)
         if len(wanted) * SPARSE < last - first:

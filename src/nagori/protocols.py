@@ -1,4 +1,5 @@
-"""Protocols of replaceable parts: clock, embedder, language model, journal, store, vector index.
+"""Protocols of replaceable parts: clock, embedder, language model, journal, store, vector index,
+concept index.
 
 Docstrings state what each part guarantees; the contract suites in `nagori.testing` prove it.
 
@@ -14,6 +15,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from nagori.core.association import ActiveConcept, MemoryConcepts, NearConcepts
 from nagori.core.cycle import CycleRows, CycleRules
 from nagori.core.events import Event, RecordedTurn
 from nagori.core.levels import Tiers
@@ -232,6 +234,11 @@ class Store(Protocol):
         """The vectors of the memories in this store."""
         ...
 
+    @property
+    def concepts(self) -> ConceptIndex:
+        """The concepts that these memories mention."""
+        ...
+
     def close(self) -> None: ...
 
     def applied(self, owner: Owner) -> AppliedPosition:
@@ -376,6 +383,65 @@ class VectorIndex(Protocol):
 
     def drop(self, owner: Owner, model: str, limit: int) -> int:
         """Delete at most `limit` vectors of `model`, never of the active one; returns their number."""
+        ...
+
+
+class ConceptIndex(Protocol):
+    """The concepts that memories mention, for association. It is filled when association is first used
+    (`missing`, `put`), like vectors. What a memory mentioned leaves the index together with its words."""
+
+    def missing(self, owner: Owner, limit: int) -> list[Memory]:
+        """Memories whose concepts are not in the index, in the order of their ids."""
+        ...
+
+    def put(self, owner: Owner, concepts: Mapping[str, MemoryConcepts]) -> int:
+        """Add the concepts of memories, by id; those whose text changed meanwhile are skipped. Returns the
+        number of memories."""
+        ...
+
+    def count(self, owner: Owner) -> int:
+        """The number of concepts that some memory mentions."""
+        ...
+
+    def counts(self, owner: Owner, names: Sequence[str]) -> dict[str, int]:
+        """How many memories mention each of these concepts; unknown ones are left out."""
+        ...
+
+    def concepts_of(
+        self, scope: Scope, memories: Mapping[str, float], most: int, hub: int
+    ) -> list[ActiveConcept]:
+        """The concepts that these memories mention, if the scope may see them: each with the highest product
+        of a memory's activation and the mention's weight. Those that more than `hub` memories mention are
+        left out. The strongest for their number of memories come first, then by name."""
+        ...
+
+    def memories_of(
+        self, scope: Scope, concepts: Mapping[str, float], most: int, filter: Filter = ...
+    ) -> dict[str, float]:
+        """The memories that mention these concepts, with the sum of what the concepts pass on, highest first,
+        then by id."""
+        ...
+
+    def mentions(self, owner: Owner, after: str, limit: int) -> list[tuple[str, str, float]]:
+        """(memory, concept, weight) of all mentions of the next `limit` memories in the order of their ids,
+        for copies."""
+        ...
+
+    def without_vector(self, owner: Owner, model: str, limit: int) -> list[str]:
+        """Concepts without a vector of this model; those that most memories mention come first, then by
+        name."""
+        ...
+
+    def put_vectors(self, owner: Owner, model: str, vectors: Mapping[str, bytes]) -> int:
+        """Set the vectors of known concepts; returns their number."""
+        ...
+
+    def vectors(self, owner: Owner, model: str, names: Sequence[str]) -> dict[str, bytes]:
+        """Known vectors of these concepts."""
+        ...
+
+    def nearest(self, owner: Owner, vector: bytes, model: str, k: int) -> NearConcepts:
+        """The k concepts whose vectors are nearest, by cosine, then by name."""
         ...
 
 

@@ -8,6 +8,8 @@ from math import inf
 from operator import attrgetter
 from threading import get_ident
 
+from dictionary_concepts import Concepts, DictionaryConcepts  # type: ignore[import-not-found]
+
 from nagori.core.cycle import Census, CycleRows, life_row
 from nagori.core.decay import retention
 from nagori.core.model import ALIVE, Filter, Hit, ItemFilter, check_vector, to_micros
@@ -27,7 +29,7 @@ class Data:  # everything of one space
     def __init__(self, active=None):
         self.applied, self.active = NOTHING_APPLIED, active
         self.memories, self.vectors = {}, {}  # vectors by memory and model
-        self.relations, self.origins, self.state, self.items = set(), set(), {}, {}
+        self.relations, self.origins, self.state, self.items, self.concepts = set(), set(), {}, {}, Concepts()
         self.log, self.turns = {}, {}  # by event
 
 
@@ -36,9 +38,8 @@ class DictionaryStore:
 
     def __init__(self):
         self.owners = defaultdict(Data)
-        self.rebuilt = {}  # the new content of a space, by the thread that makes it
-        self.leases, self.dimensions = {}, {}
-        self.vectors = DictionaryVectors(self)
+        self.rebuilt, self.leases, self.dimensions = {}, {}, {}  # rebuilt: a space's new content, by thread
+        self.vectors, self.concepts = DictionaryVectors(self), DictionaryConcepts(self)
 
     def close(self): ...
 
@@ -53,6 +54,7 @@ class DictionaryStore:
         if data.applied.seq != batch.before:
             raise Conflict("somebody else was here")
         self.vectors.check(batch.vectors)
+        data.concepts.forget(data.memories, batch)
         data.memories |= {memory.id: memory for memory in batch.memories}
         for relation, stands in batch.links.items():
             (data.relations.add if stands else data.relations.discard)(relation)
@@ -92,8 +94,7 @@ class DictionaryStore:
         finally:
             del self.rebuilt[mine]
         for (_, model), vector in old.vectors.items():
-            same = [id for id, memory in new.memories.items() if memory.digest == vector.digest]
-            new.vectors |= {(id, model): vector for id in same}
+            new.vectors |= {(m.id, model): vector for m in new.memories.values() if m.digest == vector.digest}
         self.owners[owner] = new
 
     def erase(self, owner, at_once):
@@ -131,9 +132,8 @@ class DictionaryStore:
         named = {hit.id for hit in hits}.union(*places.values())
         infos = {m.id: self.sketch(m, bags[m.id].total()) for m in meant if m.id in named}
         mean = sum(bag.total() for bag in bags.values()) / max(1, len(bags))
-        places = {word: where for word, where in places.items() if where}
-        cosines = {hit.id: hit.score for hit in hits}
-        return Candidates(len(bags), len(words), mean, places, cosines, (0.0, 1.0), infos)
+        near, found = {hit.id: hit.score for hit in hits}, {word: ids for word, ids in places.items() if ids}
+        return Candidates(len(bags), len(words), mean, found, near, (0.0, 1.0), infos)
 
     def sketch(self, memory, tokens):
         source, text = memory.source, memory.searchable

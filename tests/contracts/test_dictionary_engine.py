@@ -9,11 +9,12 @@ import dictionary_engine
 import pytest
 
 from nagori.protocols import Store
+from nagori.testing.concept_contract import ConceptIndexContract
 from nagori.testing.store_contract import StoreContract
 from nagori.testing.vector_contract import VectorIndexContract
 
 
-class TestDictionaryStore(StoreContract, VectorIndexContract):
+class TestDictionaryStore(StoreContract, VectorIndexContract, ConceptIndexContract):
     @pytest.fixture
     def store(self) -> Store:
         return dictionary_engine.DictionaryStore()

@@ -10,23 +10,24 @@ from nagori.config.address import parse_address
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
 from nagori.stores.sqlite import SqliteStore, writes
+from nagori.testing.concept_contract import ConceptIndexContract
 from nagori.testing.store_contract import StoreContract
 from nagori.testing.vector_contract import VectorIndexContract
 
 
-class TestMemoryStore(StoreContract, VectorIndexContract):
+class TestMemoryStore(StoreContract, VectorIndexContract, ConceptIndexContract):
     @pytest.fixture
     def store(self) -> Store:
         return MemoryStore()
 
 
-class TestSqliteStore(StoreContract, VectorIndexContract):
+class TestSqliteStore(StoreContract, VectorIndexContract, ConceptIndexContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Store:
         return SqliteStore(tmp_path / "nagori.db")
 
 
-class TestSqliteStoreWithShortlist(StoreContract, VectorIndexContract):
+class TestSqliteStoreWithShortlist(StoreContract, VectorIndexContract, ConceptIndexContract):
     """The same, with the bit shortlist in use from the first vector on."""
 
     @pytest.fixture
@@ -40,7 +41,7 @@ class TestSqliteStoreWithShortlist(StoreContract, VectorIndexContract):
 FEW_SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
 
 
-class FewHistories(StoreContract, VectorIndexContract):
+class FewHistories(StoreContract, VectorIndexContract, ConceptIndexContract):
     """A server is asked a thousand times for each random history: most of them are in `make test-all`."""
 
     @pytest.mark.parametrize("seed", FEW_SEEDS)

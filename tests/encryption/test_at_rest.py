@@ -29,6 +29,7 @@ from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
 from nagori.services import encrypt
 from nagori.services.record_turns import read_spool, record_or_spool, spool, turn_event
+from nagori.services.tool_results import note_result, take_results
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -483,3 +484,13 @@ def test_a_journal_that_is_no_file_is_not_encrypted_here(tmp_path: Path) -> None
     elsewhere: Any = types.SimpleNamespace(journal=object(), data_dir=tmp_path)
     with pytest.raises(StoreError):
         encrypt.turn_on(elsewhere)
+
+
+def test_what_tools_did_is_not_noted_plainly_in_an_encrypted_folder(tmp_path: Path) -> None:
+    head = {"owner": list(OWNER), "session": "s"}
+    result = ("Bash", "make ostrich", True, 5, "")
+    note_result(tmp_path, head, result, load().config.privacy)
+    assert take_results(tmp_path, "s")
+    (tmp_path / ENCRYPTION_NOTE).write_text("{}")
+    note_result(tmp_path, head, result, load().config.privacy)
+    assert take_results(tmp_path, "s") == []

@@ -95,6 +95,7 @@ def test_a_receipt_says_what_went_and_where_it_remains(memory: Nagori, tmp_path:
         "turns": 0,
         "journal": 0,
         "pages": 0,
+        "copies": 0,
     }
     assert said["search"]["files"] > 3
     assert [each["id"] for each in said["remains"]] == [
@@ -449,3 +450,12 @@ def test_batches_that_cannot_be_discarded_are_told(tmp_path: Path, llm: Any) -> 
         done = memory.erase(memory.plan_erasure(everything=True))
         assert [each.values for each in done.remains if each.id == "erase.remains_batches"] == [{"n": 2}]
         assert not done.clean
+
+
+def test_a_change_of_the_policy_is_noted(memory: Nagori) -> None:
+    from nagori.services import policy
+
+    policy.switch_off(memory.runtime, memory.scope.owner)
+    policy.take_back(memory.runtime, memory.scope.owner)
+    noted = [(each.act, each.detail["change"]) for each in audit_log.read(memory.runtime.data_dir)]
+    assert noted == [("policy_changed", "off"), ("policy_changed", "taken back")]

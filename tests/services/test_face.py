@@ -328,7 +328,8 @@ def arguments(name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
         for each in inspect.signature(getattr(Nagori, name)).parameters.values()
         if each.default is each.empty and each.name != "self" and each.kind is not each.KEYWORD_ONLY
     ]
-    return ARGUMENTS.get(name, ("x",) * len(needed)), {"session": "s"} if name == "turn" else {}
+    named = {"turn": {"session": "s"}, "add_knowledge": {"kb": "x"}, "remove_knowledge": {"kb": "x"}}
+    return ARGUMENTS.get(name, ("x",) * len(needed)), named.get(name, {})
 
 
 @pytest.mark.parametrize("name", VERBS)

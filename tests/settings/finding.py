@@ -8,6 +8,7 @@ from tests.settings.lab import FEWER, MORE, Experiment, Lab, family, from_to
 
 from nagori import Emotion, Kind, Memory, Nagori, Valence
 from nagori.core.events import Event
+from nagori.services.backup import list_backups
 
 KETTLES = [
     f"The kettle in the {room} is {colour}, and it was a present of {name}."
@@ -191,6 +192,30 @@ RELATIONS = [
 ]
 
 
+# --- consolidation --------------------------------------------------------------------------------
+
+
+def coefficients_after_a_night(lab: Lab) -> int:
+    """How many of four memories fade more slowly after a night."""
+    memory = lab.open()
+    kept = [memory.remember(text) for text in (*KETTLES[:2], "Aki met Ken in Rome.", "Well, thanks.")]
+    lab.clock.forward(days=1)
+    memory.cycle()
+    return sum(memory.show(one.id).coefficient > one.coefficient for one in kept)
+
+
+CONSOLIDATION = [
+    Experiment("consolidation.enabled", True, coefficients_after_a_night, from_to(0, 2)),
+    Experiment(
+        "consolidation.share",
+        0.25,
+        coefficients_after_a_night,
+        from_to(2, 1),
+        given={"consolidation.enabled": True},
+    ),
+]
+
+
 # --- privacy --------------------------------------------------------------------------------------
 
 
@@ -214,4 +239,26 @@ PRIVACY = [
     ),
 ]
 
-EXPERIMENTS = [*RETURNED, *FORMULAS, *RELATIONS, *PRIVACY]
+# --- backups --------------------------------------------------------------------------------------
+
+
+def count_backups(lab: Lab) -> int:
+    """The backups after four nights."""
+    memory = lab.open()
+    lab.patch.chdir(lab.folder)
+    memory.remember(KETTLES[0])
+    for _ in range(4):
+        memory.cycle_all()
+        lab.clock.forward(days=1)
+    return len(list_backups(lab.folder / "saved"))
+
+
+SAVED = {"backup.folder": "saved"}
+BACKUPS = [
+    Experiment("backup.folder", "saved", count_backups, from_to(0, 4)),
+    Experiment("backup.every_days", 2.0, count_backups, from_to(4, 2), given=SAVED),
+    Experiment("backup.keep", 3, count_backups, from_to(4, 3), given=SAVED),
+]
+
+
+EXPERIMENTS = [*RETURNED, *FORMULAS, *RELATIONS, *CONSOLIDATION, *BACKUPS, *PRIVACY]

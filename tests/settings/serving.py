@@ -1,4 +1,4 @@
-"""Experiments on the HTTP server: what a caller gets when a limit is reached."""
+"""Experiments on the HTTP server: what a caller gets when a limit is reached, and what hooks send to one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from nagori import Nagori, Scope
 from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
 from nagori.edges.http.limits import Limits
+from nagori.journals.file import FileJournal
 
 TOKEN = "t" * 43
 SLOW = 0.4  # seconds
@@ -62,7 +63,31 @@ def most_at_once(lab: Lab) -> int:
     return present[1]
 
 
+# --- hooks that send to a server ------------------------------------------------------------------
+
+
+def recorded_here(lab: Lab) -> int:
+    """How many turns a prompt leaves in the journal of this machine."""
+    lab.export(NAGORI_KEY="nagori_x")
+    lab.hook("UserPromptSubmit", prompt="Which kettle was a present?")
+    return FileJournal(lab.folder / "data" / "journal").last_seq(Scope().owner)
+
+
+def key_that_is_sent(lab: Lab) -> str | None:
+    server = lab.serve()
+    lab.export(NAGORI_KEY="nagori_usual", OTHER_KEY="nagori_other", NAGORI_HOOKS__SERVER=server.url)
+    lab.hook("UserPromptSubmit", prompt="Which kettle was a present?")
+    return server.requests[0].headers.get("authorization")
+
+
 EXPERIMENTS = [
+    Experiment("hooks.server", "http://127.0.0.1:1", recorded_here, from_to(1, 0)),
+    Experiment(
+        "hooks.server_key_env",
+        "OTHER_KEY",
+        key_that_is_sent,
+        from_to("Bearer nagori_usual", "Bearer nagori_other"),
+    ),
     Experiment("server.max_body_bytes", 1024, answer_to_a_large_request, from_to(201, 413)),
     Experiment("server.timeout_seconds", 0.05, answer_to_a_slow_request, from_to(200, 503)),
     Experiment("server.requests_per_minute", 2, answer_to_the_third_request, from_to(200, 429)),

@@ -146,3 +146,10 @@ def test_the_async_verbs_are_what_the_sync_ones_say() -> None:
         [sys.executable, "-m", "docs.async_verbs", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_verbs_of_the_client_are_what_the_library_and_the_routes_say() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "docs.remote_verbs", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -17,9 +17,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nagori import files
-from nagori.config.sections import Embedding, General, Hooks, Llm, PrivacySettings, ServerSettings, Sessions
+from nagori.config.sections import (
+    Backups,
+    Embedding,
+    General,
+    Hooks,
+    Llm,
+    PrivacySettings,
+    ServerSettings,
+    Sessions,
+)
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Threads, Tiers
+from nagori.core.salience import Consolidation
 from nagori.core.scoring import LearningSettings, Resonance, Retrieval, SelfRecall
 from nagori.core.values import Value, leaves
 from nagori.core.window import PRESETS, Window
@@ -64,6 +74,7 @@ NOT_SETTINGS = (
     "NAGORI_ROLE",
     "NAGORI_TASK",
     "NAGORI_INSIDE",
+    "NAGORI_KEY",
 )
 NOT_KEYS = ("version", "$schema")  # older files have a version, editors add a schema: neither is a setting
 DEFAULT = "default"
@@ -83,6 +94,7 @@ class Config(Value):
     resonance: Resonance = Resonance()
     compression: Compression = Compression()
     relations: Relations = Relations()
+    consolidation: Consolidation = Consolidation()
     retrieval: Retrieval = Retrieval()
     self_recall: SelfRecall = SelfRecall()
     archive: Archive = Archive()
@@ -96,6 +108,7 @@ class Config(Value):
     window: Window = Window()
     privacy: PrivacySettings = PrivacySettings()
     hooks: Hooks = Hooks()
+    backup: Backups = Backups()
     server: ServerSettings = ServerSettings()
     learning: LearningSettings = LearningSettings()
 

@@ -131,6 +131,14 @@ class Sessions(Value):
     )
 
 
+class Backups(Value):
+    """Backups that the nightly run writes."""
+
+    folder: str = setting("", "Folder for nightly backups; empty: none are written.")
+    every_days: float = setting(1.0, "Days between two backups.", lo=0.01, hi=3650.0)
+    keep: int = setting(7, "Number of backups that are kept; older ones are deleted.", lo=1, hi=10000)
+
+
 class Hooks(Value):
     """Hooks: what a host program may ask for."""
 
@@ -139,6 +147,12 @@ class Hooks(Value):
     user: str = setting("me", "User whose memory gets a host's conversations.")
     agent: str = setting("", "Agent that a host runs; it sees its own private memories and no other agent's.")
     role: str = setting("", "Role of that agent; it sees memories shared within the role.")
+    server: str = setting(
+        "", "Address of a nagori server that keeps the memory of hosts; empty for files of this machine."
+    )
+    server_key_env: str = setting(
+        "NAGORI_KEY", "Environment variable, or keyring entry, that holds the API key of that server."
+    )
     max_memories: int = setting(6, "Maximum number of memories per prompt.", lo=0, hi=100)
     min_confidence: float = setting(
         0.5, "Minimum confidence that a prompt needs memories at all.", lo=0.0, hi=1.0

@@ -56,6 +56,7 @@ OPEN_SINCE = "open_since"  # state: time of the oldest of them
 SESSIONS = "sessions"  # state: memories shown in recent sessions
 MOST_SESSIONS, MOST_SHOWN = 40, 400
 CYCLE, LINKED, TO_REDACT = "cycle", "linked", "to_redact"  # other state keys that events set
+CONSOLIDATED = "consolidated"  # state: the event up to which new memories were consolidated
 RELATIONS_CHECKED = "relations_checked"  # state: the event up to which relations are known to be sound
 CYCLE_STOPPED = "cycle_stopped"  # state: a cycle that waits for confirmation, and how much it would move
 WAITING_WISHES = "waiting_wishes"  # state: wishes of the user that could not be granted yet
@@ -762,6 +763,12 @@ def _apply_reinforced(event: Event, known: FoldState) -> Iterator[Change]:
         )
 
 
+def _apply_consolidated(event: Event, known: FoldState) -> Iterator[Change]:
+    """Consolidation [T7]: it fades more slowly from now on."""
+    if memory := known.memory(event.memory):
+        yield memory.evolve(coefficient=float(event.data["coefficient"]))
+
+
 def _apply_compressed(event: Event, known: FoldState) -> Iterator[Change]:
     if memory := known.memory(event.memory):
         level = Level(event.data["level"])
@@ -895,6 +902,7 @@ EFFECTS: dict[str, Effect] = {
     "forgotten": _apply_forgotten,
     "superseded": _apply_superseded,
     "reinforced": _apply_reinforced,
+    "consolidated": _apply_consolidated,
     "compressed": _apply_compressed,
     "archived": _apply_archived,
     "revived": _apply_revived,

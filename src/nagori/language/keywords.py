@@ -16,7 +16,7 @@ from math import log
 
 from nagori.language.lexicon import Feeling, japanese_words
 from nagori.language.lexicon.english import look_up
-from nagori.language.tokenizer import STOP_WORDS
+from nagori.language.tokenizer import STOP_WORDS, normalise, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,6 +142,31 @@ def find_keywords(text: str, feeling: float = 0.0) -> list[Keyword]:
             word = _parse_amount(match[0]) if group == "amount" else match[0]
             found.append(Keyword(word, match.start(), _SAID.get(word, _WEIGHTS[group])))
     return _with_feelings(found, text, feeling) if feeling and not text.isascii() else found
+
+
+LEAST_CONCEPT = WORD  # weight from which a keyword is a concept
+
+
+def find_concepts(text: str) -> dict[str, tuple[float, str]]:
+    """The concepts that a text mentions: their names, as the index has them, with a weight and the word as
+    written. English words count by their stem, so that books and book are one concept."""
+    found: dict[str, tuple[float, str]] = {}
+    for keyword in find_keywords(text):
+        if keyword.weight < LEAST_CONCEPT:
+            continue
+        for name, written in _concept_names(keyword.text):
+            if len(name) > 1 and keyword.weight > found.get(name, (0.0, ""))[0]:
+                found[name] = (keyword.weight, written)
+    return found
+
+
+def _concept_names(word: str) -> list[tuple[str, str]]:
+    """(name, as written) of a keyword: its parts in English, the whole in other scripts."""
+    if not word.isascii():
+        return [(normalise(word)[:LONGEST_NAME], word)]
+    return [
+        (token, part) for part in word.split() for surface, token in words(part) if surface not in STOP_WORDS
+    ]
 
 
 def sum_weights(weights: Mapping[str, float], often: Mapping[str, int]) -> float:

@@ -16,15 +16,18 @@ import glob
 import io
 import json
 import os
+import re
 import shutil
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime, timedelta
 from hashlib import file_digest
 from pathlib import Path
 
 from nagori.core.events import checksum_of
+from nagori.core.model import Scope
 from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
@@ -106,6 +109,87 @@ def restore(path: Path, data_dir: Path, stamp: str, opened: Opener) -> Path | No
             data_dir.rmdir()
         folder.rename(data_dir)
     return aside
+
+
+# --- kept backups ---------------------------------------------------------------------------------
+
+NAMED = re.compile(r"nagori-(\d{8}T\d{6})\.tar")
+
+
+def list_backups(folder: Path) -> list[tuple[datetime, Path]]:
+    """The backups that `backup_if_due` wrote into a folder, newest first."""
+    files = list(folder.glob("nagori-*.tar")) if folder.is_dir() else []
+    named = [(match[1], path) for path in files if (match := NAMED.fullmatch(path.name))]
+    found = [(datetime.strptime(f"{at}+0000", "%Y%m%dT%H%M%S%z"), path) for at, path in named]
+    return sorted(found, reverse=True)
+
+
+def backup_if_due(runtime: Runtime) -> BackupReport | None:
+    """Write a backup into the configured folder if the last one there is old enough, and delete those beyond
+    the number to keep. None if nothing was due."""
+    rules, now = runtime.config.backup, runtime.clock.now()
+    if not rules.folder:
+        return None
+    folder = private_dir(Path(rules.folder).expanduser())
+    known = list_backups(folder)
+    # An hour of tolerance: a nightly run does not start at the same second.
+    if known and now - known[0][0] < timedelta(days=rules.every_days) - timedelta(hours=1):
+        return None
+    report = backup(runtime, folder / f"nagori-{now:%Y%m%dT%H%M%S}.tar")
+    for _, path in list_backups(folder)[rules.keep :]:
+        path.unlink(missing_ok=True)
+    return report
+
+
+class DrillReport(Value):
+    """A restore drill: what came back, and which owners' exports differ from the present ones. `moved` are
+    owners with newer events than the backup, which were not compared."""
+
+    path: Path
+    owners: int
+    memories: int
+    differing: tuple[Owner, ...] = ()
+    moved: tuple[Owner, ...] = ()
+
+    @property
+    def matches(self) -> bool:
+        return not self.differing
+
+
+def drill(runtime: Runtime, path: Path, opened: Opener) -> DrillReport:
+    """Restore a backup into a temporary folder, rebuild its store from the journal alone, and compare its
+    exports with those of the present data. What was erased since is erased there, too."""
+    from nagori.services import transfer, verify
+
+    with _trouble(path), _unpack(path, near=runtime.data_dir) as (folder, _):
+        _take_over(runtime.data_dir, folder)
+        _read_through(folder, folder)
+        _apply_erasures(folder, runtime.data_dir, opened)
+        differing, moved, memories = list[Owner](), list[Owner](), 0
+        with opened(folder) as other:
+            verify.rebuild(other)
+            owners = other.journal.owners()
+            for owner in owners:
+                scope = Scope(tenant=owner[0], user=owner[1])
+                restored = list(transfer.to_jsonl(other, scope))
+                memories += other.store.count(scope).total
+                same = _compare_export(runtime, scope, restored, other.journal.last_seq(owner))
+                if same is None:
+                    moved.append(owner)
+                elif not same:
+                    differing.append(owner)
+    return DrillReport(path, len(owners), memories, tuple(differing), tuple(moved))
+
+
+def _compare_export(runtime: Runtime, scope: Scope, restored: list[str], seq: int) -> bool | None:
+    """Whether the present export is the same; None if the present journal has gone on."""
+    from nagori.services import transfer
+
+    runtime.ledger.catch_up(scope.owner)
+    if runtime.journal.last_seq(scope.owner) != seq:
+        return None
+    present = list(transfer.to_jsonl(runtime, scope))
+    return present == restored if runtime.journal.last_seq(scope.owner) == seq else None
 
 
 def folders_aside(data_dir: Path) -> list[Path]:

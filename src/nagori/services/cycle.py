@@ -26,6 +26,7 @@ from nagori.core.cycle import (
 )
 from nagori.core.decay import retention
 from nagori.core.events import CYCLE, CYCLE_STOPPED, LEARNED, TO_ERASE, Event, fold
+from nagori.core.knowledge import is_knowledge
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, replace, split_batches
@@ -71,6 +72,7 @@ class CycleReport(Value, frozen=False):
     )  # for a model's shorter words, and why they are not there
     written: dict[str, Text] = default_factory(dict)  # by the model, for the steps at hand
     by_model: int = 0
+    consolidated: int = 0  # new memories that fade more slowly from now on
     learned: PolicyStep | None = None  # the setting that moved tonight
     disclosed: int = 0  # lessons that more agents may see from now on
 
@@ -92,6 +94,8 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     """The plan of a cycle at this moment."""
     runtime.ledger.catch_up(owner)
     rules, now, store = rules_of(runtime), runtime.clock.now(), runtime.store
+    if is_knowledge(owner):  # what a document says does not fade
+        return plan_cycle([], Census({}, 0), rules, now, lambda level, n: [])
     rows = store.cycle_rows(owner, rules, now)
     planned = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
     if runtime.config.tiers.compress:
@@ -128,6 +132,8 @@ def run_all(
     owner's cycle."""
     reports: dict[Owner, CycleReport | Notice] = {}
     for owner in all_owners(runtime):
+        if is_knowledge(owner):
+            continue
         try:
             planned = plan(runtime, owner)
             if planned.asks and not confirmed:
@@ -138,7 +144,21 @@ def run_all(
                 reports[owner] = run(runtime, owner, planned, progress)
         except NagoriError as trouble:
             reports[owner] = trouble.notice
+    _back_up(runtime)
     return reports
+
+
+def _back_up(runtime: Runtime) -> None:
+    """The nightly backup, where one is configured. A failure is reported and costs nothing else."""
+    if not runtime.config.backup.folder:
+        return
+    from nagori.services import audit_log, backup
+
+    try:
+        if report := backup.backup_if_due(runtime):
+            audit_log.record_or_observe(runtime, "backed_up", bytes=report.bytes)
+    except (NagoriError, OSError) as trouble:
+        runtime.observe("backup.failed", error=trouble)
 
 
 def run(
@@ -159,6 +179,11 @@ def run(
             model.save()
         embed_missing(runtime, owner)  # a kill between journal and store loses vectors and nothing else
         night.ties, linked = link_new(runtime, owner)
+        _index_concepts(runtime, owner)
+        if runtime.config.consolidation.enabled and not is_knowledge(owner):
+            from nagori.services.consolidate import consolidate  # imported late: off by default
+
+            night.consolidated = consolidate(runtime, owner)
         night.unlinked, checked = remove_stale_relations(runtime, owner)
         renew()
         Items(runtime, owner).delete_expired()
@@ -170,6 +195,14 @@ def run(
         _learn(runtime, owner, night)
         note_time(runtime, owner, linked, checked, compacted=compact_if_due(runtime, owner))
     return night
+
+
+def _index_concepts(runtime: Runtime, owner: Owner) -> None:
+    """For owners who use association: concepts of new memories, and vectors of concepts."""
+    if runtime.store.concepts.count(owner):
+        from nagori.services.association import index_if_used  # imported late: hardly ever needed
+
+        index_if_used(runtime, owner)
 
 
 def _learn(runtime: Runtime, owner: Owner, night: CycleReport) -> None:

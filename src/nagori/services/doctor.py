@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from nagori.core.events import PASSED_OVER, TO_ERASE, WAITING_WISHES
+from nagori.core.knowledge import is_knowledge
 from nagori.core.levels import ACTIVE
 from nagori.core.model import Scope
 from nagori.core.values import Value
@@ -167,6 +168,8 @@ def _capacity(runtime: Runtime) -> Iterator[Finding]:
     """The number of memories against the limit [L6], and the size of the files [E23]."""
     limit, trigger = runtime.config.capacity.limit, runtime.config.capacity.trigger
     for owner in all_owners(runtime):
+        if is_knowledge(owner):  # documents are not limited
+            continue
         try:
             counts = runtime.store.count(Scope(tenant=owner[0], user=owner[1]))
         except NagoriError:

@@ -140,8 +140,8 @@ def describe_change(runtime: Runtime, scope: Scope, id: str) -> list[Event]:
     """The history of a memory: all its events, oldest first, from the journal. Of events that were erased
     before the same was said again nothing is known."""
     entries = runtime.store.history(scope.owner, id)
-    events = (runtime.journal.event(scope.owner, entry.seq) for entry in entries)
-    return [event for event in events if event is not None and event.data.get("redacted") is not True]
+    events = runtime.ledger.read_events(scope.owner, [entry.seq for entry in entries])
+    return [event for event in events if event.data.get("redacted") is not True]
 
 
 def _edit_data(runtime: Runtime, memory: Memory, changes: Edit) -> dict[str, Any]:

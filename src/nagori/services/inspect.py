@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from nagori.core import decay
@@ -228,9 +228,10 @@ def log(
     while len(found) < limit:
         page = runtime.store.history(scope.owner, one, entries)
         newest = sorted(page, key=lambda entry: -entry.seq)[looked:]
-        for entry in newest:
-            if (not types or entry.type in types) and _is_within(entry.at, since, until):
-                found += _visible_event(runtime, scope, entry)
+        wanted = (entry for entry in newest if not types or entry.type in types)
+        within = (entry for entry in wanted if _is_within(entry.at, since, until))
+        seen = ((entry.seq, ids) for entry in within if (ids := _visible_memories(runtime, scope, entry)))
+        found += _read_log(runtime, scope, dict(islice(seen, limit - len(found))))
         looked += len(newest)
         if len(page) < entries or (since is not None and newest and newest[-1].at < since):
             break
@@ -242,15 +243,18 @@ def _is_within(at: datetime, since: datetime | None, until: datetime | None) -> 
     return (since is None or at >= since) and (until is None or at < until)
 
 
-def _visible_event(runtime: Runtime, scope: Scope, entry: LogEntry) -> Iterator[LifeEvent]:
-    """The event of a line of the log, with the memories in it that the scope may see. What was deleted
-    belongs to the owner alone."""
-    seen = [memory.id for memory in runtime.store.get(scope, entry.memories)]
+def _visible_memories(runtime: Runtime, scope: Scope, entry: LogEntry) -> Sequence[str]:
+    """The memories in a line of the log that the scope may see. What was deleted belongs to the owner
+    alone."""
     if scope == Scope(user=scope.user, tenant=scope.tenant):
-        seen = [id for id in entry.memories if not id.startswith("turn_")]
-    event = runtime.journal.event(scope.owner, entry.seq) if seen else None
-    if event is not None:
-        yield LifeEvent(event, seen)
+        return [id for id in entry.memories if not id.startswith("turn_")]
+    return [memory.id for memory in runtime.store.get(scope, entry.memories)]
+
+
+def _read_log(runtime: Runtime, scope: Scope, seen: Mapping[int, Sequence[str]]) -> list[LifeEvent]:
+    """The events with these numbers, newest first, and the memories in each."""
+    events = [*runtime.ledger.read_events(scope.owner, [*seen])]
+    return [LifeEvent(event, seen[event.seq]) for event in reversed(events)]
 
 
 def as_of(runtime: Runtime, scope: Scope, moment: datetime, filter: Filter = ALIVE) -> list[Memory]:

@@ -92,7 +92,7 @@ class Items:
         self._runtime.ensure_open()
 
         def write() -> Sequence[Event]:
-            return self._events([*check_list("changes", decide())])
+            return self.events([*check_list("changes", decide())])
 
         self._runtime.ledger.write(self._owner, write)
 
@@ -130,7 +130,7 @@ class Items:
         self._runtime.ensure_open()
         self._runtime.ledger.catch_up(self._owner)
 
-    def _events(self, changes: Sequence[ItemPut | ItemDelete]) -> Sequence[Event]:
+    def events(self, changes: Sequence[ItemPut | ItemDelete]) -> Sequence[Event]:
         """The events of these changes, in their order."""
         named = {item_id(_read_labels(change.namespace), check_text("key", change.key)) for change in changes}
         filter = ItemFilter(ids=tuple(sorted(named)))

@@ -145,7 +145,15 @@ def improve(runtime: Runtime, owner: Owner) -> PolicyStep | None:
         return Decision([Event("policy_changed", now, data, by="cycle")], step)
 
     result: PolicyStep | None = runtime.ledger.write(owner, decide).result
+    if result is not None:
+        _audit(runtime, owner, "learned")
     return result
+
+
+def _audit(runtime: Runtime, owner: Owner, change: str) -> None:
+    from nagori.services import audit_log  # imported late: a prompt reads the policy and changes none
+
+    audit_log.record_or_observe(runtime, "policy_changed", owner, change=change)
 
 
 def take_back(runtime: Runtime, owner: Owner) -> Policy:
@@ -169,6 +177,7 @@ def take_back(runtime: Runtime, owner: Owner) -> Policy:
         return [Event("policy_changed", runtime.clock.now(), data)]
 
     runtime.ledger.write(owner, decide)
+    _audit(runtime, owner, "taken back")
     return read_policy(runtime, owner)
 
 
@@ -182,4 +191,5 @@ def switch_off(runtime: Runtime, owner: Owner) -> Policy:
         return [] if policy.off else [Event("policy_changed", runtime.clock.now(), data)]
 
     runtime.ledger.write(owner, decide)
+    _audit(runtime, owner, "off")
     return read_policy(runtime, owner)

@@ -26,7 +26,7 @@ STATED = 1.5  # weight of what the user said, beside 1 for the others
 HALF_DAYS, HALF_SESSIONS, HALF_PERSONAL = 30.0, 20.0, 50.0
 
 
-class Topic(Value):
+class ProfileTopic(Value):
     """A word that several memories speak of, and how many do."""
 
     name: str
@@ -57,7 +57,7 @@ class Profile(Value):
     """What the memories say about a user. `preferences` is the vector of the top topics in the model named;
     None without an embedder or topics."""
 
-    topics: tuple[Topic, ...] = ()
+    topics: tuple[ProfileTopic, ...] = ()
     speakers: tuple[Speaker, ...] = ()
     relationship: Relationship = Relationship()
     memories: int = 0  # how many it was derived from
@@ -83,7 +83,7 @@ def profile(runtime: Runtime, scope: Scope, *, vector: bool = True, most: int = 
     )
 
 
-def find_topics(memories: Iterable[Memory], most: int = MOST_TOPICS) -> tuple[Topic, ...]:
+def find_topics(memories: Iterable[Memory], most: int = MOST_TOPICS) -> tuple[ProfileTopic, ...]:
     """The words that most memories speak of, heaviest first. Words of one stem are one topic."""
     weights: dict[str, float] = {}
     counts: Counter[str] = Counter()
@@ -96,7 +96,7 @@ def find_topics(memories: Iterable[Memory], most: int = MOST_TOPICS) -> tuple[To
     often = [key for key in weights if counts[key] >= LEAST_OFTEN]
     best = sorted(often, key=lambda key: (-weights[key], key))[:most]
     return tuple(
-        Topic(max(sorted(spellings[key]), key=spellings[key].__getitem__), counts[key], weights[key])
+        ProfileTopic(max(sorted(spellings[key]), key=spellings[key].__getitem__), counts[key], weights[key])
         for key in best
     )
 

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 
 CANDIDATES = 250  # nearest vectors to consider, besides all memories with a rare word of the question
 FINALISTS = 30  # minimum number of whole memories read; else twice the number wanted
+SPREAD_FINALISTS = 200  # the same where activation spreads: what it reaches may be far down
 LONGEST_QUERY = 2000
 STRENGTHENS = 0.1  # minimum confidence of an answer that is reinforced by being recalled
 TIES, FADING = 10, 0.1  # relations followed per step, and the factor per step
@@ -113,6 +114,7 @@ class RecallRequest(Value):
     min_confidence: float | None = None  # minimum confidence; default: the configured one
     mark: bool = True  # False: only look, do not reinforce
     category: Category | None = None  # memories of this category rank a little higher
+    spread: int = 0  # steps of association; 0: none
     thread_summaries: bool = True  # False: leave them out; what they quote is found itself
 
     def __post_init__(self) -> None:
@@ -131,12 +133,28 @@ class RecallRequest(Value):
             check_text("ranking", self.ranking)
         if self.min_confidence is not None and not 0 <= check_number("floor", self.min_confidence) <= 1:
             raise InvalidInput("min_confidence", "error.not_share", value=self.min_confidence)
+        if self.spread != 0:
+            from nagori.services.association import check_depth  # only where it is asked for
+
+            check_depth(self.spread)
 
 
 def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Recollection]:
     """The best memories for a question; they are marked as recalled."""
     runtime.ledger.catch_up(scope.owner)
     k = question.k if question.k is not None else runtime.config.retrieval.top_k
+    found = rank_candidates(runtime, scope, question, k)
+    best = _best(runtime, scope, found, question, k)
+    strong = [r.memory.id for r in best if r.terms.get("confidence", 1.0) >= STRENGTHENS]
+    if question.mark and strong:
+        mark_recalled(runtime, scope, strong)
+    return best
+
+
+def rank_candidates(
+    runtime: Runtime, scope: Scope, question: RecallRequest, k: int = FINALISTS
+) -> Iterator[Recollection]:
+    """The candidates for a question with their scores, in no order: more than the k that are wanted."""
     name = question.ranking or runtime.config.retrieval.ranking
     if name not in RANKINGS:
         choices = ", ".join(RANKINGS)
@@ -145,15 +163,16 @@ def recall(runtime: Runtime, scope: Scope, question: RecallRequest) -> list[Reco
     if not text.strip():
         raise InvalidInput("query", "error.query_empty")
     asked = _parse_query(runtime, scope, question, text)
+    n = max(2 * k, SPREAD_FINALISTS if question.spread else FINALISTS)
     evidence = _search(runtime, scope, asked)
     if not question.thread_summaries:
         evidence = _without_thread_summaries(evidence)
-    found = RANKINGS[name](runtime, scope, asked, evidence, max(2 * k, FINALISTS))
-    best = _best(runtime, scope, _without_outdated(runtime, scope, found), question, k)
-    strong = [r.memory.id for r in best if r.terms.get("confidence", 1.0) >= STRENGTHENS]
-    if question.mark and strong:
-        mark_recalled(runtime, scope, strong)
-    return best
+    found = _without_outdated(runtime, scope, RANKINGS[name](runtime, scope, asked, evidence, n))
+    if not question.spread:
+        return found
+    from nagori.services.association import spread_recall  # only where it is asked for
+
+    return spread_recall(runtime, scope, text, asked.filter, list(found), question.spread)
 
 
 def _without_thread_summaries(evidence: Candidates) -> Candidates:

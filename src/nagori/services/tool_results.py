@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nagori.core.sha256 import sha256
-from nagori.files import HOT, private_dir, write_private
+from nagori.files import ENCRYPTION_NOTE, HOT, private_dir, write_private
 from nagori.language.redaction import fit_to_keep
 
 TYPE_CHECKING = False
@@ -36,7 +36,10 @@ Result = tuple[str, str, bool, int, str]  # tool, target, success, milliseconds,
 
 
 def note_result(folder: Path, head: Mapping[str, object], result: Result, rules: PrivacySettings) -> None:
-    """Append the result of a tool. `head` says whose it is: at least `owner` and `session`."""
+    """Append the result of a tool. `head` says whose it is: at least `owner` and `session`. In an encrypted
+    folder nothing is noted: a key would cost every tool call more than the note is worth."""
+    if os.path.exists(folder / ENCRYPTION_NOTE):  # noqa: PTH110 - after every tool
+        return
     tool, target, ok, ms, error = result
     keep = {"strip": rules.strip_private, "redact": rules.redact_secrets}
     error = " ".join(error[: 4 * LONGEST_ERROR].split())

@@ -16,6 +16,7 @@ from statistics import pstdev
 from threading import get_ident
 from typing import Any
 
+from nagori.core.association import ActiveConcept, MemoryConcepts, NearConcepts
 from nagori.core.cycle import Census, CycleRows, CycleRules, LifeRow, life_row
 from nagori.core.decay import retention
 from nagori.core.events import RecordedTurn
@@ -66,6 +67,8 @@ class _Room(Value, frozen=False):
     origins: set[tuple[str, int]] = default_factory(set)
     state: dict[str, str] = default_factory(dict)  # as JSON, so that callers cannot change it
     items: dict[str, Item] = default_factory(dict)
+    concepts: dict[str, MemoryConcepts] = default_factory(dict)  # by memory
+    concept_vectors: dict[str, tuple[str, bytes]] = default_factory(dict)  # model and vector, by name
 
 
 class MemoryStore:
@@ -84,6 +87,10 @@ class MemoryStore:
     def vectors(self) -> MemoryVectors:
         return self._vectors
 
+    @property
+    def concepts(self) -> StoredConcepts:
+        return StoredConcepts(self)
+
     def close(self) -> None:
         """Nothing to close."""
 
@@ -98,6 +105,9 @@ class MemoryStore:
             raise Conflict("error.store_moved", before=batch.before, seq=room.applied)
         self.vectors.check(batch.vectors)
         for memory in batch.memories:
+            old = room.memories.get(memory.id)
+            if old and (old.searchable, old.keywords) != (memory.searchable, memory.keywords):
+                room.concepts.pop(memory.id, None)
             room.memories[memory.id] = memory
         for relation, stands in batch.links.items():
             (room.relations.add if stands else room.relations.discard)(relation)
@@ -110,6 +120,7 @@ class MemoryStore:
         self.vectors.replace(room, batch.vectors)
         for id in batch.erased:
             _erase(room, id)
+        self.concepts.forget_vectors(owner)
         room.applied = batch.after
 
     @contextmanager
@@ -283,6 +294,96 @@ class MemoryStore:
         return None
 
 
+class StoredConcepts:
+    """The concepts of a MemoryStore: what was put for texts that are still there."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def _known(self, owner: Owner) -> dict[str, Mapping[str, float]]:
+        return {id: each.weights for id, each in self._store.room(owner).concepts.items()}
+
+    def _counts(self, owner: Owner) -> Counter[str]:
+        return Counter(name for weights in self._known(owner).values() for name in weights)
+
+    def missing(self, owner: Owner, limit: int) -> list[Memory]:
+        known = self._known(owner)
+        return [m for id, m in sorted(self._store.room(owner).memories.items()) if id not in known][:limit]
+
+    def put(self, owner: Owner, concepts: Mapping[str, MemoryConcepts]) -> int:
+        room = self._store.room(owner)
+        digests = {id: memory.digest for id, memory in room.memories.items()}
+        fitting = {id: each for id, each in concepts.items() if digests.get(id) == each.digest}
+        room.concepts.update(fitting)
+        self.forget_vectors(owner)
+        return len(fitting)
+
+    def count(self, owner: Owner) -> int:
+        return len(self._counts(owner))
+
+    def counts(self, owner: Owner, names: Sequence[str]) -> dict[str, int]:
+        return {name: count for name, count in self._counts(owner).items() if name in names}
+
+    def concepts_of(
+        self, scope: Scope, memories: Mapping[str, float], most: int, hub: int
+    ) -> list[ActiveConcept]:
+        known, counts, best = self._known(scope.owner), self._counts(scope.owner), dict[str, float]()
+        for memory in self._store.get(scope, list(memories)):
+            for name, weight in known.get(memory.id, {}).items():
+                best[name] = max(best.get(name, 0.0), memories[memory.id] * weight)
+        active = [ActiveConcept(name, counts[name], a) for name, a in best.items() if counts[name] <= hub]
+        return sorted(active, key=lambda each: (-each.activation / each.memories, each.name))[:most]
+
+    def memories_of(
+        self, scope: Scope, concepts: Mapping[str, float], most: int, filter: Filter = ALIVE
+    ) -> dict[str, float]:
+        known = self._known(scope.owner)
+        sums = {
+            m.id: sum(concepts[name] for name in known[m.id] if name in concepts)
+            for m in self._store.meant(scope, filter)
+            if m.id in known and not concepts.keys().isdisjoint(known[m.id])
+        }
+        return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0]))[:most])
+
+    def mentions(self, owner: Owner, after: str, limit: int) -> list[tuple[str, str, float]]:
+        known = self._known(owner)
+        ids = [id for id in sorted(self._store.room(owner).memories) if id > after][:limit]
+        return [(id, name, weight) for id in ids for name, weight in sorted(known.get(id, {}).items())]
+
+    def without_vector(self, owner: Owner, model: str, limit: int) -> list[str]:
+        having = self._vectors(owner, model)
+        counts = self._counts(owner)
+        return sorted(counts.keys() - having.keys(), key=lambda name: (-counts[name], name))[:limit]
+
+    def put_vectors(self, owner: Owner, model: str, vectors: Mapping[str, bytes]) -> int:
+        known = {name: check_vector(data, None) for name, data in vectors.items()}.keys() & self._counts(
+            owner
+        )
+        self._store.room(owner).concept_vectors.update({name: (model, vectors[name]) for name in known})
+        return len(known)
+
+    def vectors(self, owner: Owner, model: str, names: Sequence[str]) -> dict[str, bytes]:
+        return {name: data for name, data in self._vectors(owner, model).items() if name in names}
+
+    def nearest(self, owner: Owner, vector: bytes, model: str, k: int) -> NearConcepts:
+        check_vector(vector, None)
+        query = array("f", vector)
+        near = {name: cosine(query, array("f", data)) for name, data in self._vectors(owner, model).items()}
+        if not near:
+            return NearConcepts({})
+        usual = (sum(near.values()) / len(near), max(pstdev(near.values()), 1e-6))
+        return NearConcepts(dict(sorted(near.items(), key=lambda item: (-item[1], item[0]))[:k]), usual)
+
+    def forget_vectors(self, owner: Owner) -> None:
+        """Drop the vectors of concepts that nothing mentions any more."""
+        room, counts = self._store.room(owner), self._counts(owner)
+        room.concept_vectors = {name: v for name, v in room.concept_vectors.items() if name in counts}
+
+    def _vectors(self, owner: Owner, model: str) -> dict[str, bytes]:
+        vectors = self._store.room(owner).concept_vectors
+        return {name: data for name, (of, data) in vectors.items() if of == model}
+
+
 class MemoryVectors:
     """The vectors of a MemoryStore."""
 
@@ -377,6 +478,7 @@ def _put_turns(room: _Room, batch: Batch) -> None:
 
 def _erase(room: _Room, id: str) -> None:
     room.memories.pop(id, None)
+    room.concepts.pop(id, None)
     room.vectors = {key: vector for key, vector in room.vectors.items() if key[0] != id}
     room.relations = {r for r in room.relations if id not in (r.source, r.target)}
 

@@ -274,12 +274,28 @@ class MemoryChanges:
         """The change in tokens."""
         return sum(map(len, self.words.values())) - sum(map(len, self.former.values()))
 
-    def write(self, db: Any) -> None:
-        """Write rows and texts."""
+    def write(self, db: Any, dialect: Dialect = SQLITE) -> None:
+        """Write rows and texts; what the former words mentioned is removed."""
         for columns, rows in self._updates.items():
             put_rows(db, update(columns), rows)
         put_rows(db, "DELETE FROM text WHERE key = ? AND level = ?", self._gone)
         put_rows(db, PUT_TEXT, self._texts)
+        forget_mentions(db, list(self.words), dialect)
+
+
+def forget_mentions(db: Any, keys: Sequence[int], dialect: Dialect) -> None:
+    """Remove the mentions of memories whose words are gone, and concepts that nothing else mentions."""
+    if not keys:
+        return
+    among, these = dialect.among.format("key"), dialect.pack(list(keys))
+    counts = ask(db, f"SELECT concept, count(*) FROM mention WHERE {among} GROUP BY concept", (these,))
+    if counts:
+        db.execute(f"DELETE FROM mention WHERE {among}", (these,))
+        lower = "UPDATE concept SET memories = memories - ? WHERE id = ?"
+        put_rows(db, lower, sorted(((count, id) for id, count in counts), key=lambda row: row[1]))
+        ids = dialect.pack([id for id, _ in counts])
+        db.execute(f"DELETE FROM concept WHERE memories <= 0 AND {dialect.among.format('id')}", (ids,))
+    db.execute(f"DELETE FROM mention_done WHERE {among}", (these,))
 
 
 def _text_rows(key: int, memory: Memory, old: Memory | None = None) -> Iterator[tuple[Any, ...]]:

@@ -32,6 +32,8 @@ COMMANDS: dict[str, dict[str, str]] = {
     "memories": {
         "remember": "remember:remember",
         "recall": "recall:recall",
+        "associate": "associate:associate",
+        "know": "know:know",
         "list": "recall:list_",
         "show": "recall:show",
         "why": "recall:why",

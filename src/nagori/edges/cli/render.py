@@ -11,7 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text as Styled
 
+from nagori.core.association import Topic
 from nagori.core.events import Event
+from nagori.core.knowledge import DocumentInfo, KnowledgePassage
 from nagori.core.model import Level, Memory, Recollection
 from nagori.core.pricing import STAGES, Bill
 from nagori.core.scoring import importance
@@ -49,6 +51,47 @@ def bar(value: float, width: int = 10) -> str:
 def badges(memory: Memory) -> str:
     signs = {"🔒": memory.protected, "⊘": memory.superseded_by is not None, "✗": memory.is_forgotten}
     return "".join(sign for sign, shown in signs.items() if shown)
+
+
+def topic_table(topics: Sequence[Topic], translator: Translator) -> Table:
+    """Topics with their strength, and how many memories mention each."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("topic", "strength", "steps", "mentions"):
+        table.add_column(translator(f"column.{heading}"), no_wrap=True)
+    for topic in topics:
+        strength = 100 * topic.strength
+        table.add_row(
+            escape(topic.name), f"{bar(strength)} {strength:.0f}", str(topic.steps), str(len(topic.memories))
+        )
+    return table
+
+
+def passage_view(passage: KnowledgePassage) -> RenderableType:
+    """A passage under its source."""
+    source = Styled(f"{passage.source} (v{passage.version}, {passage.confidence:.0%})", style="cyan")
+    return Group(source, Styled(passage.text), Styled(""))
+
+
+def passage_json(passage: KnowledgePassage) -> dict[str, Any]:
+    return {name: getattr(passage, name) for name in PASSAGE_FIELDS}
+
+
+PASSAGE_FIELDS = ("base", "document", "version", "heading", "page", "source", "text", "score", "confidence")
+
+
+def document_table(documents: Sequence[DocumentInfo], translator: Translator, zone: tzinfo) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("base", "document", "version", "passages", "when"):
+        table.add_column(translator(f"column.{heading}"), overflow="fold")
+    for each in documents:
+        counts = (str(each.version), str(each.passages))
+        table.add_row(escape(each.base), escape(each.name), *counts, day(each.added, zone))
+    return table
+
+
+def document_json(document: DocumentInfo) -> dict[str, Any]:
+    fields = {name: getattr(document, name) for name in ("base", "name", "version", "passages", "digest")}
+    return {**fields, "added": document.added.isoformat()}
 
 
 Row = tuple[Memory, float, float | None]

@@ -48,6 +48,10 @@ def act(moment: Moment, config: Config, folder: Path) -> Answer:
     """Handle one call."""
     scope = scope_of(moment, config)
     event = turn_of(moment, scope, config)
+    if config.hooks.server:
+        from nagori.edges.hooks.remote import act_on_server
+
+        return act_on_server(moment, config.hooks, folder, scope, event)
     events = [event] if event is not None else []
     if moment.at in TURN_ENDS:
         from nagori.services.tool_results import note_end, take_results

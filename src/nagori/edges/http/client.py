@@ -22,6 +22,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from nagori import errors
 from nagori.adapters.deadline import LOOPBACK, Deadline, Line
 from nagori.app import SAME
+from nagori.core.association import Association
 from nagori.core.forecast import Population
 from nagori.core.model import (
     ALIVE,
@@ -435,6 +436,7 @@ class RemoteNagori(_RemoteMemory):
         min_confidence: float | None = None,
         mark: bool = True,
         category: Category | CategoryName | None = None,
+        spread: int = 0,
     ) -> list[Recollection]:
         """The memories that answer `query`, best first: at most `k`, together about `tokens` long, each with
         a confidence of at least `min_confidence`."""
@@ -452,6 +454,15 @@ class RemoteNagori(_RemoteMemory):
             min_confidence=min_confidence,
             mark=mark,
             category=category,
+            spread=spread,
+        )
+        return answer
+
+    def associate(self, query: str, k: int = 10, *, depth: int = 3, filter: Filter = ALIVE) -> Association:
+        """Where `query` leads: other topics of the memories that answer it, and memories that share topics
+        with them, at most `k` each."""
+        answer: Association = self._call(
+            "POST", "/v1/associations", Association, query=query, k=k, depth=depth, filter=filter
         )
         return answer
 

@@ -19,6 +19,7 @@ from nagori.core.model import Scope
 from nagori.core.values import Value, fields_of, replace
 from nagori.edges.http.access import Grant, Refused, bearer
 from nagori.errors import InvalidInput, NotFound
+from nagori.services import audit_log
 from nagori.services.items import ItemPut, read_value
 
 OWNER = Scope(tenant="nagori:server", user="keys")
@@ -55,7 +56,7 @@ class KeyTable:
 
     def __init__(self, memory: Nagori) -> None:
         self._items = memory.with_scope(OWNER).items
-        self._clock = memory.runtime.clock
+        self._runtime, self._clock = memory.runtime, memory.runtime.clock
         self._known: dict[str, ApiKey] = {}
         self._read_at = -FRESH_SECONDS
         self._noted: dict[str, datetime] = {}
@@ -71,6 +72,7 @@ class KeyTable:
         limits = {part: getattr(grant, part) for part in ("tenant", "user", "project", "agent", "role")}
         key = ApiKey(hash[:ID_LENGTH], name, hash, created=self._clock.now().isoformat(), **limits)
         self._put(key)
+        audit_log.record_or_observe(self._runtime, "keys_changed", change="api key added", id=key.id)
         return secret, key
 
     def list(self) -> Sequence[ApiKey]:
@@ -86,6 +88,7 @@ class KeyTable:
         if found.revoked is None:
             found = replace(found, revoked=self._clock.now().isoformat())
             self._put(found)
+            audit_log.record_or_observe(self._runtime, "keys_changed", change="api key revoked", id=found.id)
         return found
 
     def find(self, secret: str) -> ApiKey | None:

@@ -9,40 +9,65 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 from starlette.requests import Request
 
 from nagori.app import Nagori
-from nagori.core.events import EFFECTS
+from nagori.core.association import Association
 from nagori.core.forecast import Population
 from nagori.core.model import (
-    LARGEST_COUNT,
-    LONGEST_NAME,
-    TAGS,
-    Category,
-    Emotion,
-    Filter,
     Item,
-    Kind,
-    Level,
     Memory,
-    Privacy,
     Recollection,
     Relation,
-    RelationType,
-    Source,
-    TaskOutcome,
-    Trust,
 )
 from nagori.core.pricing import Usage
 from nagori.core.storage import Measures
 from nagori.core.threads import WorkingMemory
-from nagori.core.values import LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS, Value, replace
+from nagori.core.values import Value, replace
+from nagori.edges.http.bodies import (
+    AsOf,
+    Associate,
+    ById,
+    DeleteItem,
+    EditMemory,
+    Erase,
+    Form,
+    GiveFeedback,
+    Import,
+    LinkMemories,
+    ListItems,
+    ListMemories,
+    Log,
+    Nothing,
+    OfSession,
+    PlanErasure,
+    Populations,
+    PromptContext,
+    Protect,
+    Prune,
+    PutItem,
+    Recall,
+    RecordTurn,
+    Remember,
+    RememberMany,
+    RequestBody,
+    RunCycle,
+    SessionStart,
+    ShareLessons,
+    ShowMemory,
+    Since,
+    Summary,
+    ThreadsOf,
+    UnlinkMemories,
+    WholeContext,
+    Why,
+    arguments,
+)
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
@@ -56,333 +81,10 @@ from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
-from nagori.services.remember import Draft
 from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
 
-MOST_DRAFTS = 500  # in one write
-MOST_ROWS = 1000  # in one answer
-MOST_DAYS = 36_525
-Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-Words = Annotated[str, msgspec.Meta(pattern=r"\S")]  # not only blanks
-Name = Annotated[
-    str,
-    msgspec.Meta(
-        pattern=r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$",
-        max_length=LONGEST_NAME,
-    ),
-]
-Page = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS)]
-Natural = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
-Positive = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
-Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-Percent = Annotated[float, msgspec.Meta(ge=0.0, le=100.0)]
-Key = Annotated[str, msgspec.Meta(pattern=r"^\w[\w .:/@-]*$", max_length=LONGEST_KEY)]
-Short = Annotated[str, msgspec.Meta(pattern=r"^[^\u0000]*$", max_length=LONGEST_VALUE)]
-Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-Scalars = Annotated[dict[Key, Short | Whole | float | bool | None], msgspec.Meta(max_length=MOST_KEYS)]
-Label = Annotated[str, msgspec.Meta(max_length=4096)]
 QUERY_METHODS = ("GET", "DELETE")
-
-
-class RequestBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a request may say."""
-
-
-# --- parts of requests ----------------------------------------------------------------------------
-
-
-Tag = Enum("Tag", {tag: tag for tag in sorted(TAGS)}, type=str)  # type: ignore[misc]
-
-
-class EmotionBody(RequestBody):
-    intensity: Percent = 35.0
-    valence: Literal["positive", "negative", "neutral"] = "neutral"
-    arousal: Percent = 30.0
-    tags: list[Tag] = []
-
-    def read(self) -> Emotion:
-        return Emotion(**arguments(self))
-
-
-class SourceBody(RequestBody):
-    session: Label | None = None
-    turn: Annotated[int, msgspec.Meta(ge=-LARGEST_COUNT, le=LARGEST_COUNT)] | None = None
-    speaker: Label | None = None
-    uri: Label | None = None
-
-    def read(self) -> Source:
-        return Source(**arguments(self))
-
-
-class FilterBody(RequestBody):
-    kinds: list[Kind] | None = None
-    levels: list[Level] | None = None
-    categories: list[Category] | None = None
-    since: Moment | None = None
-    until: Moment | None = None
-    session: str | None = None
-    protected: bool | None = None
-    archived: bool = False
-    forgotten: bool = False
-    prefix: str | None = None
-
-    def read(self) -> Filter:
-        return Filter(**{name: getattr(self, name) for name in FilterBody.__struct_fields__})
-
-
-class PlanErasure(RequestBody):
-    """The memories of a user, of a project or a session, one memory by its id, or what is about something.
-    Whoever erases everything of a user says the user's name."""
-
-    kind: Literal["owner", "project", "session", "memory", "about"]
-    name: Name
-
-
-class ErasurePlanBody(msgspec.Struct):
-    """A plan as it was answered; only its target and its token are read."""
-
-    target: PlanErasure
-    token: str
-
-
-class PartBody(msgspec.Struct):
-    """A part of a message. Pictures, calls and the like have no text and are passed over."""
-
-    text: str = ""
-
-    def read(self) -> dict[str, str]:
-        return {"text": self.text}
-
-
-class MessageBody(RequestBody):
-    role: Literal["user", "assistant", "tool", "import", "system", "developer"]
-    content: str | list[str | PartBody] | None = None
-    name: str | None = None
-    at: Moment | None = None
-
-
-# --- requests -------------------------------------------------------------------------------------
-
-
-class Nothing(RequestBody):
-    pass
-
-
-class ById(RequestBody):
-    id: Words
-
-
-class ShowMemory(RequestBody):
-    id: Words
-    forgotten: bool = False
-
-
-class Remember(RequestBody):
-    content: Words
-    trigger: str = ""
-    kind: Kind = Kind.FACT
-    category: Category | None = None
-    emotion: EmotionBody | None = None
-    keywords: list[str] = []
-    created: Moment | None = None
-    source: SourceBody | None = None
-    trust: Trust = Trust.USER
-    privacy: Privacy = Privacy.PUBLIC
-    protect: bool = False
-    metadata: Scalars | None = None
-
-    def read(self) -> Draft:
-        return Draft(**{**arguments(self), "keywords": tuple(self.keywords)})
-
-
-class RememberMany(RequestBody):
-    drafts: Annotated[list[Remember], msgspec.Meta(max_length=MOST_DRAFTS)]
-
-
-class Form(RequestBody):
-    turns: list[MessageBody]
-    session: str | None = None
-
-
-class RecordTurn(RequestBody):
-    text: Words
-    session: Words
-    role: Trust = Trust.USER
-    speaker: str | None = None
-    at: Moment | None = None
-    ref: str | None = None
-
-
-class PromptContext(RequestBody):
-    prompt: str
-    session: str = ""
-    project: Name | None = None
-    mark: bool = True
-
-
-class WholeContext(RequestBody):
-    prompt: str
-    session: str = ""
-    tokens: Natural | None = None
-    mark: bool = True
-
-
-class ThreadsOf(RequestBody):
-    session: str | None = None
-
-
-class OfSession(RequestBody):
-    session: str
-
-
-class SessionStart(RequestBody):
-    session: str = ""
-    project: Name | None = None
-    mark: bool = True
-
-
-class Recall(RequestBody):
-    query: Words
-    k: Page | None = None
-    filter: FilterBody | None = None
-    ranking: Literal["fused", "priority", "score"] | None = None
-    mood: EmotionBody | None = None
-    session: str | None = None
-    tokens: Positive | None = None
-    min_confidence: Share | None = None
-    mark: bool = True
-    category: Category | None = None
-
-
-class ListMemories(FilterBody):
-    limit: Page = 100
-    older_than: Words | None = None
-
-
-class AsOf(FilterBody, kw_only=True):
-    moment: Moment
-
-
-class Why(RequestBody):
-    id: Words
-    query: Words | None = None
-
-
-EventType = Enum("EventType", {type: type for type in sorted(EFFECTS)}, type=str)  # type: ignore[misc]
-
-
-class Log(RequestBody):
-    id: Words | None = None
-    types: list[EventType] = []
-    since: Moment | None = None
-    until: Moment | None = None
-    limit: Page = 50
-
-
-class Populations(RequestBody):
-    past: Annotated[int, msgspec.Meta(ge=0, le=MOST_DAYS)] | None = None
-    ahead: Annotated[int, msgspec.Meta(ge=0, le=MOST_DAYS)] = 0
-
-
-class Summary(RequestBody):
-    session: str
-    tokens: Natural = 200
-    model: bool = False
-
-
-class Prune(RequestBody):
-    messages: list[Any]
-    session: str | None = None
-    budget: Positive | None = None
-    preset: Literal["balanced", "conservative", "aggressive"] | None = None
-    strategy: Literal["scored", "sliding", "session", "topic"] | None = None
-    target: Share | None = None
-    format: (
-        Literal["openai", "anthropic", "responses", "langchain", "pydantic_ai", "gemini", "sharegpt"] | None
-    ) = None
-    model: str | None = None
-    beside: Natural = 0
-    pins: list[Natural] = []
-    remember: bool = True
-
-
-class EditMemory(RequestBody):
-    id: Words
-    content: Words | None = None
-    trigger: str | None = None
-    kind: Kind | None = None
-    category: Category | None = None
-    emotion: EmotionBody | None = None
-    privacy: Privacy | None = None
-    metadata: Scalars | None = None
-    project: Name | msgspec.UnsetType | None = msgspec.UNSET
-    version: Positive | None = None
-
-
-class GiveFeedback(RequestBody):
-    id: Words
-    good: bool
-
-
-class Protect(RequestBody):
-    id: Words
-    release: list[str] = []
-
-
-class LinkMemories(RequestBody):
-    id: Words
-    other: Words
-    type: RelationType = RelationType.REFERENCES
-
-
-class UnlinkMemories(RequestBody):
-    id: Words
-    other: Words
-    type: RelationType | None = None
-
-
-class RunCycle(RequestBody):
-    confirmed: bool = False
-
-
-class Since(RequestBody):
-    since: Moment | None = None
-
-
-class Erase(RequestBody):
-    plan: ErasurePlanBody
-
-
-class Import(RequestBody):
-    lines: list[str]
-    format: Literal["jsonl", "markdown"] = "jsonl"
-
-
-class ShareLessons(RequestBody):
-    lessons: Annotated[list[Words], msgspec.Meta(min_length=1, max_length=MOST_DRAFTS)]
-    outcome: TaskOutcome | None = None
-    privacy: Privacy = Privacy.AGENT_ONLY
-    task: Name | None = None
-
-
-class ListItems(RequestBody):
-    prefix: list[str] = []
-    order: Literal["key", "last", "newest"] = "key"
-    limit: Page | None = None
-    offset: Natural = 0
-
-
-class PutItem(RequestBody):
-    namespace: list[str]
-    key: str
-    value: Any
-    ttl_seconds: Annotated[float, msgspec.Meta(gt=0, le=10**9)] | None = None
-
-
-class DeleteItem(RequestBody):
-    namespace: list[str]
-    key: str
 
 
 # --- results that are not a verb's own ------------------------------------------------------------
@@ -443,22 +145,6 @@ class Operation(Value):
     @property
     def in_path(self) -> tuple[str, ...]:
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
-
-
-def arguments(body: msgspec.Struct) -> dict[str, Any]:
-    """What a request said, as arguments of a verb. What it left out is left to the verb."""
-    given = {name: getattr(body, name) for name in body.__struct_fields__}
-    return {
-        name: _argument(value)
-        for name, value in given.items()
-        if value is not None and value is not msgspec.UNSET
-    }
-
-
-def _argument(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_argument(each) for each in value]
-    return value.read() if hasattr(value, "read") else value
 
 
 def call(verb: str) -> Callable[[Nagori, Any], object]:
@@ -591,6 +277,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("link", "POST", f"{ONE}/links", LinkMemories, call("link"), Relation, 201, once=True),
     Operation("unlink", "DELETE", f"{ONE}/links", UnlinkMemories, call("unlink"), list[Relation], once=True),
     Operation("recall", "POST", "/v1/recall", Recall, call("recall"), list[Recollection]),
+    Operation("associate", "POST", "/v1/associations", Associate, call("associate"), Association),
     Operation("context", "POST", "/v1/context", PromptContext, call("context"), Context),
     Operation("full_context", "POST", "/v1/full-context", WholeContext, call("full_context"), FullContext),
     Operation("threads", "GET", "/v1/threads", ThreadsOf, call("threads"), list[ThreadSummary]),

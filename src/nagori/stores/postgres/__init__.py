@@ -23,11 +23,15 @@ from nagori.postgres import Database, Session
 from nagori.stores import sql
 from nagori.stores.postgres import search
 from nagori.stores.postgres import writes as writing
-from nagori.stores.postgres.values import POSTGRES, register_types
+from nagori.stores.postgres.values import POSTGRES, full_vector, read_vector, register_types
 from nagori.stores.sql import SELECT, Selection, ask, find_model
 from nagori.stores.sql_statements import SqlReads, take_lease
 
-STEPS = ("0001_memories.sql",)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.protocols import ConceptIndex
+
+STEPS = ("0001_memories.sql", "0002_concepts.sql")
 READ, WRITE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"
 AT_ONCE = 1_000
 OWN = 'tenant = ? AND "user" = ?'
@@ -57,6 +61,15 @@ class PostgresStore(SqlReads):
         self.database.migrate("store", "nagori.stores.postgres", STEPS, (AVAILABLE, "error.postgres_vector"))
         self._local = threading.local()
         self.vectors = PostgresVectors(self)
+
+    @property
+    def concepts(self) -> ConceptIndex:
+        from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
+
+        pairs = "(SELECT * FROM unnest(?::bigint[], ?::double precision[]) AS q (node, a))"
+        vector, cosine = "vector_send(vector)", "1 - (c.vector <=> ?b)"
+        how = ConceptSql(POSTGRES, pairs, _pack_pairs, cosine, vector, full_vector, read_vector)
+        return SqlConcepts(self, how)
 
     def close(self) -> None:
         self.database.close()
@@ -180,6 +193,10 @@ class PostgresStore(SqlReads):
 
     def without_vector(self, db: Session, model: str) -> str:
         return search.without_vector(find_model(db, model))
+
+
+def _pack_pairs(pairs: Mapping[int, float]) -> tuple[list[int], list[float]]:
+    return list(pairs), list(pairs.values())
 
 
 class PostgresVectors:

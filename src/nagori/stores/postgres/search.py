@@ -20,7 +20,7 @@ from nagori.core.relevance import (
     usual_cosine,
 )
 from nagori.postgres import Session
-from nagori.stores.postgres.values import full_vector, half_vector, swap_bytes, term_of
+from nagori.stores.postgres.values import full_vector, half_vector, read_vector, term_of
 from nagori.stores.sql import SKETCH, SKETCH_TYPES, Model, Selection, ask, keys
 
 Near = list[tuple[int, str, float]]  # keys, ids and cosines
@@ -61,7 +61,7 @@ def vectors_of(db: Session, number: int | None, model: Model, digests: Sequence[
     sql = """SELECT DISTINCT ON (digest) digest, vector_send(v) FROM embedding
              WHERE owner = ? AND model = ? AND digest = ANY(?)"""
     rows = ask(db, sql, (number, model.id, list(digests)))
-    return {digest: swap_bytes(sent[4:]) for digest, sent in rows}
+    return {digest: read_vector(sent) for digest, sent in rows}
 
 
 def find_candidates(db: Session, selection: Selection, query: Query, model: Model | None) -> Candidates:

@@ -35,6 +35,11 @@ def half_vector(data: bytes) -> HalfVector:
     return HalfVector(pack(f">HH{len(numbers)}e", len(numbers), 0, *(x / length for x in numbers)))
 
 
+def read_vector(sent: bytes) -> bytes:
+    """A vector as PostgreSQL's `vector_send` gives it."""
+    return swap_bytes(sent[4:])
+
+
 def swap_bytes(data: bytes) -> bytes:
     """Little-endian numbers as PostgreSQL sends them, and back."""
     numbers = array("f", data)

@@ -11,9 +11,17 @@ from nagori.language.tokenizer import index_words
 from nagori.postgres import Session
 from nagori.stores.postgres.values import POSTGRES, full_vector, half_vector, term_of
 from nagori.stores.sql import Model, ask, find_model, keys, load_by_id
-from nagori.stores.sql_statements import MemoryChanges, add_rows, move_owner, put_beside, put_rows
+from nagori.stores.sql_statements import (
+    MemoryChanges,
+    add_rows,
+    forget_mentions,
+    move_owner,
+    put_beside,
+    put_rows,
+)
 
-OWNED = ("memory", "relation", "log", "turn", "origin", "state", "item", "posting", "embedding")
+OWNED = ("memory", "concept", "relation", "log", "turn", "origin", "state", "item", "posting", "embedding")
+KEYED = ("text", "mention", "mention_done")
 NUMBER = """
     SELECT id, set_config('nagori.owner', id::text, false) FROM owner WHERE tenant = ? AND "user" = ?"""
 PUT_WORDS = """
@@ -68,7 +76,8 @@ def empty_owner(db: Session, number: int) -> None:
     """Delete all rows of an owner; its vectors are set aside by text."""
     vectors = f"SELECT * FROM embedding WHERE owner = {number:d}"
     db.execute(f"CREATE TEMP TABLE aside_{number:d} ON COMMIT DROP AS {vectors}")
-    db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", keys(number))
+    for table in KEYED:
+        db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", keys(number))
     for table in OWNED:
         db.execute(f"DELETE FROM {table} WHERE owner = ?", (number,))
     db.execute(RESET, (number,))
@@ -81,11 +90,13 @@ def erase_some(db: Session, owner: Owner, number: int, at_once: int) -> int:
     spots = [key for (key,) in first]
     gone = 0
     if spots:
+        forget_mentions(db, spots, POSTGRES)
         for table in ("posting", "embedding", "memory"):
             rows = f"DELETE FROM {table} WHERE owner = ? AND key = ANY(?) RETURNING 1"
             gone += len(ask(db, rows, (number, spots)))
         return gone + len(ask(db, "DELETE FROM text WHERE key = ANY(?) RETURNING 1", (spots,)))
-    db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", keys(number))
+    for table in KEYED:
+        db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", keys(number))
     for table in OWNED:
         gone += len(ask(db, f"DELETE FROM {table} WHERE owner = ? RETURNING 1", (number,)))
     gone += len(ask(db, 'DELETE FROM lease WHERE tenant = ? AND "user" = ? RETURNING 1', owner))
@@ -119,7 +130,7 @@ def _add(db: Session, number: int, first: int, memories: Sequence[Memory]) -> in
 def _change(db: Session, number: int, changes: Sequence[tuple[int, Memory, Memory]]) -> int:
     """Change existing memories (key, old, new); returns the change in tokens."""
     sorted_changes = MemoryChanges(changes)
-    sorted_changes.write(db)
+    sorted_changes.write(db, POSTGRES)
     if sorted_changes.words:
         _forget_words(db, number, sorted_changes.former)
         _put_words(db, number, sorted_changes.words)
@@ -144,6 +155,7 @@ def _erase(db: Session, number: int, ids: Sequence[str]) -> tuple[int, int]:
     gone = load_by_id(db, number, ids, POSTGRES)
     words = {key: index_words(memory) for key, memory in gone}
     _forget_words(db, number, words)
+    forget_mentions(db, list(words), POSTGRES)
     for table in ("embedding", "memory"):
         db.execute(f"DELETE FROM {table} WHERE owner = ? AND key = ANY(?)", (number, list(words)))
     db.execute("DELETE FROM text WHERE key = ANY(?)", (list(words),))

@@ -45,7 +45,7 @@ from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.protocols import Store
+    from nagori.protocols import ConceptIndex, Store
 
 BUSY_MS = 30_000
 CIPHER = "chacha20"
@@ -80,6 +80,14 @@ class SqliteStore(SqlReads):
     @property
     def vectors(self) -> SqliteVectors:
         return self._vectors
+
+    @property
+    def concepts(self) -> ConceptIndex:
+        from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
+
+        pairs = "(SELECT value ->> 0 AS node, value ->> 1 AS a FROM json_each(?))"
+        cosine = "1 - vec_distance_cosine(c.vector, ?)"
+        return SqlConcepts(self, ConceptSql(sql.SQLITE, pairs, _pack_pairs, cosine, "vector", bytes, bytes))
 
     def close(self) -> None:
         """Close every connection; those in use are closed after their work."""
@@ -291,9 +299,13 @@ class SqliteStore(SqlReads):
     def number_of(self, db: Connection, owner: Owner) -> int | None:
         return find_owner(db, owner)
 
-    def writing(self) -> _Operation:
+    def writing(self, owner: Owner | None = None) -> _Operation:
         """A write transaction, or part of the one that is open."""
         return self._pool.operation("BEGIN IMMEDIATE", write=True)
+
+
+def _pack_pairs(pairs: Mapping[int, float]) -> tuple[str]:
+    return (json.dumps(list(pairs.items())),)
 
 
 class SqliteVectors:

@@ -17,6 +17,7 @@ STEPS = (
     "0004_turns.sql",
     "0005_names.sql",
     "0006_items.sql",
+    "0007_concepts.sql",
 )
 
 

@@ -15,6 +15,7 @@ from nagori.core.values import replace
 from nagori.language.tokenizer import index_words
 from nagori.stores.sql import (
     SELECT,
+    SQLITE,
     Model,
     all_models,
     ask,
@@ -25,7 +26,7 @@ from nagori.stores.sql import (
     load_by_id,
     without_vector,
 )
-from nagori.stores.sql_statements import MemoryChanges, add_rows, move_owner, put_beside
+from nagori.stores.sql_statements import MemoryChanges, add_rows, forget_mentions, move_owner, put_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def _delete_rows(db: apsw.Connection, number: int) -> None:
     for model in all_models(db):
         for table in (model.vectors, model.bits):
             db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
-    db.execute("DELETE FROM text WHERE key BETWEEN ? AND ?", span)
-    for table in ("memory", "relation", "log", "turn", "origin", "state", "item"):
+    for table in ("text", "mention", "mention_done"):
+        db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", span)
+    for table in ("memory", "concept", "relation", "log", "turn", "origin", "state", "item"):
         db.execute(f"DELETE FROM {table} WHERE owner = ?", (number,))
 
 
@@ -118,7 +120,7 @@ def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
     if ids:
         _erase(db, number, ids)
         return len(ids)
-    for table in ("relation", "log", "turn", "origin", "state"):
+    for table in ("relation", "log", "turn", "origin", "state", "item"):
         count = _delete_some(db, table, number, SMALL * at_once)
         if count:
             return count
@@ -137,7 +139,7 @@ def _erase_alone(db: apsw.Connection, number: int) -> int:
 
 def _delete_some(db: apsw.Connection, table: str, number: int, at_once: int) -> int:
     key = {"relation": "source, target, type", "log": "memory, seq", "origin": "memory, turn"}
-    columns = {**key, "turn": "seq", "state": "key"}[table]
+    columns = {**key, "turn": "seq", "state": "key", "item": "id"}[table]
     some = f"SELECT {columns} FROM {table} WHERE owner = ? LIMIT ?"
     db.execute(f"DELETE FROM {table} WHERE owner = ? AND ({columns}) IN ({some})", (number, number, at_once))
     return db.changes()
@@ -219,6 +221,7 @@ def _erase(db: apsw.Connection, number: int, ids: Sequence[str]) -> tuple[int, i
         db.execute(f"DELETE FROM {model.bits} WHERE key {AMONG}", (spots,))
         db.execute(f"DELETE FROM {model.vectors} WHERE key {AMONG}", (spots,))
         db.execute("UPDATE model SET vectors = vectors - ? WHERE id = ?", (db.changes(), model.id))
+    forget_mentions(db, [key for key, _ in gone], SQLITE)
     for table in ("text", "memory"):
         db.execute(f"DELETE FROM {table} WHERE key {AMONG}", (spots,))
     for column in ("source", "target"):

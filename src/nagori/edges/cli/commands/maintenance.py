@@ -119,10 +119,14 @@ def _tell_change(session: CommandSession, change: ReembedPlan) -> None:
 def backup(
     context: typer.Context,
     path: Annotated[Path, typer.Argument(help="help.backup.path")],
+    drill: Annotated[bool, typer.Option("--drill", help="help.backup.drill")] = False,
     as_json: Json = False,
 ) -> None:
     """Save everything in one checked file, while others go on writing."""
     session = CommandSession.of(context)
+    if drill:
+        _drill(session, path, as_json)
+        return
     with session.memory() as memory, progress(session) as bar:
         saved = memory.backup(path, bar)
     if as_json:
@@ -130,6 +134,29 @@ def backup(
     else:
         size = render.size(saved.bytes)
         session.say("cli.backed_up", path=saved.path, events=f"{saved.events:,}", size=size)
+
+
+def _drill(session: CommandSession, path: Path, as_json: bool) -> None:
+    """Restore elsewhere and compare; a backup that is not there yet is written first."""
+    with session.memory() as memory:
+        if not path.exists():
+            memory.backup(path)
+        report = memory.drill(path)
+    differing, moved = (
+        [f"{tenant}/{user}" for tenant, user in each] for each in (report.differing, report.moved)
+    )
+    if as_json:
+        counts = {"owners": report.owners, "memories": report.memories}
+        print_json(
+            {"path": str(path), "passed": report.matches, **counts, "differing": differing, "moved": moved}
+        )
+    else:
+        session.say("cli.drilled", path=path, owners=report.owners, memories=report.memories)
+        for sentence, names in (("cli.drill_differs", differing), ("cli.drill_moved", moved)):
+            for name in names:
+                session.say(sentence, owner=name)
+    if not report.matches:
+        raise typer.Exit(1)
 
 
 def restore(

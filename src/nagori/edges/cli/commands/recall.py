@@ -9,6 +9,7 @@ import typer
 
 from nagori.app import Nagori
 from nagori.core import decay
+from nagori.core.association import MAX_DEPTH
 from nagori.core.model import Category, Filter, Kind, Level, Memory
 from nagori.core.serialize import to_record
 from nagori.edges.cli import render
@@ -31,6 +32,7 @@ def recall(
     ranking: Annotated[str | None, typer.Option(help="help.recall.ranking")] = None,
     category: Annotated[Category | None, typer.Option(help="help.recall.category")] = None,
     look: Annotated[bool, typer.Option("--look", help="help.recall.look")] = False,
+    spread: Annotated[int, typer.Option(min=0, max=MAX_DEPTH, help="help.recall.spread")] = 0,
     as_json: Json = False,
 ) -> None:
     """Recall what answers a question, best first."""
@@ -48,6 +50,7 @@ def recall(
             "min_confidence": min_confidence,
             "mark": not look,
             "category": category,
+            "spread": spread,
         }
         found = memory.recall(" ".join(query), k, filter=filter, **how)
         zone = memory.runtime.clock.zone
