@@ -292,8 +292,14 @@ def test_every_fault_of_every_source_is_told_at_once(
         ("window.keywords = ['a', 1]", "window.keywords: ['a', 1] is not a list of texts"),
         ("general.data_dir = 'memories'", "general.data_dir: 'memories' is not an absolute path"),
         ("hooks.most = 3", "hooks.most: renamed to hooks.max_memories"),
-        ("sessions.keep_hours = 1", "sessions: removed; it had no effect yet"),
         ("working.turns = 1", "working: removed; it had no effect yet"),
+        ("sessions.log_dir = 'logs'", "sessions.log_dir: 'logs' is not an absolute path"),
+        ("sessions.cache = 'localhost'", "sessions.cache: not an address such as rediss://user@host:6379/0"),
+        (
+            "sessions.cache = 'redis://a:b@h'",
+            "sessions.cache: the address holds a password; put it into the variable named by"
+            " sessions.password_env",
+        ),
         ("window.warn_at = 0.85", "window.warn_at, prune_at, summarise_at: not in rising order"),
         ("window.target = 0.85", "window.target: 0.85 is above prune_at (0.8)"),
         ('"\\u0007" = 1', "'\\x07': no such setting"),

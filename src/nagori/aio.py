@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     )
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
+    from nagori.core.threads import WorkingMemory
     from nagori.core.values import Metadata
     from nagori.core.window import Window
     from nagori.encryption import KeySource
@@ -69,15 +70,18 @@ if TYPE_CHECKING:
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
     from nagori.services.explain import ContextExplanation
+    from nagori.services.full_context import FullContext
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.policy import Policy
     from nagori.services.preview import Preview
+    from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
     from nagori.services.purge import CompactReport
     from nagori.services.receipt import ErasureReceipt
     from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
+    from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
     from nagori.services.vectors import ReembedPlan, ReembedReport
@@ -164,6 +168,17 @@ class AsyncTurn:
     async def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
         """Record the answer. When this returns, it is durable."""
         await self._workers.run(self._turn.answer, text, speaker=speaker, at=at)
+
+    async def context(self) -> Context:
+        """What the memory gives for this turn."""
+        return await self._workers.run(lambda: self._turn.context)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            await self._workers.run(self._turn.finish)
 
 
 class AsyncConversation:
@@ -390,11 +405,48 @@ class AsyncNagori(_AsyncMemory):
         """What `context` would give for a prompt, why each memory, and what was left out."""
         return await self._workers.run(self._memory.explain_context, prompt, session=session, project=project)
 
+    async def full_context(
+        self, prompt: str, *, session: str = "", tokens: int | None = None, mark: bool = True
+    ) -> FullContext:
+        """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
+        recent sessions, the profile and knowledge, with nothing told twice."""
+        return await self._workers.run(
+            self._memory.full_context, prompt, session=session, tokens=tokens, mark=mark
+        )
+
     async def session_start(
         self, session: str = "", *, project: str | None = None, mark: bool = True
     ) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""
         return await self._workers.run(self._memory.session_start, session, project=project, mark=mark)
+
+    async def threads(self, session: str | None = None) -> list[ThreadSummary]:
+        """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of
+        the summary that is kept of each."""
+        return await self._workers.run(self._memory.threads, session)
+
+    async def sessions(self) -> list[SessionInfo]:
+        """The recent sessions, newest first: their times, turns, speakers and threads."""
+        return await self._workers.run(self._memory.sessions)
+
+    async def working_memory(self, session: str) -> WorkingMemory:
+        """The last turns of a session's open thread, and how often each speaker spoke in it."""
+        return await self._workers.run(self._memory.working_memory, session)
+
+    async def profile(self) -> Profile:
+        """What the memories say about the user: topics, speakers, how well they are known, and a vector of
+        the top ten topics."""
+        return await self._workers.run(self._memory.profile)
+
+    async def export_log(self) -> int:
+        """Write the Parquet log of all turns up to now (`sessions.log_dir`); returns the number of the last
+        event in it."""
+        return await self._workers.run(self._memory.export_log)
+
+    async def query_log(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
+        turns, read-only, without access to anything else."""
+        return await self._workers.run(self._memory.query_log, sql)
 
     async def recall(
         self,

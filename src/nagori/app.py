@@ -42,7 +42,7 @@ from nagori.core.values import (
 )
 from nagori.errors import InvalidInput, StoreError
 from nagori.files import data_dir as default_dir
-from nagori.files import private_dir
+from nagori.files import expand_home, private_dir
 from nagori.journals.file import FileJournal
 from nagori.ledger import Ledger
 from nagori.runtime import Progress, Runtime, SystemClock, no_progress
@@ -70,27 +70,31 @@ if TYPE_CHECKING:
     )
     from nagori.core.pricing import Usage
     from nagori.core.storage import Measures
+    from nagori.core.threads import WorkingMemory
     from nagori.core.values import Metadata
     from nagori.core.window import Window
     from nagori.encryption import KeySource
     from nagori.errors import Notice
-    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
+    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
     from nagori.services.explain import ContextExplanation
+    from nagori.services.full_context import FullContext
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.policy import Policy
     from nagori.services.preview import Preview
+    from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
     from nagori.services.purge import CompactReport
     from nagori.services.receipt import ErasureReceipt
     from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
+    from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.turns import OpenTurn
     from nagori.services.vectors import ReembedPlan, ReembedReport
@@ -220,6 +224,8 @@ class Nagori:
             observe=observe,
             open_llm=lambda: _configured_llm(config) if llm is AUTO else llm,
             open_model=lambda name: _named_embedder(config, name, observe, folder) if auto else None,
+            open_logs=lambda: _configured_logs(config),
+            open_cache=lambda: _configured_cache(config),
         )
         return cls(runtime, scope or Scope())
 
@@ -348,7 +354,14 @@ class Nagori:
         ref: str | None = None,
     ) -> OpenTurn:
         """Record a turn. When this returns, it is durable. `process` forms memories of it, and `answer` of
-        the result records the answer. `ref` is your own id of the turn: sent again, it counts once."""
+        the result records the answer. With `ref`, your own id of the turn, recording it again adds nothing.
+
+        With `with` it is a whole step of a conversation: `context` is what the memory gives for the turn, and
+        at the end memories are formed and ended threads are summarised.
+
+        >>> with memory.turn("Where is staging?", session="s") as turn:     # doctest: +SKIP
+        ...     turn.answer(ask_model(turn.context.text))
+        """
         from nagori.services.turns import record_turn
 
         return record_turn(self.runtime, self.scope, text, session, role, speaker, at, ref)
@@ -384,6 +397,18 @@ class Nagori:
         scope = replace(self.scope, project=project) if project else self.scope
         return explain_context(self.runtime, scope, prompt, session)
 
+    def full_context(
+        self, prompt: str, *, session: str = "", tokens: int | None = None, mark: bool = True
+    ) -> FullContext:
+        """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
+        recent sessions, the profile and knowledge, with nothing told twice."""
+        from nagori.services.full_context import full_context
+
+        check_text("prompt", prompt)
+        check_text("session", session)
+        check_bool("mark", mark)
+        return full_context(self.runtime, self.scope, prompt, session, tokens, mark=mark)
+
     def session_start(self, session: str = "", *, project: str | None = None, mark: bool = True) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""
         from nagori.services.prompt_context import context_for_start
@@ -392,6 +417,47 @@ class Nagori:
         check_bool("mark", mark)
         scope = replace(self.scope, project=project) if project else self.scope
         return context_for_start(self.runtime, scope, session, mark=mark)
+
+    def threads(self, session: str | None = None) -> list[ThreadSummary]:
+        """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of the
+        summary that is kept of each. Oldest first."""
+        from nagori.services.threads import list_threads
+
+        return list_threads(self.runtime, self.scope, session)
+
+    def sessions(self) -> list[SessionInfo]:
+        """The recent sessions, newest first: their times, turns, speakers and threads."""
+        from nagori.services.threads import list_sessions
+
+        return list_sessions(self.runtime, self.scope)
+
+    def working_memory(self, session: str) -> WorkingMemory:
+        """The last turns of a session's open thread, and how often each speaker spoke in it."""
+        from nagori.services.threads import working_memory
+
+        return working_memory(self.runtime, self.scope, session)
+
+    def profile(self) -> Profile:
+        """What the memories say about the user: topics, speakers, how well they are known, and a vector of
+        the top ten topics. It is derived anew at every call, from what this scope may see."""
+        from nagori.services.profile import profile
+
+        return profile(self.runtime, self.scope)
+
+    def export_log(self) -> int:
+        """Write the Parquet log of all turns up to now (`sessions.log_dir`); returns the number of the last
+        event in it."""
+        from nagori.services.session_copies import export_log
+
+        return export_log(self.runtime, self.scope)
+
+    def query_log(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
+        turns, read-only, without access to anything else."""
+        from nagori.services.session_copies import query_log
+
+        check_text("sql", sql)
+        return query_log(self.runtime, self.scope, sql)
 
     # --- finding --------------------------------------------------------------------------------
 
@@ -1063,6 +1129,23 @@ def _named_embedder(config: Config, name: str, observe: Observer, folder: Path) 
     return (
         open_named(name, config.embedding, observe, folder) if config.embedding.provider != "none" else None
     )
+
+
+def _configured_logs(config: Config) -> TurnLogs | None:
+    if not config.sessions.log_dir:
+        return None
+    from nagori.adapters.logs import ParquetLogs
+
+    return ParquetLogs(expand_home(config.sessions.log_dir, os.environ))
+
+
+def _configured_cache(config: Config) -> ThreadCache | None:
+    if not config.sessions.cache:
+        return None
+    from nagori.adapters.credentials import key_from
+    from nagori.adapters.session_cache import SessionCache
+
+    return SessionCache(config.sessions.cache, key_from(config.sessions.password_env))
 
 
 def _configured_llm(config: Config) -> LLM | None:

@@ -482,6 +482,49 @@ class FileBacked(Protocol):
         ...
 
 
+class TurnLogs(Protocol):
+    """A copy of all turns that can be queried. It is made from the store and can be lost."""
+
+    def position(self, owner: Owner) -> int:
+        """The number of the last event in the log; 0 if there is none."""
+        ...
+
+    def append(self, owner: Owner, turns: Sequence[RecordedTurn]) -> None:
+        """Add turns after the position. Killed anywhere, all of them are there or none."""
+        ...
+
+    def keep_only(self, owner: Owner, seqs: frozenset[int]) -> int:
+        """Remove all turns but those of these events; returns their number."""
+        ...
+
+    def erase(self, owner: Owner) -> int:
+        """Remove everything of an owner; returns the number of files."""
+        ...
+
+    def query(self, owner: Owner, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Columns and rows of one SELECT over the owner's table `turns`; InvalidInput for anything else. It
+        reaches no other data, no file and no network."""
+        ...
+
+
+class ThreadCache(Protocol):
+    """A copy of the summaries of the last day, for other programs. It can be lost."""
+
+    def close(self) -> None: ...
+
+    def replace(self, owner: Owner, records: Mapping[str, Mapping[str, Any]]) -> None:
+        """Keep exactly these records of an owner, by thread. StoreError if the server cannot be reached."""
+        ...
+
+    def threads(self, owner: Owner) -> list[dict[str, Any]]:
+        """The records of an owner, oldest first."""
+        ...
+
+    def erase(self, owner: Owner) -> int:
+        """Remove everything of an owner; returns the number of records."""
+        ...
+
+
 class Observer(Protocol):
     """Receives events: a dotted name and fields, never the text of a memory."""
 

@@ -15,7 +15,17 @@ from nagori.ledger import Ledger
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.core.storage import Owner
-    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, VectorIndex
+    from nagori.protocols import (
+        LLM,
+        Clock,
+        Embedder,
+        Journal,
+        Observer,
+        Store,
+        ThreadCache,
+        TurnLogs,
+        VectorIndex,
+    )
     from nagori.spend import SpendBook
 
 Progress = Callable[[int, int], None]
@@ -60,6 +70,8 @@ class Runtime(Value, frozen=False):
     observe: Observer
     open_llm: Callable[[], LLM | None] = lambda: None
     open_model: Callable[[str], Embedder | None] = no_model
+    open_logs: Callable[[], TurnLogs | None] = lambda: None
+    open_cache: Callable[[], ThreadCache | None] = lambda: None
     closed: bool = False
 
     def ensure_open(self) -> None:
@@ -70,6 +82,8 @@ class Runtime(Value, frozen=False):
     def close(self) -> None:
         """Mark it as closed."""
         self.closed = True
+        if cache := self.__dict__.get("session_cache"):  # if it was ever used
+            cache.close()
         self.store.close()
         self.journal.close()
 
@@ -85,6 +99,16 @@ class Runtime(Value, frozen=False):
     def llm(self) -> LLM | None:
         """The language model, if one is configured. It is never called inside a lock or for a prompt."""
         return self.open_llm()
+
+    @cached_property
+    def logs(self) -> TurnLogs | None:
+        """The logs of turns, if they are configured."""
+        return self.open_logs()
+
+    @cached_property
+    def session_cache(self) -> ThreadCache | None:
+        """The cache of the last day, if one is configured."""
+        return self.open_cache()
 
     @cached_property
     def spend(self) -> SpendBook:

@@ -121,6 +121,14 @@ def test_a_conversation_over_http(remote, local):
     )
     assert formed == local.list(Filter(session="s4"))
     assert isinstance(remote.summary("s1"), str)
+    assert remote.threads("s1") == local.threads("s1") != []
+    assert remote.sessions() == local.sessions() != []
+    assert remote.working_memory("s1") == local.working_memory("s1")
+    assert remote.profile().topics == local.profile().topics
+    asked = "Who is my dentist?"
+    assert remote.full_context(asked, session="s9", mark=False) == local.full_context(
+        asked, session="s9", mark=False
+    )
 
 
 def test_the_cycle_over_http(remote, local):
@@ -199,6 +207,7 @@ def test_every_verb_of_the_library_has_a_route_or_a_reason():
         "compact",
         "doctor",
     }
+    whole_folder |= {"export_log", "query_log"}  # files of the machine
     whole_folder |= {"encryption", "encrypt", "decrypt", "rotate_keys", "save_keys", "load_keys"}
     whole_folder |= {"plan_reembed", "reembed", "drill"}
     # A knowledge base belongs to a tenant, and a key to a user of it.

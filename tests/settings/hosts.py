@@ -88,6 +88,14 @@ def owners(lab: Lab) -> list[str]:
     return [user for _, user in FileJournal(journal).owners()] if journal.exists() else []
 
 
+def topics_at_start(lab: Lab) -> int:
+    """The number of topics in the profile at session start."""
+    memory = lab.open()
+    memory.remember_many([f"The {kind} kettle of Nara is blue." for kind in "abcdefghijklmnopqrstuvw"])
+    told = memory.session_start("s").text.partition("often about: ")[2].partition("</user-profile>")[0]
+    return len(told.split(", ")) if told else 0
+
+
 HOOKS = [
     Experiment("hooks.enabled", False, owners, from_to(["me"], [])),
     Experiment("hooks.user", "aki", owners, from_to(["me"], ["aki"])),
@@ -105,6 +113,7 @@ HOOKS = [
     Experiment("hooks.session_start_memories", 2, shown_at_start, from_to(3, 2)),
     Experiment("hooks.recap_hours", 48.0, recaps_last_session, from_to(False, True)),
     Experiment("hooks.session_start_tokens", 200, shown_at_start, FEWER),
+    Experiment("hooks.profile_topics", 1, topics_at_start, from_to(0, 1)),
     Experiment("hooks.before_tool", True, shown_before_tool, from_to(0, 1)),
 ]
 

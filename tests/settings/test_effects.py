@@ -7,13 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.settings import finding, hosts, learning, life, models, serving, window
+from tests.settings import conversations, finding, hosts, learning, life, models, serving, window
 from tests.settings.lab import Experiment, Lab, Settings
 
 from nagori import config
 
 DEFAULTS = {row.key: row.default for row in config.describe()}
-TABLES = (life, finding, window, models, hosts, serving, learning)
+TABLES = (life, finding, conversations, window, models, hosts, serving, learning)
 EXPERIMENTS = [experiment for table in TABLES for experiment in table.EXPERIMENTS]
 BY_KEY = {experiment.key: experiment for experiment in EXPERIMENTS}
 EXEMPT: dict[str, str] = {}  # setting: why it cannot have an experiment

@@ -17,9 +17,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nagori import files
-from nagori.config.sections import Backups, Embedding, General, Hooks, Llm, PrivacySettings, ServerSettings
+from nagori.config.sections import (
+    Backups,
+    Embedding,
+    General,
+    Hooks,
+    Llm,
+    PrivacySettings,
+    ServerSettings,
+    Sessions,
+)
 from nagori.core.decay import Reinforcement, Retention, Weekly
-from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Tiers
+from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Threads, Tiers
 from nagori.core.salience import Consolidation
 from nagori.core.scoring import LearningSettings, Resonance, Retrieval, SelfRecall
 from nagori.core.values import Value, leaves
@@ -92,6 +101,8 @@ class Config(Value):
     capacity: Capacity = Capacity()
     protection: Protection = Protection()
     tiers: Tiers = Tiers()
+    threads: Threads = Threads()
+    sessions: Sessions = Sessions()
     embedding: Embedding = Embedding()
     llm: Llm = Llm()
     window: Window = Window()

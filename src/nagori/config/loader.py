@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nagori.config.sections import Embedding, General, Llm
+    from nagori.config.sections import Embedding, General, Llm, Sessions
 
 # ── names of the past ────────────────────────────────────────────────────────────────────────────
 
@@ -43,8 +43,6 @@ REMOVED = frozenset(
     {
         "importance",
         "salience",
-        "sessions",
-        "threads",
         "working",
     }
 )
@@ -285,6 +283,18 @@ def _contradictions(name: str, section: Any) -> Iterable[Notice]:
     return CHECKS[name](section) if name in CHECKS else ()
 
 
+def _log_faults(sessions: Sessions) -> Iterator[Notice]:
+    """The folder must be absolute, and a password has its own place."""
+    folder = sessions.log_dir
+    if folder and not folder.startswith("~/") and not Path(folder).is_absolute():
+        yield fault_of("log_dir", "fault.not_absolute", value=repr(folder))
+    address, _, rest = sessions.cache.partition("://")
+    if sessions.cache and (address not in ("redis", "rediss") or not rest):
+        yield fault_of("cache", "fault.not_cache")
+    elif ":" in rest.rpartition("@")[0]:
+        yield fault_of("cache", "fault.cache_password")
+
+
 def _folder_faults(general: General) -> Iterator[Notice]:
     """The folder must be absolute: a relative one would differ between the projects that call a hook. The
     database's password has its own place."""
@@ -309,6 +319,7 @@ def _key_faults(section: Embedding | Llm) -> Iterator[Notice]:
 
 CHECKS: dict[str, Callable[[Any], Iterator[Notice]]] = {
     "general": _folder_faults,
+    "sessions": _log_faults,
     "embedding": _key_faults,
     "llm": lambda llm: _key_faults(llm) if llm.key_env else iter(()),
 }

@@ -112,6 +112,25 @@ class PrivacySettings(Value):
     redact_secrets: bool = setting(True, "Remove keys, tokens and passwords.")
 
 
+class Sessions(Value):
+    """Sessions: what is kept of their words, and copies for other programs. No copy is needed to answer."""
+
+    policy: str = setting(
+        "full",
+        "What stays when a thread has ended: `full`, or `summaries` (its turns and episodes are erased).",
+        choices=("full", "summaries"),
+    )
+    log_dir: str = setting(
+        "", "Folder for logs of all turns as Parquet: an absolute path or `~/…`; empty for none."
+    )
+    cache: str = setting(
+        "", "Redis or Valkey for summaries of the last day, `rediss://user@host:6379/0`, without a password."
+    )
+    password_env: str = setting(
+        "VALKEY_PASSWORD", "Environment variable, or keyring entry, that holds its password."
+    )
+
+
 class Backups(Value):
     """Backups that the nightly run writes."""
 
@@ -145,6 +164,9 @@ class Hooks(Value):
         24.0, "Hours after which the previous session is not recapped at session start.", lo=0.0, hi=87600.0
     )
     session_start_tokens: int = setting(400, "Maximum number of tokens at session start.", lo=0, hi=10**5)
+    profile_topics: int = setting(
+        0, "Maximum number of the user's favourite topics at session start; 0 tells none.", lo=0, hi=50
+    )
     before_tool: bool = setting(
         False, "Also call nagori before every tool; takes effect with the next `nagori init`."
     )

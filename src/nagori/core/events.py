@@ -60,6 +60,7 @@ CONSOLIDATED = "consolidated"  # state: the event up to which new memories were 
 RELATIONS_CHECKED = "relations_checked"  # state: the event up to which relations are known to be sound
 CYCLE_STOPPED = "cycle_stopped"  # state: a cycle that waits for confirmation, and how much it would move
 WAITING_WISHES = "waiting_wishes"  # state: wishes of the user that could not be granted yet
+THREADS = "threads"  # state: the event up to which all threads have ended, and those ended after it
 TO_COMPACT = "to_compact"  # state: free pages of the store may still hold words
 TO_ERASE = "to_erase"  # state: numbers of erasures whose words are still in the journal
 LEARNED = "learned"  # state: usual outcomes of tasks, and the evidence about settings

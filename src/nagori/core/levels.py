@@ -177,6 +177,27 @@ class Tiers(Value):
             yield fault_beyond("warm_days", "fault.below_other", self.warm_days, "hot_days", self.hot_days)
 
 
+class Threads(Value):
+    """Threads: where the turns of a session are split by topic, and what is kept of a thread."""
+
+    boundary: str = setting(
+        "features",
+        "How a change of topic is found: `features` of the words, `literal` (meaning alone), or `off`.",
+        choices=("features", "literal", "off"),
+    )
+    threshold: float = setting(0.35, "Probability from which a turn opens another topic.", lo=0.0, hi=1.0)
+    similarity: float = setting(
+        0.75, "With `literal`, a thread ends below this cosine of neighbouring turns.", lo=-1.0, hi=1.0
+    )
+    idle_minutes: float = setting(
+        10.0, "Minutes without a turn after which a thread ends.", lo=0.01, hi=525600.0
+    )
+    max_turns: int = setting(60, "Maximum number of turns of a thread.", lo=2, hi=10000)
+    view_turns: int = setting(12, "Number of turns in working memory.", lo=1, hi=1000)
+    summaries: bool = setting(False, "Keep a summary of every thread that ended, as a memory.")
+    summary_tokens: int = setting(80, "Maximum number of tokens of such a summary.", lo=1, hi=10000)
+
+
 # ── the levels ───────────────────────────────────────────────────────────────────────────────────
 
 

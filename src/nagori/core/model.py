@@ -429,6 +429,15 @@ def _choices(values: Any, enum: Any, name: str) -> frozenset[Any]:
     return frozenset(map(enum, whole))
 
 
+THREAD = "thread:"  # how the source of a thread's summary begins
+THREAD_ID = "thr_"  # how its id begins, so that a search knows it without reading it
+
+
+def is_thread_summary(memory: Memory) -> bool:
+    """Whether a memory is the summary of a thread. Its sources tell the same in full."""
+    return memory.id.startswith(THREAD_ID)
+
+
 ALIVE = Filter()
 
 

@@ -188,6 +188,10 @@ def run(
         renew()
         Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)
+        if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
+            from nagori.services.session_copies import copy_sessions
+
+            copy_sessions(runtime, owner, clean=True)
         _learn(runtime, owner, night)
         note_time(runtime, owner, linked, checked, compacted=compact_if_due(runtime, owner))
     return night

@@ -22,7 +22,7 @@ from unicodedata import normalize
 
 from nagori.core.erasure import redaction_for
 from nagori.core.events import TO_ERASE, TO_REDACT, Event, RecordedTurn, checksum_of
-from nagori.core.model import Filter, Memory, RelationType, Scope, TurnFilter
+from nagori.core.model import Filter, Memory, RelationType, Scope, TurnFilter, is_thread_summary
 from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import Conflict, InvalidInput, ModelError, Notice
@@ -104,7 +104,8 @@ def plan_erasure(runtime: Runtime, scope: Scope, target: ErasureTarget) -> Erasu
     memories, turns = SELECTIONS[target.kind](runtime, whole, target.name)
     derived = _find_derived(runtime, whole, memories)
     chosen = {memory.id: memory for memory in (*memories, *derived)}
-    turns |= {turn for id, turn in runtime.store.origins(owner, sorted(chosen)) if id in chosen}
+    own = sorted(id for id, memory in chosen.items() if not is_thread_summary(memory))  # these quote others
+    turns |= {turn for id, turn in runtime.store.origins(owner, own) if id in own}
     if not chosen and not turns:
         raise InvalidInput("target", "error.erase_nothing")
     ids, seqs = tuple(sorted(chosen)), tuple(sorted(turns))
@@ -234,7 +235,9 @@ def _all_words(memory: Memory) -> str:
 def _find_derived(runtime: Runtime, scope: Scope, memories: Sequence[Memory]) -> list[Memory]:
     """Memories made from these, and from those again: they hold the same words."""
     known = {memory.id for memory in memories}
-    derived: list[Memory] = []
+    sharing = {id for id, _ in runtime.store.origins(scope.owner, sorted(known))} - known
+    derived = [memory for memory in runtime.store.get(scope, sorted(sharing)) if is_thread_summary(memory)]
+    known |= {memory.id for memory in derived}
     fresh = known
     while fresh:
         relations = runtime.store.relations(scope, sorted(fresh))
@@ -412,10 +415,26 @@ def finish_parts(runtime: Runtime, owner: Owner) -> tuple[int, bool]:
     """Redact the journal for every erasure that stands, then remove the bytes from the store's files. Returns
     the number of redacted events, and whether the files are clean. Doing it again changes nothing."""
     waiting = runtime.store.state(owner, TO_ERASE) or []
+    if waiting and _has_copies(runtime):  # first: while a copy cannot be reached, the erasure stands
+        from nagori.services.session_copies import clean_copies
+
+        clean_copies(runtime, owner)
     events = sum(_redact_erasure(runtime, owner, int(seq)) for seq in waiting)
     while waiting and runtime.store.state(owner, TO_REDACT):
         redact_purged(runtime, owner)
     return events, not waiting or _compact(runtime)
+
+
+def _has_copies(runtime: Runtime) -> bool:
+    return bool(runtime.config.sessions.log_dir or runtime.config.sessions.cache)
+
+
+def _erase_session_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
+    if not _has_copies(runtime):
+        return []
+    from nagori.services.session_copies import remove_copies
+
+    return [ErasureStep("logs", remove_copies(runtime, owner), remove_copies(runtime, owner))]
 
 
 def _redact_erasure(runtime: Runtime, owner: Owner, seq: int) -> int:
@@ -535,6 +554,7 @@ OWNER_STEPS: tuple[Callable[[Runtime, Owner], list[ErasureStep]], ...] = (
     _erase_spool,
     _erase_batches,
     _erase_copies,
+    _erase_session_copies,
     _erase_rows,
     _erase_pages,
     _erase_notes,

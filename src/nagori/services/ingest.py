@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from nagori.core.events import SESSIONS, WORK, Event, RecordedTurn, fold, turn_id
+from nagori.core.events import SESSIONS, THREADS, WORK, Event, RecordedTurn, fold, turn_id
 from nagori.core.model import (
     Filter,
     Kind,
@@ -42,6 +42,8 @@ AT_ONCE = 100  # turns per batch; progress is saved after each
 SPOKEN = ("user", "assistant", "import")
 WINDOW = "window"  # host name of turns that left a context window
 LIVE = "live"  # in a uri: recorded by a hook, not read from a transcript
+LEAST_TURNS = 4  # a shorter thread is told by its memories
+MOST_TURNS = 600  # turns of a store in which no thread was ended before
 FEWEST_TO_SUMMARISE = 3  # memories of a session
 TOLD = (500, 250)  # characters kept from the start and the end of a tool's result
 
@@ -67,16 +69,36 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
     if ended and runtime.config.learning.session_summaries:
         for session in ended:
             store_summary(runtime, owner, session)
+    if time.monotonic() > until:
+        return done
+    if runtime.config.threads.summaries or runtime.config.sessions.policy == "summaries":
+        _end_threads(runtime, owner)
+    if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
+        from nagori.services.session_copies import copy_sessions
+
+        copy_sessions(runtime, owner)
     return done
+
+
+def _end_threads(runtime: Runtime, owner: Owner) -> None:
+    """Keep summaries of the threads that have ended."""
+    note = runtime.store.state(owner, THREADS) or {}
+    after, last = note.get("upto", 0), None if note else MOST_TURNS
+    turns = runtime.store.turns(owner, TurnFilter(after=after, last=last))
+    if len(turns) >= LEAST_TURNS:  # a shorter thread has no summary
+        from nagori.services.threads import end_threads
+
+        end_threads(runtime, owner, turns)
 
 
 def store_summary(runtime: Runtime, owner: Owner, session: str) -> Memory | None:
     """Store the summary of a session that is over, once, as private as the most private memory of it."""
-    from nagori.core.model import Privacy, strictest_privacy
+    from nagori.core.model import Privacy, is_thread_summary, strictest_privacy
     from nagori.services.session_summary import summarise
 
     whole = Scope(tenant=owner[0], user=owner[1])
-    told = runtime.store.find(whole, Filter(session=session), limit=1000)
+    found = runtime.store.find(whole, Filter(session=session), limit=1000)
+    told = [memory for memory in found if not is_thread_summary(memory)]
     if len(told) < FEWEST_TO_SUMMARISE or any(memory.kind is Kind.SUMMARY for memory in told):
         return None
     projects = {memory.project for memory in told}

@@ -60,6 +60,8 @@ MOST_UPDATES = 1  # of what may replace the best is told
 FULLEST = 3  # so many of the best are told with what may replace them
 LONGEST_PROMPT = 2000  # characters; recall reads no more
 SHORT_ANSWER = 30  # maximum characters of an assistant's answer without content
+LEAST_KNOWN, PROFILE_OF = 20, 300  # memories from which on a profile is told, and the newest it is made of
+LEAST_TOLD, MOST_SPEAKERS = 3, 5  # memories of a topic that is told, and speakers
 ELLIPSIS, SEPARATOR = "…", " / "
 
 
@@ -118,17 +120,24 @@ class PromptSelection(Value):
 
 
 def context_for_prompt(
-    runtime: Runtime, scope: Scope, prompt: str, session: str = "", *, mark: bool = True
+    runtime: Runtime,
+    scope: Scope,
+    prompt: str,
+    session: str = "",
+    *,
+    mark: bool = True,
+    tokens: int | None = None,
 ) -> Context:
-    """The memories for a prompt. Those shown or formed in this session are left out: the model has them."""
+    """The memories for a prompt, within the configured budget or `tokens`. Those shown or formed in this
+    session are left out: the model has them."""
     chosen = select_for_prompt(runtime, scope, prompt, session)
     if not chosen.told or chosen.config is None:
         return NOTHING
     if not session or not mark:
-        return show_selection(runtime, scope, chosen, session, mark)
+        return show_selection(runtime, scope, chosen, session, mark, tokens)
     trial = _plan_trial(runtime, scope, session, chosen.told, chosen.config.learning)
     trial |= {"sure": round(chosen.confidence, 3)}
-    return _show_and_await(runtime, scope, chosen.told, session, trial, query_tokens(chosen.text))
+    return _show_and_await(runtime, scope, chosen.told, session, trial, query_tokens(chosen.text), tokens)
 
 
 def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str = "") -> PromptSelection:
@@ -140,7 +149,14 @@ def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str 
         return PromptSelection(text, "secret")
     config, known = _settings(runtime, scope.owner), _session(runtime, scope, session)
     hooks = config.hooks
-    question = RecallRequest(text, LOOKED_AT, session=session, min_confidence=0.0, mark=False)
+    question = RecallRequest(
+        text,
+        LOOKED_AT,
+        session=session,
+        min_confidence=0.0,
+        mark=False,
+        thread_summaries=config.sessions.policy == "summaries",  # else what they quote is told
+    )
     ranked = _rank(runtime, scope, recall(runtime, scope, question), config.learning)
     if not ranked:
         return PromptSelection(text, "nothing_found")
@@ -165,10 +181,15 @@ def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str 
 
 
 def show_selection(
-    runtime: Runtime, scope: Scope, chosen: PromptSelection, session: str, mark: bool
+    runtime: Runtime,
+    scope: Scope,
+    chosen: PromptSelection,
+    session: str,
+    mark: bool,
+    tokens: int | None = None,
 ) -> Context:
     """The block of what was selected."""
-    return _show(runtime, scope, chosen.told, session, mark, query_tokens(chosen.text))
+    return _show(runtime, scope, chosen.told, session, mark, query_tokens(chosen.text), tokens)
 
 
 def _reason_against(memory: Memory, known: _Session, here: str | None) -> str:
@@ -249,10 +270,12 @@ def _show_and_await(
     session: str,
     trial: dict[str, Any],
     words: Iterable[str],
+    tokens: int | None = None,
 ) -> Context:
     """Show memories and note that their effect is to be observed."""
     withheld = trial.get("withheld")
-    context = _show(runtime, scope, [m for m in memories if m.id != withheld], session, False, words)
+    told = [memory for memory in memories if memory.id != withheld]
+    context = _show(runtime, scope, told, session, False, words, tokens)
     shown = {memory.id for memory in context.memories} | {withheld}
     trial["order"] = [memory.id for memory in memories if memory.id in shown]
     if trial["order"]:
@@ -417,10 +440,12 @@ def _show(
     session: str,
     mark: bool = True,
     words: Iterable[str] = (),
+    tokens: int | None = None,
 ) -> Context:
     limits = runtime.config.retrieval
+    most = limits.token_budget if tokens is None else tokens
     text, shown = block(
-        memories, runtime.clock.zone, limits.token_budget, limits.char_budget, newest_first=True, words=words
+        memories, runtime.clock.zone, most, limits.char_budget, newest_first=True, words=words
     )
     if shown and mark:
         mark_recalled(runtime, scope, [memory.id for memory in shown], session=session or None, unasked=True)
@@ -473,7 +498,24 @@ def context_for_start(
     recap = "" if resumed else _last_session(runtime, scope, session)
     story = f"<last-session>\n{escape(recap)}\n</last-session>" if recap else ""
     notice = _describe_waiting(runtime, scope.owner, mark)
-    return Context("\n".join(part for part in (text, story, notice) if part), told)
+    person = "" if resumed else describe_user(runtime, scope, hooks.profile_topics)
+    return Context("\n".join(part for part in (text, person, story, notice) if part), told)
+
+
+def describe_user(runtime: Runtime, scope: Scope, most: int) -> str:
+    """At most so many favourite topics of the user and the speakers they know, in one line; "" if little is
+    known."""
+    if not most or runtime.store.count(scope).total < LEAST_KNOWN:
+        return ""
+    from nagori.services.profile import profile
+
+    known = profile(runtime, scope, vector=False, most=PROFILE_OF)
+    topics = [topic.name for topic in known.topics[:most] if topic.memories >= LEAST_TOLD]
+    if not topics:
+        return ""
+    speakers = [speaker.name for speaker in known.speakers[:MOST_SPEAKERS]]
+    said = [f"often about: {', '.join(topics)}", *([f"with: {', '.join(speakers)}"] if speakers else [])]
+    return f"<user-profile>{escape('; '.join(said))}</user-profile>"
 
 
 def _describe_waiting(runtime: Runtime, owner: Owner, mark: bool) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from nagori.core.erasure import without_words
 from nagori.core.events import TO_COMPACT, TO_REDACT, Event
-from nagori.core.model import Level, Memory
+from nagori.core.model import Level, Memory, is_thread_summary
 from nagori.core.storage import Owner
 from nagori.core.values import Value
 from nagori.errors import InvalidInput
@@ -57,7 +57,8 @@ def _turns_of(runtime: Runtime, owner: Owner, ids: Sequence[str]) -> list[int]:
 
 
 def _is_whole(memory: Memory) -> bool:
-    return Level.FULL in memory.texts
+    """Whether a memory needs the words of its turns. The summary of a thread only quotes turns of others."""
+    return Level.FULL in memory.texts and not is_thread_summary(memory)
 
 
 class CompactReport(Value):

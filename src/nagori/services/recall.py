@@ -16,6 +16,7 @@ from nagori.core.events import SESSIONS, Event
 from nagori.core.model import (
     ALIVE,
     NO_CREDIT,
+    THREAD_ID,
     Category,
     Emotion,
     Filter,
@@ -25,6 +26,7 @@ from nagori.core.model import (
     Scope,
     TaskOutcome,
     check_vector,
+    is_thread_summary,
     to_micros,
 )
 from nagori.core.relevance import (
@@ -113,6 +115,7 @@ class RecallRequest(Value):
     mark: bool = True  # False: only look, do not reinforce
     category: Category | None = None  # memories of this category rank a little higher
     spread: int = 0  # steps of association; 0: none
+    thread_summaries: bool = True  # False: leave them out; what they quote is found itself
 
     def __post_init__(self) -> None:
         check_text("query", self.text)
@@ -161,12 +164,44 @@ def rank_candidates(
         raise InvalidInput("query", "error.query_empty")
     asked = _parse_query(runtime, scope, question, text)
     n = max(2 * k, SPREAD_FINALISTS if question.spread else FINALISTS)
-    found = RANKINGS[name](runtime, scope, asked, _search(runtime, scope, asked), n)
+    evidence = _search(runtime, scope, asked)
+    if not question.thread_summaries:
+        evidence = _without_thread_summaries(evidence)
+    found = _without_outdated(runtime, scope, RANKINGS[name](runtime, scope, asked, evidence, n))
     if not question.spread:
         return found
     from nagori.services.association import spread_recall  # only where it is asked for
 
     return spread_recall(runtime, scope, text, asked.filter, list(found), question.spread)
+
+
+def _without_thread_summaries(evidence: Candidates) -> Candidates:
+    """As if there were none: they repeat words, which would make these seem less telling."""
+    if not any(id.startswith(THREAD_ID) for id in evidence.infos):
+        return evidence
+    places = {
+        word: {id: times for id, times in where.items() if not id.startswith(THREAD_ID)}
+        for word, where in evidence.places.items()
+    }
+    return replace(
+        evidence,
+        places={word: where for word, where in places.items() if where},
+        cosines={id: near for id, near in evidence.cosines.items() if not id.startswith(THREAD_ID)},
+        infos={id: info for id, info in evidence.infos.items() if not id.startswith(THREAD_ID)},
+    )
+
+
+def _without_outdated(
+    runtime: Runtime, scope: Scope, found: Iterable[Recollection]
+) -> Iterator[Recollection]:
+    """Without summaries of threads that quote what was forgotten or corrected since."""
+    for each in found:
+        if is_thread_summary(each.memory):
+            from nagori.services.relations import find_outdated
+
+            if find_outdated(runtime, scope, [each.memory]):
+                continue
+        yield each
 
 
 def _parse_query(runtime: Runtime, scope: Scope, question: RecallRequest, text: str) -> ParsedQuery:

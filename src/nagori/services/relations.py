@@ -7,11 +7,11 @@ every cycle removes them [E10].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nagori.core.decay import retention
 from nagori.core.events import RELATIONS_CHECKED, Event
-from nagori.core.model import Memory, Relation, Scope
+from nagori.core.model import Memory, Relation, Scope, is_thread_summary, strictest_privacy
 from nagori.core.scoring import order_by_strength
 from nagori.core.storage import Owner
 from nagori.core.values import Value, split_batches
@@ -59,6 +59,29 @@ def order_related(
 def is_active(memory: Memory) -> bool:
     """Whether relations may lead to it."""
     return not (memory.is_archived or memory.is_forgotten)
+
+
+def find_outdated(runtime: Runtime, scope: Scope, memories: Iterable[Memory]) -> set[str]:
+    """The summaries of threads among these that quote what was forgotten, corrected or made private since.
+    They are found when they are read, so an undo brings them back."""
+    summaries = {memory.id: memory for memory in memories if is_thread_summary(memory)}
+    if not summaries:
+        return set()
+    whole = Scope(tenant=scope.tenant, user=scope.user)
+    pairs = runtime.store.origins(scope.owner, sorted(summaries))
+    ids = sorted({id for id, _ in pairs if id not in summaries})
+    quoted = {memory.id: memory for memory in runtime.store.get(whole, ids)}
+    by_turn = [(turn, quoted[id]) for id, turn in pairs if id in quoted]
+    return {
+        id
+        for id, turn in pairs
+        if id in summaries and any(_spoils(source, summaries[id]) for seq, source in by_turn if seq == turn)
+    }
+
+
+def _spoils(source: Memory, summary: Memory) -> bool:
+    private = strictest_privacy((source.privacy, summary.privacy)) != summary.privacy
+    return source.is_forgotten or source.superseded_by is not None or private
 
 
 # --- keeping them sound ---------------------------------------------------------------------------

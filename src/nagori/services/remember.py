@@ -14,6 +14,8 @@ from hashlib import sha256
 from nagori.core.decay import coefficient_for
 from nagori.core.events import Event
 from nagori.core.model import (
+    THREAD,
+    THREAD_ID,
     Category,
     Emotion,
     Filter,
@@ -227,7 +229,8 @@ def identify(memory: Memory, again: int = 0) -> str:
     belongs = (memory.project, memory.agent, memory.role, memory.privacy, source.session, source.turn)
     said = (source.speaker, text.trigger, text.content, again or "")
     digest = sha256("\x1f".join(f"{part}" for part in (*belongs, *said)).encode()).digest()
-    return "mem_" + b32encode(digest[:10]).decode().lower()
+    of_thread = memory.kind is Kind.SUMMARY and (source.uri or "").startswith(THREAD)
+    return (THREAD_ID if of_thread else "mem_") + b32encode(digest[:10]).decode().lower()
 
 
 def store_memories(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import log, sqrt
 
-from nagori.core.model import Filter, Kind, Memory, Scope, Trust
+from nagori.core.model import Filter, Kind, Memory, Scope, Trust, is_thread_summary
 from nagori.core.values import check_text, check_whole
 from nagori.errors import ModelError
 from nagori.language.passages import ScoredSentence, about_tokens, choose_sentences, sentences
@@ -31,7 +31,8 @@ def summarise(runtime: Runtime, scope: Scope, session: str, tokens: int = 200, m
     check_text("session", session)
     check_whole("tokens", tokens)
     runtime.ledger.catch_up(scope.owner)
-    said = runtime.store.find(scope, Filter(session=session), limit=MOST)
+    found = runtime.store.find(scope, Filter(session=session), limit=MOST)
+    said = [memory for memory in found if not is_thread_summary(memory)]
     said.sort(key=lambda memory: (memory.created, memory.source.turn or 0))
     if model and runtime.llm is not None and said:
         from nagori.services.llm.summarize import resummarise  # hooks never get here

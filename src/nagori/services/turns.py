@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
 from nagori.core.storage import Owner
@@ -19,14 +20,43 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.core.learning import ToolResult
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.services.prompt_context import Context
+
 
 class OpenTurn(Value):
-    """A recorded turn whose answer is still open."""
+    """A recorded turn whose answer is still open. As a context manager it is one step of a conversation:
+    context, answer, and at the end the memories of both."""
 
     runtime: Runtime
     scope: Scope
     session: str
+    text: str = ""
     withheld: bool = False  # all of it was private: its answer would tell what it was about
+
+    @cached_property
+    def context(self) -> Context:
+        """What the memory gives for this turn: the text to inject, and the memories in it. The first turn of
+        a session gets the recent sessions and the profile, too."""
+        from nagori.services.full_context import context_for_turn
+
+        self.runtime.ensure_open()
+        return context_for_turn(self.runtime, self.scope, self.text, self.session)
+
+    def finish(self) -> None:
+        """Form memories of the recorded turns, and keep summaries of the threads that have ended."""
+        from nagori.services.ingest import process
+
+        self.runtime.ensure_open()
+        process(self.runtime, self.scope.owner)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:  # otherwise the turn is kept, and the next `process` forms it
+            self.finish()
 
     def answer(self, text: str, *, speaker: str | None = None, at: datetime | None = None) -> None:
         """Record the answer. When this returns, it is durable. The answer to a private turn is not kept."""
@@ -45,7 +75,8 @@ def record_turn(
     at: datetime | None = None,
     ref: str | None = None,
 ) -> OpenTurn:
-    """Record one turn of a session."""
+    """Record one turn of a session. `ref` is the id that its program gave it: recorded again, it is one
+    turn."""
     for name, value in (("text", text), ("session", session)):
         if not isinstance(value, str) or not value.strip():
             raise InvalidInput(name, "error.not_text", value=value)
@@ -61,7 +92,7 @@ def record_turn(
     record_turns(runtime.journal, owner, [event] if event else [])
     if event is None and who is Trust.USER:
         runtime.observe("wish.not_kept", turns=1)
-    return OpenTurn(runtime, scope, session, event is None)
+    return OpenTurn(runtime, scope, session, text, event is None)
 
 
 def record_tools(runtime: Runtime, scope: Scope, results: Iterable[ToolResult], session: str) -> None:
@@ -105,7 +136,7 @@ def read_turns(
 def _read_message(runtime: Runtime, message: Any, session: str | None, place: int) -> Turn | None:
     if not isinstance(message, Mapping):
         raise InvalidInput("turns", "error.type_not_turn", type=type(message).__name__)
-    role, text = _role(message.get("role")), _words(message.get("content"))
+    role, text = _role(message.get("role")), words_of(message.get("content"))
     if role is None or not text:
         return None
     at, speaker = message.get("at"), message.get("name")
@@ -132,16 +163,16 @@ def _role(role: object) -> Trust | None:
     raise InvalidInput("role", "error.not_choice", value=role, choices=choices)
 
 
-def _words(content: object) -> str:
+def words_of(content: object) -> str:
     """The text of a message, without pictures, calls and the like."""
     if content is None or isinstance(content, str):
         return content or ""
     check_list("content", content)
     assert isinstance(content, Iterable)
-    return "\n".join(text for part in content if (text := _words_of_part(part)))
+    return "\n".join(text for part in content if (text := _part_words(part)))
 
 
-def _words_of_part(part: object) -> str:
+def _part_words(part: object) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, Mapping):

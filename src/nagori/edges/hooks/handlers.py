@@ -39,7 +39,7 @@ ROLES = {
 }
 LONGEST = 200_000  # maximum characters of one turn
 QUICK = "local"  # the only embedder that is fast enough here
-INSERTED = ("system-reminder", "last-session")  # by the host and by us; redaction removes `<memories>`
+INSERTED = ("system-reminder", "last-session", "user-profile")  # by the host and by us, beside `<memories>`
 TURN_ENDS = frozenset({At.TURN_END, At.SUBAGENT_END, At.SESSION_END})
 WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
 

@@ -186,6 +186,21 @@ class PromptContext(RequestBody):
     mark: bool = True
 
 
+class WholeContext(RequestBody):
+    prompt: str
+    session: str = ""
+    tokens: Natural | None = None
+    mark: bool = True
+
+
+class ThreadsOf(RequestBody):
+    session: str | None = None
+
+
+class OfSession(RequestBody):
+    session: str
+
+
 class SessionStart(RequestBody):
     session: str = ""
     project: Name | None = None

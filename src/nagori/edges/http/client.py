@@ -43,19 +43,23 @@ from nagori.core.model import (
 )
 from nagori.core.pricing import Usage
 from nagori.core.storage import Measures
+from nagori.core.threads import WorkingMemory
 from nagori.core.values import Value, fields_of
 from nagori.edges.http.wire import from_plain, to_plain
 from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
 from nagori.services.cycle import CycleReport
 from nagori.services.erase import ErasurePlan
+from nagori.services.full_context import FullContext
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.llm.appraise import AppraisalReport, Estimate
 from nagori.services.policy import Policy
 from nagori.services.preview import Preview
+from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
 from nagori.services.remember import Draft
+from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
 
 TYPE_CHECKING = False
@@ -381,11 +385,43 @@ class RemoteNagori(_RemoteMemory):
         )
         return answer
 
+    def full_context(
+        self, prompt: str, *, session: str = "", tokens: int | None = None, mark: bool = True
+    ) -> FullContext:
+        """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
+        recent sessions, the profile and knowledge, with nothing told twice."""
+        answer: FullContext = self._call(
+            "POST", "/v1/full-context", FullContext, prompt=prompt, session=session, tokens=tokens, mark=mark
+        )
+        return answer
+
     def session_start(self, session: str = "", *, project: str | None = None, mark: bool = True) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""
         answer: Context = self._call(
             "POST", "/v1/session-start", Context, session=session, project=project, mark=mark
         )
+        return answer
+
+    def threads(self, session: str | None = None) -> list[ThreadSummary]:
+        """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of
+        the summary that is kept of each."""
+        answer: list[ThreadSummary] = self._call("GET", "/v1/threads", list[ThreadSummary], session=session)
+        return answer
+
+    def sessions(self) -> list[SessionInfo]:
+        """The recent sessions, newest first: their times, turns, speakers and threads."""
+        answer: list[SessionInfo] = self._call("GET", "/v1/sessions", list[SessionInfo])
+        return answer
+
+    def working_memory(self, session: str) -> WorkingMemory:
+        """The last turns of a session's open thread, and how often each speaker spoke in it."""
+        answer: WorkingMemory = self._call("GET", "/v1/working-memory", WorkingMemory, session=session)
+        return answer
+
+    def profile(self) -> Profile:
+        """What the memories say about the user: topics, speakers, how well they are known, and a vector of
+        the top ten topics."""
+        answer: Profile = self._call("GET", "/v1/profile", Profile)
         return answer
 
     def recall(

@@ -28,6 +28,7 @@ from nagori.core.model import (
 )
 from nagori.core.pricing import Usage
 from nagori.core.storage import Measures
+from nagori.core.threads import WorkingMemory
 from nagori.core.values import Value, replace
 from nagori.edges.http.bodies import (
     AsOf,
@@ -44,6 +45,7 @@ from nagori.edges.http.bodies import (
     ListMemories,
     Log,
     Nothing,
+    OfSession,
     PlanErasure,
     Populations,
     PromptContext,
@@ -62,21 +64,26 @@ from nagori.edges.http.bodies import (
     ShowMemory,
     Since,
     Summary,
+    ThreadsOf,
     UnlinkMemories,
+    WholeContext,
     Why,
     arguments,
 )
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
+from nagori.services.full_context import FullContext
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.items import read_value
 from nagori.services.llm.appraise import AppraisalReport, Estimate
 from nagori.services.policy import Policy
 from nagori.services.preview import Preview
+from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
+from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
 
 QUERY_METHODS = ("GET", "DELETE")
@@ -279,6 +286,13 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("recall", "POST", "/v1/recall", Recall, call("recall"), list[Recollection]),
     Operation("associate", "POST", "/v1/associations", Associate, call("associate"), Association),
     Operation("context", "POST", "/v1/context", PromptContext, call("context"), Context),
+    Operation("full_context", "POST", "/v1/full-context", WholeContext, call("full_context"), FullContext),
+    Operation("threads", "GET", "/v1/threads", ThreadsOf, call("threads"), list[ThreadSummary]),
+    Operation("sessions", "GET", "/v1/sessions", Nothing, call("sessions"), list[SessionInfo]),
+    Operation(
+        "working_memory", "GET", "/v1/working-memory", OfSession, call("working_memory"), WorkingMemory
+    ),
+    Operation("profile", "GET", "/v1/profile", Nothing, call("profile"), Profile),
     Operation("session_start", "POST", "/v1/session-start", SessionStart, call("session_start"), Context),
     Operation("turn", "POST", "/v1/turns", RecordTurn, record_turn, RecordedAnswer, 201),
     Operation("process", "POST", "/v1/turns/process", Nothing, lambda m, _: Count(m.process()), Count),

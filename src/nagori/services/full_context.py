@@ -1,0 +1,129 @@
+"""The full context of a turn: past conversations, recent sessions, the profile and knowledge, in one budget.
+
+For a program that asks once per turn. A host with hooks gets the same in two parts: sessions and profile when
+a session starts, conversations and knowledge for each prompt. Either way nothing is told twice: a sentence
+that a memory tells is left out of the recent sessions, and what was shown in a session is not shown there
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from nagori.core.model import Filter, Kind, Memory, Scope, TurnFilter, is_thread_summary
+from nagori.core.threads import Thread
+from nagori.core.values import Value, check_whole
+from nagori.language.passages import about_tokens, sentences
+from nagori.runtime import Runtime
+from nagori.services.prompt_context import NOTHING, Context, context_for_prompt, describe_user, escape
+from nagori.services.relations import find_outdated
+from nagori.services.threads import list_threads, summarise_thread
+
+CONVERSATIONS = 0.65  # share of the budget for memories; what they leave is for the others
+RECENT_DAYS = 30.0  # of sessions
+MOST_SESSIONS, TOPICS = 5, 5
+LEAST_TOKENS = 12  # a shorter line says nothing
+
+
+class FullContext(Value):
+    """What an agent should know for a turn: the four parts as text, the memories in them, and `text`, all
+    parts together."""
+
+    past_conversations: str = ""
+    recent_sessions: str = ""
+    profile: str = ""
+    knowledge: str = ""
+    memories: Sequence[Memory] = ()
+
+    @property
+    def text(self) -> str:
+        parts = (self.past_conversations, self.knowledge, self.recent_sessions, self.profile)
+        return "\n".join(part for part in parts if part)
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def full_context(
+    runtime: Runtime,
+    scope: Scope,
+    prompt: str,
+    session: str = "",
+    tokens: int | None = None,
+    *,
+    mark: bool = True,
+) -> FullContext:
+    """All parts for a prompt, together at most `tokens` long."""
+    left = runtime.config.retrieval.token_budget if tokens is None else check_whole("tokens", tokens)
+    share = int(left * CONVERSATIONS)
+    told = context_for_prompt(runtime, scope, prompt, session, mark=mark, tokens=share) if share else NOTHING
+    left -= about_tokens(told.text)
+    person = describe_user(runtime, scope, TOPICS)
+    person = person if about_tokens(person) <= left // 2 else ""
+    left -= about_tokens(person)
+    recent, sources = _recent_sessions(runtime, scope, session, told, left)
+    return FullContext(told.text, recent, person, "", [*told.memories, *sources])
+
+
+def context_for_turn(
+    runtime: Runtime, scope: Scope, prompt: str, session: str, *, mark: bool = True
+) -> Context:
+    """The context of a recorded turn: everything for the first one of its session, later what is new."""
+    runtime.ledger.catch_up(scope.owner, turns=True)
+    if len(runtime.store.turns(scope.owner, TurnFilter(session=session, first=2))) > 1:
+        return context_for_prompt(runtime, scope, prompt, session, mark=mark)
+    found = full_context(runtime, scope, prompt, session, mark=mark)
+    return Context(found.text, found.memories)
+
+
+def _recent_sessions(
+    runtime: Runtime, scope: Scope, session: str, told: Context, tokens: int
+) -> tuple[str, list[Memory]]:
+    """Summaries of recent threads of other sessions, newest first, without sentences that are told
+    already."""
+    head, tail = "<recent-sessions>", "</recent-sessions>"
+    tokens -= about_tokens(f"{head}\n{tail}\n")
+    if tokens < LEAST_TOKENS:
+        return "", []
+    known, lines, used = told.text, list[str](), list[Memory]()
+    for at, text, memory in _thread_summaries(runtime, scope, session):
+        new = [each for each in sentences(text) if escape(each) not in known]
+        mark = f" ({escape(memory.id)})" if memory else ""
+        day = at.astimezone(runtime.clock.zone).date().isoformat()
+        line = f"- [{day}] {escape(' '.join(new))}{mark}"
+        cost = about_tokens(line + "\n")
+        if not new or cost > tokens or cost < LEAST_TOKENS:
+            continue
+        lines.append(line)
+        used += [memory] if memory else []
+        known, tokens = f"{known}\n{line}", tokens - cost
+        if len(lines) == MOST_SESSIONS:
+            break
+    return ("\n".join([head, *lines, tail]), used) if lines else ("", [])
+
+
+def _thread_summaries(
+    runtime: Runtime, scope: Scope, session: str
+) -> Iterator[tuple[datetime, str, Memory | None]]:
+    """Recent threads of other sessions, newest first: the summary that is kept of one, or else one that is
+    made now."""
+    since = runtime.clock.now() - timedelta(days=RECENT_DAYS)
+    found = runtime.store.find(scope, Filter(kinds=frozenset({Kind.SUMMARY}), since=since), limit=50)
+    kept = [memory for memory in found if is_thread_summary(memory) and memory.source.session != session]
+    outdated = find_outdated(runtime, scope, kept)
+    ended = [
+        each.thread
+        for each in list_threads(runtime, scope)
+        if each.memory is None and each.thread.end and each.thread.session != session
+    ]
+    rows: list[tuple[datetime, Memory | Thread]] = [(m.created, m) for m in kept if m.id not in outdated]
+    rows += [(thread.latest, thread) for thread in ended if thread.latest >= since]
+    for at, one in sorted(rows, key=lambda row: row[0], reverse=True):
+        if isinstance(one, Memory):
+            yield at, one.fullest.content, one
+        elif text := summarise_thread(runtime, scope, one)[1]:
+            yield at, text, None

@@ -1,0 +1,86 @@
+"""The full context: four parts, one budget, nothing told twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nagori import Nagori
+from nagori.config import load
+from nagori.language.passages import about_tokens
+from nagori.testing import FrozenClock, WordEmbedder
+
+KITCHEN = [
+    ("We painted the kitchen on Sunday in light green.", "Light green makes a kitchen brighter."),
+    ("The paint came from the shop of Ms Mori in Elm Street.", "Her shop in Elm Street mixes colours."),
+    ("The kitchen ceiling still needs a second coat of paint.", "Wait a day before the second coat."),
+]
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture(params=[False, True], ids=["made now", "kept"])
+def memory(tmp_path: Path, clock: FrozenClock, request: pytest.FixtureRequest) -> Iterator[Nagori]:
+    config = load(overrides={"threads.summaries": request.param}).config
+    with Nagori.open(tmp_path, clock=clock, config=config, embedder=WordEmbedder(), llm=None) as memory:
+        for said, answer in KITCHEN:
+            memory.turn(said, session="monday").answer(answer)
+            clock.forward(minutes=1)
+        clock.forward(hours=1)
+        memory.process()
+        memory.remember_many([f"The harbour of Nara has a crane number {n}." for n in range(20)])
+        yield memory
+
+
+ASKED = "Which crane number 7 stands in the harbour of Nara?"
+
+
+def test_T5_one_context_has_conversations_sessions_and_profile(memory: Nagori) -> None:
+    found = memory.full_context(ASKED, session="tuesday")
+    assert "number 7" in found.past_conversations
+    assert "kitchen" in found.recent_sessions
+    assert "harbour" in found.profile
+    assert found.text.index("<memories") < found.text.index("<recent-sessions>")
+    kept = memory.config.threads.summaries
+    assert {each.kind for each in found.memories} == ({"fact", "summary"} if kept else {"fact"})
+
+
+@pytest.mark.parametrize("tokens", [0, 20, 120, 250, 500, 1000])
+def test_T5_the_parts_together_keep_the_budget(memory: Nagori, tokens: int) -> None:
+    found = memory.full_context(ASKED, session="tuesday", tokens=tokens, mark=False)
+    assert about_tokens(found.text) <= tokens
+    assert bool(found) is (tokens >= 120)
+
+
+def test_T5_nothing_is_told_twice(memory: Nagori) -> None:
+    found = memory.full_context("Who sold the paint for the kitchen in light green?", session="tuesday")
+    assert "Ms Mori" in found.past_conversations
+    assert found.text.count("Ms Mori") == 1
+    again = memory.full_context("Who sold the paint for the kitchen in light green?", session="tuesday")
+    assert "Ms Mori" not in again.past_conversations
+
+
+def test_T5_the_own_session_and_what_was_forgotten_are_no_recent_session(memory: Nagori) -> None:
+    assert memory.full_context(ASKED, session="monday").recent_sessions == ""
+    for each in memory.list():
+        if "Mori" in each.text.whole and each.kind != "summary":
+            memory.forget(each.id)
+    assert "Mori" not in memory.full_context(ASKED, session="wednesday").text
+
+
+def test_T5_another_user_is_told_nothing(memory: Nagori) -> None:
+    assert not memory.with_scope(user="somebody").full_context(ASKED, session="tuesday")
+
+
+def test_T14_the_first_turn_of_a_session_gets_everything_and_later_ones_what_is_new(memory: Nagori) -> None:
+    with memory.turn(ASKED, session="tuesday") as turn:
+        assert "<recent-sessions>" in turn.context.text
+        turn.answer("The seventh one.")
+    with memory.turn("And where does crane number 9 of the harbour stand?", session="tuesday") as turn:
+        assert "<recent-sessions>" not in turn.context.text
+        assert "number 9" in turn.context.text
