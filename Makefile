@@ -14,7 +14,7 @@ PURE := core language
 MEMORY = $(shell file=$$(mktemp -p /dev/shm 2>/dev/null) && printf '\043!/bin/sh\n' >$$file && chmod 700 $$file \
 	&& $$file && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }'; rm -f "$$file")
 
-.PHONY: demo test test-all test-llm test-frameworks test-suites check check-workflows e2e-venv docs bench build lock clean
+.PHONY: demo test test-all test-llm test-frameworks test-encryption test-reliability test-suites check check-workflows e2e-venv docs bench build lock clean
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
@@ -42,6 +42,21 @@ test-frameworks: $(FRAMEWORKS)/.ready
 		tests/frameworks tests/services/test_histories.py
 	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py \
 		-k "python_of_a_page and (mcp.md or langgraph.md or openai-agents.md or anthropic-memory-tool.md)"
+
+# Kills, faults, power loss, random calls: hours. `make test` and `make test-all` have slices of it.
+test-reliability: $(READY)
+	$(BIN)/python -m tests.reliability
+
+# Encryption at rest: a SQLite with ciphers has the name of the usual one, hence an environment of its own.
+ENCRYPTION := out/encryption-venv
+test-encryption: $(ENCRYPTION)/.ready
+	PYTHONPATH=src $(ENCRYPTION)/bin/python -m pytest -q -p no:cacheprovider tests/encryption
+
+$(ENCRYPTION)/.ready: requirements/encryption.txt
+	$(PYTHON) -m venv $(ENCRYPTION)
+	$(ENCRYPTION)/bin/python -m pip -q --disable-pip-version-check install --require-hashes \
+		-r requirements/encryption.txt
+	touch $@
 
 $(FRAMEWORKS)/.ready: requirements/frameworks.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
@@ -87,7 +102,7 @@ build: $(READY)
 # Pins with hashes; run after changing requirements/*.in.
 lock: $(READY)
 	$(BIN)/python -m pip -q install uv
-	for name in run minimal build dev bench e2e llm frameworks; do \
+	for name in run minimal build dev bench e2e llm frameworks encryption; do \
 		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
 			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 

@@ -1,13 +1,16 @@
-"""Does hostile text cost linear time? `python -m bench.growth [--only NAME] [--pairs] [--all] [--size N]`.
+"""Does hostile text cost linear time? `python -m bench.growth [--only NAME] [--exponents [--pairs] [--all]]`.
 
 Whoever can put text into a memory can put any text into it, a megabyte of opening quotation marks among it.
-So every function that reads text is run on runs of some hundred characters and words, alone and in turn with
-another, at n, 2n and 4n characters, with n so large that a call takes more than 2 ms of CPU time. The
-growth exponent is log2 of the time at 4n over the time at 2n: 1 is linear, 2 quadratic. What exceeds 1.5 is
-measured again, at larger sizes, and told if it does so five times. `--size` begins at a given n, for
-routines whose quadratic part is small; `--pairs` adds all pairs of units, each first run once at 8,000
-characters and only measured if that takes ten times as long as usual. The table has the largest exponent of
-every function.
+So every function that reads text is run on runs of some hundred characters and words (`UNITS`), 10 kB each.
+The dearest are then doubled up to 1.28 MB. The table has, for every function, the CPU time at 10 kB and at
+the end, and the mean ratio of a doubling; 2 is linear, 4 quadratic, and more than 2.2 is told as super-linear
+after five attempts. The largest ratio of a single doubling stands beside it: it has a step where a text no
+longer fits into the processor's cache, and on a busy machine.
+
+`--exponents` looks for smaller sins: all units, alone and with a tail, at n, 2n and 4n characters, with n so
+large that a call takes more than 2 ms. The exponent is log2 of the time at 4n over that at 2n; what exceeds
+1.5 is measured again at larger sizes, and told if it does so five times. `--size` begins at a given n;
+`--pairs` adds all pairs of units that take ten times as long as usual at 8,000 characters (half an hour).
 """
 
 from __future__ import annotations
@@ -17,41 +20,53 @@ import itertools
 import json
 import math
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from statistics import median
 from types import FrameType
 
-from bench.report import number, table
+from bench.report import header, machine, number, python, table
 
 from nagori.config import Config
 from nagori.core import relevance
-from nagori.core.model import Emotion, Scope, Text, Valence
+from nagori.core.learning import target_of
+from nagori.core.model import Emotion, Scope, Text, Valence, text_digest
 from nagori.core.values import clean_text
 from nagori.core.window import Window, scores
-from nagori.core.window.messages import Message
+from nagori.core.window.messages import Message, is_aside
 from nagori.edges.hooks import handlers, payloads
 from nagori.edges.hooks.call_types import At, Moment
 from nagori.edges.importers import claude_code
 from nagori.language import (
     appraisal,
     compression,
+    corrections,
+    credentials,
     digest,
     faithfulness,
+    host_commands,
     keywords,
     lexicon,
     passages,
     redaction,
+    speech_acts,
+    statement_check,
     tokenizer,
+    wishes,
 )
 from nagori.language.lexicon import english, japanese
-from nagori.language.temporal import read_time
+from nagori.language.temporal import read_time, said_time
 from nagori.language.tokenizer import stem
 from nagori.language.tokens import estimate_tokens
 from nagori.services import prompt_context, recall, transfer
 from nagori.services.window.formats import content
 
+SMALL, DOUBLINGS = 10_000, 7  # to 1.28 MB
+DEAREST = 2  # units of each function that are doubled
+MOST_RATIO = 2.2
 LEAST_SECONDS = 0.002
 START, LARGEST = 1_000, 256_000
 LIMIT = 1.5
@@ -60,6 +75,7 @@ LARGE_SECONDS = 0.5
 MOST_SECONDS = 20.0  # of one call; what takes longer is as good as hanging
 NOW = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
 FELT = Emotion(70.0, Valence.POSITIVE, 60.0, ("joy",))
+WORTH = appraisal.Worth(appraisal.Matter.STANDING, 60.0, ("identity",))
 
 UNITS = (
     # blanks and lines
@@ -103,6 +119,12 @@ UNITS = (
     "2024-01-01 ", "今",
     "前に", "New York ", "Ana ", "Hi, ", "foo_bar ", "fooBar", "foo.bar(", "5 weeks ", "$5 ", "10%",
     "Error: ", "\ud800",
+    # routines that once had a test of their own
+    "i told you ", "さっきの", "忘れて", "覚え", "and, ", "the ", "my x ", "thanks ", "ok, ", "て", "run ",
+    "ありがとう", "を飲んで", "every ", "絶対", "Mr. ", "1:", "から", "password for the ", "curl -u a",
+    "--password ", "Cookie: a=", "Private-Lines: 1\nAAAA", "PINは", "log in with a ", "discord.", "mysql -p",
+    "a:1:b:c:", "pw: ", "changed the x ", "login a password ", "gl", "dp.", "key-", "1:AA", "8Q~", "re_",
+    "NRAK-", "MA1.", "A3-", "pat.", "recovery code ", "storage key ", "changed the token to ",
     # found by reading the patterns
     "been ", "been just ", "あー", "\u0301\u0316", "ﾞ\u0316", "key_", "password=key_", "- - ", "ね",
     "かな ", "? ", "User. ",
@@ -112,6 +134,7 @@ UNITS = (
 # What makes another unit expensive: an opening that is never closed, a blank before an end, a stop.
 PARTNERS = (" ", "\n", "a", "1", "あ", "漢", ".", ",", "'", '"', "「", "[", "<", "-", "_", "?")
 TAILS = ("", "x?")
+UNUSED = itertools.count(1_000_000)
 
 
 def _moment(at: At, said: str) -> Moment:
@@ -135,61 +158,93 @@ def _hook_payload(said: str) -> object:
 
 CONFIG = Config()
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "clean_text": clean_text,
-    "text.normalise": tokenizer.normalise,
-    "text.tokens": tokenizer.tokens,
-    "text.query_tokens": tokenizer.query_tokens,
-    "text.is_japanese": tokenizer.is_japanese,
-    "text.sentences": passages.sentences,
-    "text.asks": tokenizer.asks,
-    "stem": stem,
-    "pieces.about_tokens": passages.about_tokens,
-    "pieces.pieces": passages.pieces,
-    "chatter.is_chatter": passages.is_chatter,
-    "likeness.shingles": passages.shingles,
-    "present.asks_for_present": relevance.asks_for_current,
-    "present.tells_change": relevance.mentions_change,
-    "privacy.fit_to_keep": redaction.fit_to_keep,
-    "privacy.strip_private": redaction.strip_private,
-    "privacy.without_memories": redaction.without_memories,
-    "privacy.redact_secrets": redaction.redact_secrets,
-    "privacy.redact_secrets, value": lambda said: redaction.redact_secrets(f"password={said}!x"),
-    "telling": keywords.find_keywords,
-    "telling, felt": lambda said: keywords.find_keywords(said, 0.7),
-    "compress.summarised": lambda said: compression.compress_to_summary(Text("", said), FELT),
-    "compress.traced": lambda said: compression.compress_to_trace(Text("", said), FELT),
-    "answers.strays, text": lambda said: faithfulness.strays(said, said + " and more"),
-    "answers.strays, shorter": lambda said: faithfulness.strays(said[: len(said) // 2], said),
-    "answers.strays, source": lambda said: faithfulness.strays("The end.", said),
-    "answers.belongs": lambda said: faithfulness.belongs(said, 0, [frozenset(["a"])]),
-    "appraise": appraisal.appraise,
+    "values.clean_text": clean_text,
+    "tokenizer.normalise": tokenizer.normalise,
+    "tokenizer.tokens": tokenizer.tokens,
+    "tokenizer.query_tokens": tokenizer.query_tokens,
+    "tokenizer.is_japanese": tokenizer.is_japanese,
+    "passages.sentences": passages.sentences,
+    "tokenizer.asks": tokenizer.asks,
+    "tokenizer.stem": stem,
+    "passages.about_tokens": passages.about_tokens,
+    "passages.pieces": passages.pieces,
+    "passages.is_chatter": passages.is_chatter,
+    "passages.shingles": passages.shingles,
+    "relevance.asks_for_current": relevance.asks_for_current,
+    "relevance.mentions_change": relevance.mentions_change,
+    "redaction.fit_to_keep": redaction.fit_to_keep,
+    "redaction.strip_private": redaction.strip_private,
+    "redaction.without_memories": redaction.without_memories,
+    "redaction.redact_secrets": redaction.redact_secrets,
+    "redaction.redact_secrets, value": lambda said: redaction.redact_secrets(f"password={said}!x"),
+    "keywords.find_keywords": keywords.find_keywords,
+    "keywords.find_keywords, felt": lambda said: keywords.find_keywords(said, 0.7),
+    "compression.compress_to_summary": lambda said: compression.compress_to_summary(Text("", said), FELT),
+    "compression.compress_to_trace": lambda said: compression.compress_to_trace(Text("", said), FELT),
+    "faithfulness.strays, text": lambda said: faithfulness.strays(said, said + " and more"),
+    "faithfulness.strays, shorter": lambda said: faithfulness.strays(said[: len(said) // 2], said),
+    "faithfulness.strays, source": lambda said: faithfulness.strays("The end.", said),
+    "faithfulness.belongs": lambda said: faithfulness.belongs(said, 0, [frozenset(["a"])]),
+    "appraisal.appraise": appraisal.appraise,
     "english.read": english.read,
     "japanese.read": japanese.read,
-    "topics.count": lambda said: lexicon.count("work", said),
-    "topics.kind_of": lexicon.kind_of,
-    "wishes.unquoted": lexicon.strip_outer_quotes,
-    "wishes.own_words": lexicon.own_words,
-    "wishes.wants_kept": lexicon.wants_kept,
-    "wishes.speaks_of": lexicon.speaks_of,
-    "wishes.corrects": lexicon.corrects,
-    "read_time": lambda said: read_time(said, NOW, UTC),
-    "window.estimate_tokens": estimate_tokens,
-    "window.content": lambda said: scores.content(_message(said), Window()),
-    "window.gist": lambda said: digest.gist([_message(said)], 100, passages.about_tokens),
-    "formats.cut_text": lambda said: content.cut_text(said, 50, passages.about_tokens),
-    "exchange.notes": lambda said: list(transfer.notes(said.splitlines(keepends=True))),
-    "exchange.notes, one line": lambda said: list(transfer.notes([said])),
+    "lexicon.count": lambda said: lexicon.count("work", said),
+    "lexicon.kind_of": lexicon.kind_of,
+    "lexicon.strip_outer_quotes": lexicon.strip_outer_quotes,
+    "lexicon.own_words": lexicon.own_words,
+    "lexicon.wants_kept": lexicon.wants_kept,
+    "lexicon.speaks_of": lexicon.speaks_of,
+    "lexicon.corrects": lexicon.corrects,
+    "temporal.read_time": lambda said: read_time(said, NOW, UTC),
+    "tokens.estimate_tokens": estimate_tokens,
+    "scores.content": lambda said: scores.content(_message(said), Window()),
+    "digest.gist": lambda said: digest.gist([_message(said)], 100, passages.about_tokens),
+    "content.cut_text": lambda said: content.cut_text(said, 50, passages.about_tokens),
+    "transfer.notes": lambda said: list(transfer.notes(said.splitlines(keepends=True))),
+    "transfer.notes, one line": lambda said: list(transfer.notes([said])),
+    "corrections.replacement_odds": lambda said: corrections.replacement_odds(said, said + " now", 0.9, 0.1),
+    "corrections.updates_subject": lambda said: corrections.updates_subject(said, said + " now"),
+    "corrections.correction_features": lambda said: corrections.correction_features(said, said, 0.9, 0.1),
+    "credentials.looks_chosen": credentials.looks_chosen,
+    "credentials.is_aws_secret": credentials.is_aws_secret,
+    "credentials.looks_like_a_value": credentials.looks_like_a_value,
+    "credentials.is_pin": credentials.is_pin,
+    "credentials.is_signed": credentials.is_signed,
+    "digest.is_decision": digest.is_decision,
+    "digest.information": digest.information,
+    "host_commands.is_built_in": host_commands.is_built_in,
+    "appraisal.importance": appraisal.importance,
+    "appraisal.is_personal": lambda said: appraisal.is_personal(said, WORTH),
+    "passages.shares_own_words": lambda said: passages.shares_own_words(said, "what?", said, 0.5),
+    "speech_acts.rejects_answer": speech_acts.rejects_answer,
+    "learning.target_of": target_of,
+    "redaction.asks_for_secret": redaction.asks_for_secret,
+    "speech_acts.speech_act": speech_acts.speech_act,
+    "speech_acts.is_statement": speech_acts.is_statement,
+    "speech_acts.is_question": speech_acts.is_question,
+    "statement_check.looks_like_statement": statement_check.looks_like_statement,
+    "temporal.said_time": lambda said: said_time(said, NOW, UTC),
+    "tokenizer.normal_form": lambda said: tokenizer.normal_form("NFC", said),
+    "tokenizer.words": lambda said: list(tokenizer.words(said)),
+    "wishes.classify_wish": wishes.classify_wish,
+    "wishes.without_wishes": wishes.without_wishes,
+    "model.text_digest": text_digest,
+    "messages.is_aside": is_aside,
+    "scores.instructs": lambda said: scores.instructs(said, Window()),
+    "english.look_up": english.look_up,
     "recall._parts_of": recall._parts_of,
-    "hooks.heard, prompt": lambda said: handlers.turn_of(_moment(At.PROMPT, said), Scope(), CONFIG),
-    "hooks.heard, failure": lambda said: handlers.turn_of(_moment(At.TOOL_FAILED, said), Scope(), CONFIG),
-    "hooks.heard, recap": lambda said: handlers.turn_of(
+    "handlers.turn_of, prompt": lambda said: handlers.turn_of(_moment(At.PROMPT, said), Scope(), CONFIG),
+    "handlers.turn_of, failure": lambda said: handlers.turn_of(
+        _moment(At.TOOL_FAILED, said), Scope(), CONFIG
+    ),
+    "handlers.turn_of, recap": lambda said: handlers.turn_of(
         _moment(At.COMPACTED, f"<summary>{said}"), Scope(), CONFIG
     ),
-    "hooks._without": lambda said: handlers._without(said, "system-reminder"),
+    "handlers._without": lambda said: handlers._without(said, "system-reminder"),
     "prompt_context.prompt_text": prompt_context.prompt_text,
     "prompt_context.escape": prompt_context.escape,
-    "hooks.hosts.moment": _hook_payload,
-    "transcripts.line": lambda said: claude_code._words(claude_code._object(_line(said)) or {}),
+    "payloads.moment": _hook_payload,
+    "claude_code.spoken_text": lambda said: claude_code.spoken_text(claude_code._object(_line(said)) or {}),
 }
 
 
@@ -217,9 +272,9 @@ def cpu_seconds(function: Callable[[str], object], said: str) -> float:
 
 
 def repeated(pattern: str, size: int, tail: str = "") -> str:
-    """So many characters; `@N` stands for a number that rises, so that no word comes twice."""
+    """So many characters; `@N` stands for a number that was never used, because functions remember words."""
     if "@N" in pattern:
-        made = "".join(pattern.replace("@N", str(at)) for at in range(size // len(pattern) + 1))
+        made = "".join(pattern.replace("@N", str(next(UNUSED))) for _ in range(size // len(pattern) + 1))
         return made[:size] + tail
     return pattern * (size // len(pattern) or 1) + tail
 
@@ -268,13 +323,59 @@ def shown(pattern: str, tail: str) -> str:
     return repr(head)[1:-1] + (f" … {tail!r}" if tail else "")
 
 
+def doubled(function: Callable[[str], object], unit: str) -> tuple[list[float], float, float]:
+    """The least CPU time at each size, the mean ratio of a doubling, and the largest one."""
+    least = [math.inf] * (DOUBLINGS + 1)
+    more = itertools.count(0, len(unit))
+    for _ in range(TRIALS):
+        for at in range(DOUBLINGS + 1):
+            said = repeated(unit, (SMALL << at) + next(more))
+            least[at] = min(least[at], cpu_seconds(function, said))
+            if least[at] == math.inf:
+                return least, math.inf, math.inf
+        mean = (least[-1] / least[0]) ** (1 / DOUBLINGS)
+        if mean <= MOST_RATIO:
+            break
+    pairs = itertools.pairwise(least)
+    largest = max((after / before for before, after in pairs if before >= LEAST_SECONDS), default=0.0)
+    return least, mean, largest
+
+
+def print_ratios(only: str) -> int:
+    rows, bad = [], 0
+    for name, function in FUNCTIONS.items():
+        if only not in name:
+            continue
+        function("warm up. 準備。")
+        costs = {unit: cpu_seconds(function, repeated(unit, SMALL)) for unit in UNITS}
+        for unit in sorted(UNITS, key=costs.__getitem__)[-DEAREST:]:
+            seconds, mean, largest = doubled(function, unit)
+            bad += mean > MOST_RATIO
+            ends = [f"{1000 * seconds[at]:,.2f}" for at in (0, -1)]
+            mark = "super-linear" if mean > MOST_RATIO else ""
+            rows.append(
+                [name, shown(unit, ""), *ends, number(mean), number(largest) if largest else "-", mark]
+            )
+            print("  ".join(rows[-1]), flush=True)
+    titles = ["function", "input", "ms at 10 kB", "ms at 1.28 MB", "mean ratio", "largest", ""]
+    print("\n" + "\n".join(header({"machine": machine(Path.cwd()), "python": python()})) + "\n")
+    print(table(titles, rows, ("function", "input", "")))
+    print(f"\n{len(rows)} pairs of function and input, {bad} super-linear")
+    return bad
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.growth")
     parser.add_argument("--only", default="", help="functions whose name holds this")
+    parser.add_argument("--exponents", action="store_true", help="all units, at n, 2n and 4n")
     parser.add_argument("--pairs", action="store_true", help="also all pairs of units")
     parser.add_argument("--size", type=int, default=START, help="least n")
     parser.add_argument("--all", action="store_true", help="every input, not only the worst of each function")
     asked = parser.parse_args()
+    sys.exit(bool(print_exponents(asked) if asked.exponents else print_ratios(asked.only)))
+
+
+def print_exponents(asked: argparse.Namespace) -> int:
     rows, bad = [], 0
     for name, function in FUNCTIONS.items():
         if asked.only not in name:
@@ -294,6 +395,7 @@ def main() -> None:
                 print("  ".join(row), flush=True)
     print(table(["function", "input", "4n", "exponent", ""], rows, ("function", "input", "")))
     print(f"\n{bad} super-linear")
+    return bad
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ OTHERS = {
     "folder": ("def", "Path", "Nagori.folder({arguments})"),
     "with_scope": ("def", "Self", "type(self)(self._memory.with_scope({arguments}), self._workers)"),
     "restore": ("async def", "Path | None", "await asyncio.to_thread(Nagori.restore, {arguments})"),
+    "load_keys": ("async def", "None", "await asyncio.to_thread(Nagori.load_keys, {arguments})"),
     "turn": (
         "async def",
         "AsyncTurn",

@@ -108,7 +108,7 @@ def test_every_id_in_the_source_exists() -> None:
     assert {id for id in whole if id not in ENGLISH} == set()
     assert {start for start in begun if not any(id.startswith(start) for id in ENGLISH)} == set()
     names = {"event.", "kind.", "category.", "field.", "step.", "reason.", "stage.", "column."}  # of things
-    names |= {"cause.", "why.", "archive.", "erase.", "audit.", "policy."}
+    names |= {"cause.", "why.", "archive.", "erase.", "key_source.", "audit.", "policy."}
     assert {start for start in begun if start.endswith(".")} - {"help.command.", "help.group."} == names
 
 

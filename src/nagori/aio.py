@@ -59,11 +59,13 @@ if TYPE_CHECKING:
     from nagori.core.storage import Measures
     from nagori.core.values import Metadata
     from nagori.core.window import Window
+    from nagori.encryption import KeySource
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
+    from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.llm.appraise import AppraisalReport, Estimate
@@ -790,6 +792,33 @@ class AsyncNagori(_AsyncMemory):
     async def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
         """Install a backup; former data is moved aside, and its folder is returned."""
         return await asyncio.to_thread(Nagori.restore, path, data_dir, stamp)
+
+    async def encrypt(
+        self, source: KeySource | None = None, progress: Progress = no_progress
+    ) -> EncryptionReport:
+        """Encrypt everything on the disk."""
+        return await self._workers.run(self._memory.encrypt, source, progress)
+
+    async def decrypt(self, progress: Progress = no_progress) -> EncryptionReport:
+        """Write everything plainly again and forget the keys."""
+        return await self._workers.run(self._memory.decrypt, progress)
+
+    async def rotate_keys(self, progress: Progress = no_progress) -> EncryptionReport:
+        """Encrypt everything anew, with new keys."""
+        return await self._workers.run(self._memory.rotate_keys, progress)
+
+    async def encryption(self) -> EncryptionReport:
+        """Whether the data is encrypted, where the key is, and what is plain nevertheless."""
+        return await self._workers.run(self._memory.encryption)
+
+    async def save_keys(self, path: str | Path) -> None:
+        """Write all keys into one private file, for backups that are restored on another machine."""
+        return await self._workers.run(self._memory.save_keys, path)
+
+    @staticmethod
+    async def load_keys(path: str | Path, data_dir: str | Path) -> None:
+        """Install saved keys in a new data folder, before a backup is restored there."""
+        return await asyncio.to_thread(Nagori.load_keys, path, data_dir)
 
     async def compact(self) -> CompactReport:
         """Return the space of removed memories to the disk."""

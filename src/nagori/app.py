@@ -71,11 +71,13 @@ if TYPE_CHECKING:
     from nagori.core.storage import Measures
     from nagori.core.values import Metadata
     from nagori.core.window import Window
+    from nagori.encryption import KeySource
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
+    from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
@@ -961,6 +963,51 @@ class Nagori:
         aside = backup.restore(_path(path), folder, when, _open_runtime)
         audit_log.append(folder, stamp, "restored")
         return aside
+
+    def encrypt(self, source: KeySource | None = None, progress: Progress = no_progress) -> EncryptionReport:
+        """Encrypt everything on the disk. `source` says where the master key is kept; by default in a private
+        file of the configuration folder."""
+        from nagori.services import audit_log, encrypt
+
+        report = encrypt.turn_on(self.runtime, source, progress)
+        audit_log.record_or_observe(self.runtime, "keys_changed", change="on", source=report.source)
+        return report
+
+    def decrypt(self, progress: Progress = no_progress) -> EncryptionReport:
+        """Write everything plainly again and forget the keys."""
+        from nagori.services import audit_log, encrypt
+
+        report = encrypt.turn_off(self.runtime, progress)
+        audit_log.record_or_observe(self.runtime, "keys_changed", change="off")
+        return report
+
+    def rotate_keys(self, progress: Progress = no_progress) -> EncryptionReport:
+        """Encrypt everything anew, with new keys."""
+        from nagori.services import audit_log, encrypt
+
+        report = encrypt.rotate(self.runtime, progress)
+        audit_log.record_or_observe(self.runtime, "keys_changed", change="rotated", source=report.source)
+        return report
+
+    def encryption(self) -> EncryptionReport:
+        """Whether the data is encrypted, where the key is, and what is plain nevertheless."""
+        from nagori.services import encrypt
+
+        return encrypt.describe(self.runtime)
+
+    def save_keys(self, path: str | Path) -> None:
+        """Write all keys into one private file, for backups that are restored on another machine."""
+        from nagori.services import audit_log, encrypt
+
+        encrypt.save_keys(self.runtime, _path(path))
+        audit_log.record_or_observe(self.runtime, "keys_changed", change="saved")
+
+    @staticmethod
+    def load_keys(path: str | Path, data_dir: str | Path) -> None:
+        """Install saved keys in a new data folder, before a backup is restored there."""
+        from nagori.services import encrypt
+
+        encrypt.load_keys(_path(data_dir, "data_dir"), _path(path))
 
     def compact(self) -> CompactReport:
         """Return the space of removed memories to the disk. It takes as long as copying the store."""

@@ -15,6 +15,7 @@
     ├── ModelError          a model's or its server's: no answer                         exit 8
     │   └── Unusable        … an unusable answer
     ├── MemoryErased        this owner's memory was erased; writes are refused           exit 9
+    ├── EncryptionError     a key is missing or wrong, or a library for it               exit 10
     └── MemoryClosed        the caller's: it was closed before                           exit 1
 
 A missing model or library is not an error: the answer is simpler and says so. A ModelError is raised only
@@ -278,3 +279,9 @@ class MemoryErased(NagoriError):
 
     def __init__(self) -> None:
         super().__init__("error.memory_erased")
+
+
+class EncryptionError(NagoriError):
+    """The data is encrypted, and its key is missing or wrong, or a library for it is missing."""
+
+    exit_code = 10

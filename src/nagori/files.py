@@ -23,6 +23,7 @@ from nagori.errors import InvalidInput, JournalError
 APP = "nagori"
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
+ENCRYPTION_NOTE = "encryption.json"  # in a data folder that is encrypted
 SECRET_BYTES = 32
 HOT = "hot"  # folder of what tools did in turns that are not over
 KEPT_SECONDS = 30 * 86_400  # how long session files are kept

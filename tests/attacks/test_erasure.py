@@ -668,3 +668,33 @@ def test_a_real_kill_at_any_moment_leaves_the_rest_to_the_next_process(
         assert journals(folder, others) == before
         assert_gone(folder, clock, words, [user])
     assert died
+
+
+@pytest.mark.parametrize("kind", ["memory", "session", "about"])
+def test_a_part_is_erased_from_copies_that_were_put_aside(
+    kind: str, tmp_path: Path, clock: FrozenClock
+) -> None:
+    folder, dice = tmp_path / "data", Random(kind)
+    said, other, turned, later = (draw_word(dice) for _ in range(4))
+    with opened(folder, clock) as memory:
+        kept = memory.remember(f"The ferry {said} leaves at nine.")
+        memory.remember(f"The kettle {other} is green.")
+        memory.turn(f"The ferry {turned} must be booked.", session="talk")
+        memory.process()
+        memory.backup(tmp_path / "saved.tar")
+        memory.remember(f"After the backup: {later}.")
+    Nagori.restore(tmp_path / "saved.tar", folder, clock.now())
+    [aside] = tmp_path.glob("data.before-restore-*")
+    shutil.copyfile(folder / "nagori.db", folder / "nagori.db.damaged-20260101T000000")
+    shutil.copyfile(folder / "nagori.db", folder / "nagori.db.before-rebuild-20260101T000000")
+    assert files_with(aside, [said, turned]).keys() >= {"nagori.db"}
+    target: dict[str, Any] = {"memory": kept.id} if kind == "memory" else {}
+    target |= {"session": "talk"} if kind == "session" else {"about": said} if kind == "about" else {}
+    with opened(folder, clock) as memory:
+        assert memory.erase(memory.plan_erasure(**target)).clean
+    (tmp_path / "saved.tar").unlink()
+    assert files_with(tmp_path, [turned if kind == "session" else said]) == {}
+    with opened(aside, clock) as memory:
+        texts = " ".join(each.text.content for each in memory.list(EVERYTHING, limit=100))
+    assert other in texts
+    assert later in texts

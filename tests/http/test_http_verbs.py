@@ -203,6 +203,7 @@ def test_every_verb_of_the_library_has_a_route_or_a_reason():
     # A knowledge base belongs to a tenant, and a key to a user of it. Association has no route yet.
     whole_tenant = {"add_knowledge", "search_knowledge", "list_knowledge", "remove_knowledge"}
     no_route_yet = {"associate"}
+    whole_folder |= {"encryption", "encrypt", "decrypt", "rotate_keys", "save_keys", "load_keys"}
     by_others = {
         "plan": "preview",
         "items": "list_items",

@@ -1,7 +1,5 @@
 """Whether a statement replaces an older one: the same matter, another value."""
 
-import time
-
 import pytest
 
 from nagori.language.corrections import OF_ANOTHER, correction_features, replacement_odds, updates_subject
@@ -43,13 +41,6 @@ def test_what_is_counted_has_names() -> None:
     kept = correction_features("the price is 40", "the price was 40, it's 45 now", NEAR, LEAD)
     assert kept["old_value"] == 1.0
     assert correction_features("", "", 0.0, LEAD)["share_of_shorter"] == 0.0
-
-
-def test_hostile_text_costs_little() -> None:
-    begun = time.process_time()
-    for text in ("a " * 50_000, "Mr. " * 20_000, "1:" * 40_000, "から" * 40_000):
-        replacement_odds(text, text, NEAR, LEAD)
-    assert time.process_time() - begun < 2.0
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,34 @@
-"""Hostile text costs linear time. Each case is a million characters of what once took quadratic time, or
-looks as if it might: whoever makes it quadratic again waits for minutes, and the suite's own limit says so.
-Nothing is timed here; `python -m bench.growth` measures every routine on many more texts."""
+"""Hostile text costs linear time. Nothing is timed here.
 
+The calls of every routine are counted, for a text and for one twice as long. Each of the other cases is a
+million characters of what once took quadratic time inside a pattern, or looks as if it might: whoever makes
+it quadratic again waits for minutes, and the suite's own limit says so. `python -m bench.growth` measures
+every routine on many more texts.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from bench.growth import FUNCTIONS, repeated
 
+import nagori.core
+import nagori.language
 from nagori.core.model import Emotion, Text
-from nagori.language import compression, faithfulness, keywords, lexicon, redaction, tokenizer
+from nagori.language import (
+    compression,
+    faithfulness,
+    keywords,
+    lexicon,
+    redaction,
+    speech_acts,
+    tokenizer,
+    wishes,
+)
 from nagori.language.appraisal import appraise
 from nagori.language.lexicon import english, japanese
 from nagori.language.passages import pieces, sentences, shingles
@@ -21,6 +41,94 @@ NOW = datetime(2026, 4, 1, tzinfo=UTC)
 
 def run_of(unit: str, tail: str = "") -> str:
     return unit * (SIZE // len(unit)) + tail
+
+
+def count_calls(function: Callable[[str], object], said: str) -> int:
+    """How many functions are called, those written in C among them."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        function(said)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_calls_are_counted() -> None:
+    def squared(said: str) -> None:
+        for _ in said:
+            [char.upper() for char in said]
+
+    assert count_calls(squared, 200 * "a") > 3.9 * count_calls(squared, 100 * "a")
+
+
+# Words of a feeling, of a wish and of a time; signs that open; rising numbers, so that no word comes twice.
+HOSTILE = (
+    "but good if ",
+    "嬉しいができない",
+    "remember this, ",
+    "「",
+    "password is ",
+    "2024-01-01 ",
+    "w@N ",
+    "a.",
+)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_twice_the_text_needs_at_most_about_twice_the_calls(name: str) -> None:
+    function = FUNCTIONS[name]
+    for unit in HOSTILE:
+        function(repeated(unit, 200))
+        once, twice = (count_calls(function, repeated(unit, size)) for size in (3_000, 6_000))
+        assert twice <= 2.2 * once + 60, unit
+
+
+# Not about the text of a user: our own tables, fields of a schema, one character, an identifier.
+NO_TEXT = {
+    *(
+        "fits",
+        "head_score",
+        "rows",
+        "read_feelings",
+        "cue",
+        "kanji",
+        "shift",
+        "away",
+        "between",
+        "count_units",
+    ),
+    *("check_text", "check_bool", "check_whole", "check_number", "check_kind", "check_list", "read_texts"),
+    *("read_metadata", "levels_under", "parse_choice", "item_id", "utc", "check_count", "price_of", "number"),
+    *("relation_of", "no_observer", "setting", "leaves", "find_faults", "fault_of", "fault_beyond"),
+    *("is_visible", "emphasis"),
+}
+
+
+def test_every_routine_that_takes_text_is_measured() -> None:
+    measured = {name.split(",")[0] for name in FUNCTIONS}
+    for package in (nagori.core, nagori.language):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(found.name)
+            for name, function in vars(module).items():
+                own = inspect.isroutine(inspect.unwrap(function)) if callable(function) else False
+                if not own or name.startswith("_") or function.__module__ != found.name:
+                    continue
+                parameters = inspect.signature(inspect.unwrap(function)).parameters.values()
+                if any(parameter.annotation == "str" for parameter in parameters):
+                    named = f"{found.name.rpartition('.')[2]}.{name}"
+                    assert named in measured or name in NO_TEXT, named
+
+
+@pytest.mark.parametrize("unit", ["please ", "ok, ", "は", "a.", "!", "remember ", "忘れて", "、", "`"])
+def test_what_an_utterance_does_and_wishes_is_read_in_one_pass(unit: str) -> None:
+    wishes.classify_wish(run_of(unit))
+    speech_acts.speech_act(run_of(unit))
 
 
 @pytest.mark.parametrize("unit", [" ", "\n", "[", "[ ", "] "])
@@ -92,9 +200,32 @@ def test_a_summary_full_of_parts_of_numbers_is_not_believed() -> None:
     assert faithfulness.strays("Counted: " + ", ".join(str(n) for n in range(1000)), source) == "invents"
 
 
-@pytest.mark.parametrize("unit", ["key_", "sk-", "<private ", "<memories>\n- ["])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "key_",
+            "sk-",
+            "<private ",
+            "<memories>\n- [",
+            "password for the ",
+            "the password is ",
+            "--password ",
+        ),
+        *(
+            "curl -u a",
+            "Cookie: a=",
+            "Private-Lines: 1\nAAAA",
+            "パスワードを",
+            "PINは",
+            "log in with a ",
+            "pw: ",
+        ),
+        *("changed the x ", "aaaaaaa が", "login a password ", "dp.", "key-", "1:AA", "8Q~", 30 * "a" + "."),
+    ],
+)
 def test_secrets_are_looked_for_in_one_pass(unit: str) -> None:
-    redaction.fit_to_keep(f"password={run_of(unit, '!x')}")
+    redaction.fit_to_keep(f"password={unit * (300_000 // len(unit))}!x")
 
 
 @pytest.mark.parametrize("unit", ["1.", "New York "])

@@ -1,7 +1,5 @@
 """What a user wishes of the memory: keep, do not keep, forget, or nothing. All sentences are invented."""
 
-import time
-
 import pytest
 
 from nagori.language.wishes import NO_WISH, Wish, WishKind, classify_wish, without_wishes
@@ -530,28 +528,3 @@ def test_a_wish_stands_before_or_after_a_long_text() -> None:
 )
 def test_without_its_wishes_a_text_is_what_else_was_said(text: str, rest: str) -> None:
     assert without_wishes(text) == rest
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "forget ",
-        "please ",
-        "remember ",
-        "don't ",
-        "忘れて",
-        "さっきの",
-        "覚え",
-        "and, ",
-        "i told you ",
-        "the ",
-        "`",
-        "my x ",
-        "、",
-        "a.",
-    ],
-)
-def test_hostile_text_is_read_quickly(unit: str) -> None:
-    start = time.perf_counter()
-    classify_wish(unit * 20_000)
-    assert time.perf_counter() - start < 1.0

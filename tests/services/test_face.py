@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,12 +43,13 @@ def test_an_explanation_and_a_status_are_readable_when_printed(memory: Nagori) -
     assert first == repr(kept)
     assert "\x1b" not in first
     assert lines[:3] == ["strength 80, full", "intensity 80, work", "age 0.0 days × coefficient 0.995 a day"]
-    assert [line.split(": ")[0] for line in lines[3:6]] == [
+    assert lines[3].startswith("Importance 0.42: outcome 0.50, reuse 0.00")
+    assert [line.split(": ")[0] for line in lines[4:7]] == [
         "becomes a summary",
         "becomes a trace",
         "goes to the archive",
     ]
-    assert lines[6:] == ["history:", f"  {kept.created:%Y-%m-%d %H:%M}  formed"]
+    assert lines[7:] == ["history:", f"  {kept.created:%Y-%m-%d %H:%M}  formed"]
     assert str(memory.status()).splitlines() == [
         "memories: 2 (full 2)",
         "protected: 1",
@@ -309,7 +309,16 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "import_": ([],),
     "import_drafts": ([],),
 }
-NO_MEMORY = {"open", "folder", "restore", "close", "runtime", "config", "items"}  # need none, or end it
+NO_MEMORY = {
+    "open",
+    "folder",
+    "restore",
+    "load_keys",
+    "close",
+    "runtime",
+    "config",
+    "items",
+}  # need none, or end it
 VERBS = sorted(name for name in vars(Nagori) if not name.startswith("_") and name not in NO_MEMORY)
 
 
@@ -386,11 +395,12 @@ def test_closing_waits_for_the_verbs_that_were_begun(tmp_path: Path) -> None:
 
 def test_who_cancels_is_free_at_once_and_what_was_begun_is_kept(tmp_path: Path) -> None:
     class Slow(WordEmbedder):
-        begun, go_on = threading.Event(), threading.Event()
+        begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
 
         def embed_passages(self, texts: Any) -> Any:
             self.begun.set()
             self.go_on.wait(20)
+            self.done.set()
             return super().embed_passages(texts)
 
     async def story() -> None:
@@ -398,10 +408,9 @@ def test_who_cancels_is_free_at_once_and_what_was_begun_is_kept(tmp_path: Path) 
             task = asyncio.create_task(memory.remember("The kettle is green."))
             await asyncio.to_thread(Slow.begun.wait, 20)
             task.cancel()
-            before = time.monotonic()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert time.monotonic() - before < 5
+            assert not Slow.done.is_set()
             Slow.go_on.set()
         with Nagori.open(tmp_path, embedder=None) as again:
             assert [m.text.content for m in again.list()] == ["The kettle is green."]

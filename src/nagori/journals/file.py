@@ -3,6 +3,7 @@
     <root>/<tenant>/<user>/00000001.jsonl   segments, in order; a new one when the last is large
                            lock             held while somebody appends
                            space.json       the owner, and the journal's identity
+                           key              the owner's keys, if this folder is encrypted (see `encryption`)
                            torn-….bytes     unfinished lines after a crash, kept aside
     <root>/requests/…                       owners with turns to process
     <root>/=erased/…                        erased owners, without their names (see `tombstones`)
@@ -22,7 +23,7 @@ import os
 import re
 import time
 from _thread import get_ident  # `threading` would cost a hook a millisecond
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -32,20 +33,33 @@ from nagori.core.events import RENAMED_TYPES, SKIPPABLE, Event
 from nagori.core.model import utc
 from nagori.core.storage import Owner
 from nagori.core.values import Value, default_factory, replace
-from nagori.errors import Conflict, InvalidInput, JournalError, JournalTooNew, MemoryErased, Notice
-from nagori.files import private_dir, sync_folder, unlock, wait_for_lock, write_durably
+from nagori.errors import (
+    Conflict,
+    EncryptionError,
+    InvalidInput,
+    JournalError,
+    JournalTooNew,
+    MemoryErased,
+    Notice,
+)
+from nagori.files import ENCRYPTION_NOTE, private_dir, sync_folder, unlock, wait_for_lock, write_durably
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
+    from nagori.encryption import FolderKeys, OwnerCipher
     from nagori.journals.tombstones import Tombstone
 
-FORMAT = 1
+    Encrypt = Callable[[bytes, int], dict[str, Any]]
+    Decrypt = Callable[[Mapping[str, Any]], bytes]
+
+FORMAT, ENCRYPTED = 1, 2  # of a plain line, and of an encrypted one
 SEGMENT_BYTES = 64 * 1024 * 1024
 MOST_DECODED = 256  # owners whose last event is kept
 LOCK_SECONDS = 30.0
 NEAR = 64 * 1024  # below this many bytes, read instead of search
+OWNER_KEYS = "key"  # file with the owner's wrapped keys
 REQUESTS, CLAIMED = "requests", "=claimed"
 ERASED = "=erased"  # folder of the tombstones; no tenant's folder has this name
 UPGRADE = "upgrade"  # file: 0.1 created this journal, and its note files are not taken over yet
@@ -83,15 +97,22 @@ class FileJournal:
     """The journal as files. Safe for many processes, with one lock per owner."""
 
     def __init__(
-        self, root: Path, *, segment_bytes: int = SEGMENT_BYTES, patience: float | None = None
+        self,
+        root: Path,
+        *,
+        segment_bytes: int = SEGMENT_BYTES,
+        patience: float | None = None,
+        keys: Path | None = None,
     ) -> None:
         self.root = root
+        self.keys = keys or root.parent  # data folder with the keys of encrypted lines
         self.patience = patience  # seconds to wait for the lock; None: LOCK_SECONDS
         self._segment_bytes = segment_bytes
         self._held: dict[tuple[Owner, int], int] = {}  # lock files held, by thread
         self._ends: dict[Path, tuple[_Stamp, int, bytes]] = {}  # last number and line of segments
         self._notes: dict[Path, tuple[_Stamp, Owner | None, str]] = {}
         self._folders: dict[Owner, Path] = {}
+        self._ciphers: dict[Owner, tuple[object, OwnerCipher]] = {}
         self._decoded: dict[Owner, tuple[tuple[int, int, int], Event]] = {}  # the last event of each
 
     def close(self) -> None:
@@ -186,7 +207,7 @@ class FileJournal:
                 last = self.last_seq(owner)
                 if last != after:
                     raise Conflict("error.journal_moved", after=after, last=last)
-                block, numbered = encode(events, after)
+                block, numbered = encode(events, after, self.encryption(owner))
                 self._write(descriptor, block, size)
             finally:
                 os.close(descriptor)
@@ -205,13 +226,64 @@ class FileJournal:
             for _, path in self._segments(owner):
                 last = self._end(path)[0] or first - 1
                 if any(first <= seq <= last for seq in replacements):
-                    replaced += _rewrite(path, replacements)
+                    cipher = (self.encryption(owner), self.decryption(owner))
+                    replaced += _rewrite(path, replacements, *cipher)
                 first = last + 1
             if replaced:
                 for torn in self.folder(owner).glob("torn-*.bytes"):
                     torn.unlink(missing_ok=True)
                 sync_folder(self.folder(owner))
         return replaced
+
+    # --- encryption -----------------------------------------------------------------------------
+
+    def encryption(self, owner: Owner) -> Encrypt | None:
+        """What encrypts a line of this owner; None if lines are written plainly."""
+        keys = self._folder_keys()
+        return None if keys is None or not keys.on else self._cipher(keys, owner, create=True).encrypt
+
+    def decryption(self, owner: Owner) -> Decrypt:
+        """What decrypts a line of this owner. The key is read when the first encrypted line is met."""
+
+        def decrypt(body: Mapping[str, Any]) -> bytes:
+            keys = self._folder_keys()
+            if keys is None:
+                raise EncryptionError("error.keys_needed")
+            return self._cipher(keys, owner, create=False).decrypt(body)
+
+        return decrypt
+
+    def reencrypt(self, owner: Owner) -> None:
+        """Write every segment anew as lines are written now: encrypted with the newest key, or plainly. The
+        lock is held. Unfinished lines that were kept aside are deleted."""
+        self._check_lock(owner)
+        cipher = (self.encryption(owner), self.decryption(owner))
+        with _disk_trouble():
+            for _, path in self._segments(owner):
+                _rewrite(path, {}, *cipher, everything=True)
+            for torn in self.folder(owner).glob("torn-*.bytes"):
+                torn.unlink(missing_ok=True)
+            sync_folder(self.folder(owner))
+
+    def key_folder(self, owner: Owner) -> Path:
+        """The folder with the owner's keys."""
+        return self.keys / self.root.name / self.folder(owner).relative_to(self.root)
+
+    def _folder_keys(self) -> FolderKeys | None:
+        if not os.path.exists(self.keys / ENCRYPTION_NOTE):  # noqa: PTH110 - on the way of hooks
+            return None
+        from nagori.encryption import open_keys
+
+        return open_keys(self.keys)
+
+    def _cipher(self, keys: FolderKeys, owner: Owner, *, create: bool) -> OwnerCipher:
+        place = self.key_folder(owner)
+        stamp = (keys, _stamp_of(place / OWNER_KEYS))
+        known = self._ciphers.get(owner)
+        if known is None or known[0] != stamp:
+            cipher = keys.cipher(place, create=create)
+            known = self._ciphers[owner] = ((keys, _stamp_of(place / OWNER_KEYS)), cipher)
+        return known[1]
 
     # --- erasing --------------------------------------------------------------------------------
 
@@ -299,7 +371,7 @@ class FileJournal:
         """Sound events after number `after`, in order; stops at a line that is still being written."""
         last = after
         for path in self._segments_after(owner, after):
-            for item in _scan(path, last):
+            for item in _scan(path, last, self.decryption(owner)):
                 if isinstance(item, Event) and item.seq > last:
                     last = item.seq
                     yield item
@@ -318,7 +390,7 @@ class FileJournal:
         known = self._decoded.get(owner)
         if known is not None and known[0] == mark:
             return known[1]
-        event = next((event for event in decode(line) if event.seq == seq), None)
+        event = next((event for event in decode(line, self.decryption(owner)) if event.seq == seq), None)
         if event is not None:
             if len(self._decoded) >= MOST_DECODED:
                 self._decoded.clear()
@@ -330,7 +402,7 @@ class FileJournal:
         verdict, expected = Verdict(owner), 1
         segments = self._segments(owner)
         for number, path in segments:
-            for item in _scan(path, 0):
+            for item in _scan(path, 0, self.decryption(owner)):
                 if isinstance(item, Damage):
                     if item.problem.id == UNFINISHED and number == segments[-1][0]:
                         verdict.unfinished = True
@@ -514,7 +586,7 @@ class FileJournal:
 UNFINISHED = "damage.line_unfinished"
 
 
-def _scan(path: Path, after: int) -> Iterator[Event | Damage]:
+def _scan(path: Path, after: int, decrypt: Decrypt) -> Iterator[Event | Damage]:
     """The events of a segment after a number, and damaged lines, in order."""
     with _disk_trouble(), path.open("rb") as file:
         offset = _find(file, after) if after else 0
@@ -524,7 +596,7 @@ def _scan(path: Path, after: int) -> Iterator[Event | Damage]:
             if after and (tail := _TAIL.search(line[-64:])) and int(tail[1]) <= after:
                 continue
             try:
-                yield from decode(line)
+                yield from decode(line, decrypt)
             except JournalTooNew:
                 raise
             except JournalError as trouble:
@@ -619,8 +691,16 @@ def _last_of(lines: Sequence[bytes]) -> tuple[int, bytes]:
     return claimed, b""
 
 
-def _rewrite(path: Path, replacements: Mapping[int, Event]) -> int:
-    """Write a segment with replaced events; returns their number."""
+def _rewrite(
+    path: Path,
+    replacements: Mapping[int, Event],
+    encrypt: Encrypt | None,
+    decrypt: Decrypt,
+    *,
+    everything: bool = False,
+) -> int:
+    """Write a segment with replaced events, or with every sound line written anew; returns the number of
+    events replaced."""
     fresh, replaced, before = path.with_suffix(".new"), 0, 0
     with (
         path.open("rb") as old,
@@ -628,8 +708,10 @@ def _rewrite(path: Path, replacements: Mapping[int, Event]) -> int:
     ):
         for line in old:
             last = _checked_seq(line)
-            if last is not None and any(seq in replacements for seq in range(before + 1, last + 1)):
-                line, count = _exchange(line, replacements)
+            if last is not None and (
+                everything or any(seq in replacements for seq in range(before + 1, last + 1))
+            ):
+                line, count = _exchange(line, replacements, encrypt, decrypt)
                 replaced += count
             before = last if last is not None else before
             new.write(line)
@@ -639,20 +721,25 @@ def _rewrite(path: Path, replacements: Mapping[int, Event]) -> int:
     return replaced
 
 
-def _exchange(line: bytes, replacements: Mapping[int, Event]) -> tuple[bytes, int]:
-    events = decode(line)
+def _exchange(
+    line: bytes, replacements: Mapping[int, Event], encrypt: Encrypt | None, decrypt: Decrypt
+) -> tuple[bytes, int]:
+    events = decode(line, decrypt)
     others = [replacements.get(event.seq, event) for event in events]
-    return encode(others, events[0].seq - 1)[0], sum(event.seq in replacements for event in events)
+    return encode(others, events[0].seq - 1, encrypt)[0], sum(event.seq in replacements for event in events)
 
 
-def encode(events: Sequence[Event], before: int) -> tuple[bytes, list[Event]]:
+def encode(events: Sequence[Event], before: int, encrypt: Encrypt | None = None) -> tuple[bytes, list[Event]]:
     """One line for `events`, numbered from `before` + 1, and the events as they will be read."""
     numbered = [_with_seq(event, before + n) for n, event in enumerate(events, 1)]
     said = [_to_json(event) for event in numbered]
     body: dict[str, Any] = said[0] if len(said) == 1 else {"bundle": said}
     try:
         text = json.dumps({"v": FORMAT, **body}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        head = text[:-1].encode() + b',"seq":%d' % numbered[-1].seq
+        last = numbered[-1].seq
+        if encrypt is not None:
+            text = json.dumps({"v": ENCRYPTED, **encrypt(text.encode(), last)}, separators=(",", ":"))
+        head = text[:-1].encode() + b',"seq":%d' % last
     except (UnicodeEncodeError, ValueError, TypeError, RecursionError) as trouble:
         raise InvalidInput("event", "error.event_not_json", reason=str(trouble)) from None
     return head + b',"sum":"%08x"}\n' % crc32(head), numbered
@@ -674,7 +761,7 @@ def _to_json(event: Event) -> dict[str, Any]:
     return body
 
 
-def decode(line: bytes) -> list[Event]:
+def decode(line: bytes, decrypt: Decrypt | None = None) -> list[Event]:
     """The events of a line; JournalError describes the fault."""
     if not line.endswith(b"\n"):
         whole = _checked_seq(line[:-1] + b"\n") is not None
@@ -686,8 +773,10 @@ def decode(line: bytes) -> list[Event]:
         raise JournalError("damage.line_checksum")
     try:
         body = json.loads(line)
-        if body["v"] > FORMAT:
-            raise JournalTooNew("error.journal_format", version=body["v"], known=FORMAT)
+        if body["v"] > ENCRYPTED:
+            raise JournalTooNew("error.journal_format", version=body["v"], known=ENCRYPTED)
+        if body["v"] == ENCRYPTED and decrypt is not None:
+            body = {**json.loads(decrypt(body)), "seq": body["seq"]}
         bundle = body.get("bundle", [body])
         first = body["seq"] - len(bundle) + 1
         return [_from_json(said, first + n) for n, said in enumerate(bundle)]

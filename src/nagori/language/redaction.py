@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from nagori.core.values import clean_text
-from nagori.language.credentials import PREFIXED, SPOKEN, WRITTEN
+from nagori.language.credentials import EDGE, PREFIXED, SPOKEN, TOKENS, WRITTEN, is_aws_secret
 
 WITHHELD = "[private]"  # recorded for a prompt that is private as a whole: its answer is not kept
 
@@ -138,8 +138,9 @@ _KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "sendgrid": (("SG.",), f"{_EDGE}SG[.]{_BODY}{{16,}}[.]{_BODY}{{16,}}"),
     "jwt": (("eyJ",), f"(?:(?<!{_BODY})|(?<=\\\\[nrt]))eyJ{_BODY}{{8,}}[.]{_BODY}{{8,}}[.]{_BODY}{{8,}}"),
     "twilio": (("SK",), _EDGE + "SK[0-9a-f]{32}(?![A-Za-z0-9])"),
-    "aws": (("AKIA", "ASIA"), _EDGE + "A[KS]IA[A-Z0-9]{16,}(?![A-Za-z0-9])"),
+    "aws": (("AKIA", "ASIA", "ABIA", "ACCA"), _EDGE + "A(?:[KSB]I|CC)A[A-Z0-9]{16,}(?![A-Za-z0-9])"),
 }
+_LONG_RUN = "[A-Za-z0-9+/=_~.@-]{16}"  # what has no run as long as this holds no token with a prefix
 _URL = r"://[^\s/:@\"'<>]{0,128}:([^\s/\"'<>]{1,256})@(?=[A-Za-z0-9\[])"
 _AUTH = (
     r"(?i)(?:authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)|bearer)\s{1,3}"
@@ -151,11 +152,24 @@ _CARD = (
 )
 _MY_NUMBER = r"(?i)(?:マイナンバー|個人番号|my number)[^\d\n]{0,12}(\d{4}[ -]?\d{4}[ -]?\d{4})(?![ -]?\d)"
 _AWS_SECOND_HALF = "(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
-_LABEL_HINTS = ("pass", "pwd", "secret", "token", "key", "パス", "暗証番号", "秘密鍵", "キー", "トークン")
+_LABEL_HINTS = (
+    "pass",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+    "code",
+    "パス",
+    "暗証番号",
+    "秘密鍵",
+    "キー",
+    "トークン",
+)
 # A label and its equals sign. `[secret:password]`, which redaction writes, is not a label.
 _LABEL = (
-    r"(?=[AaPpSsTtパ暗秘アト])(?:(?P<pass>(?i:pass(?:word|wd|phrase|code)|pwd)|パスワード|パスフレーズ|暗証番号)"
-    r"|(?i:(?:secret|private|api|access|auth|signing)[ _-]?(?:access[_-]?)?key|secret|token)"
+    r"(?=[AaBbEeLlMmPpRrSsTtパ暗秘アト])(?:(?P<pass>(?i:pass(?:word|wd|phrase|code)|pwd)|パスワード|パスフレーズ|暗証番号)"
+    r"|(?i:(?:secret|private|api|access|auth|signing|encryption|account|storage|admin|master|licen[cs]e)"
+    r"[ _-]?(?:access[_-]?)?key|(?:recovery|backup)[ _-]?code|secret|token)"
     r"|秘密鍵|(?:(?i:api)|アクセス)[ ・]?キー|トークン)(?![A-Za-z])"
     r"(?<!\[secret:password)(?!(?<=\[secret):[a-z-]+\])"
     r"(?P<suffix>(?:_[A-Z0-9]{1,20}){0,3})[0-9]{0,2}[\"'`)\]]{0,2}"
@@ -176,11 +190,15 @@ def redact_secrets(text: str) -> tuple[str, tuple[str, ...]]:
     for kind, (triggers, pattern) in _KINDS.items():
         if any(trigger in text for trigger in triggers):
             text = _replace(kind, pattern, text, kinds, _random)
-    for kind, (triggers, pattern) in PREFIXED.items():
-        if any(trigger in text for trigger in triggers):
-            text = _replace(kind, pattern, text, kinds, _random)
+    if re.search(_LONG_RUN, text):
+        for kind, (triggers, pattern) in PREFIXED.items():
+            if any(trigger in text for trigger in triggers):
+                text = _replace(kind, pattern, text, kinds, _random)
+        for trigger, pattern in TOKENS:
+            if trigger in text:
+                text = _replace("token", f"{EDGE}(?:{pattern}){_BODY}*", text, kinds, _random)
     if "aws" in kinds:
-        text = _replace("aws", _AWS_SECOND_HALF, text, kinds, lambda value: _classes(value) == 3)
+        text = _replace("aws", _AWS_SECOND_HALF, text, kinds, is_aws_secret)
     if "://" in low and "@" in low:
         text = _replace("url", _URL, text, kinds, lambda value: not _placeholder(value))
     if "bearer" in low or "authorization" in low:
@@ -318,7 +336,7 @@ def _is_assigned_secret(label: re.Match[str], value: str, bare: bool, after: str
         return False
     if value.isdigit():
         return bool(label["pass"]) and not label["suffix"] and separator != "is"
-    if (bare or not label["pass"]) and _harmless().fullmatch(value):
+    if (bare or not label["pass"]) and _harmless().fullmatch(value) and not is_aws_secret(value):
         return False
     both = bool(re.search("[A-Za-z]", value) and re.search("[0-9]", value))
     if not label["pass"]:
@@ -332,7 +350,11 @@ def _is_plausible_password(label: re.Match[str], value: str, bare: bool, after: 
     """Whether a password of letters is real: in quotes, in `DB_PASSWORD=word` and in 「…は word です」."""
     if len(value) < 6 or _prose().fullmatch(value):
         return False
-    shell = label["sep"] == "=" and label["pass"].isascii() and label["pass"].isupper()
+    if re.fullmatch("[a-z]{3,}(?:-[a-z]{3,}){2,}", value):  # words joined by hyphens
+        return True
+    name = label["pass"].isascii() and label["pass"].isupper()
+    of_a_name = label.string[label.start() - 1 : label.start()] == "_"  # DB_PASSWORD: in YAML
+    shell = name and (label["sep"] == "=" or (of_a_name and label["sep"] == ":"))
     said = label["sep"].strip() == "は" and re.match("で[すし]|だ|。|\\s|$", after) is not None
     return not bare or shell or said
 

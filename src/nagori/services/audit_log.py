@@ -40,6 +40,10 @@ ACTS = (
     "backed_up",
     "restored",
     "key_created",
+    "keys_changed",
+    "disclosed",
+    "policy_changed",
+    "scope_crossed",
 )
 
 

@@ -2,7 +2,8 @@
 
 A backup is one tar file: the journal up to a moment, a consistent copy of the store, and a list of checksums.
 The journal only grows, so its first N bytes are a snapshot. The store is copied first, so it is never ahead
-of the journal. The tombstones of erased owners are saved with the journal.
+of the journal. The tombstones of erased owners are saved with the journal. Of an encrypted folder neither
+the keys nor the store are saved: what was erased since cannot be read from its backups.
 
 A restore checks every checksum and every journal line first. It moves the former data aside and deletes
 nothing. What was erased since the backup does not come back: the tombstones and erasures of the former data
@@ -30,9 +31,9 @@ from nagori.core.model import Scope
 from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
-from nagori.files import open_private, private_dir
+from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
 from nagori.journals import tombstones
-from nagori.journals.file import FileJournal
+from nagori.journals.file import OWNER_KEYS, FileJournal
 from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False
@@ -43,7 +44,7 @@ FORMAT = 1
 STORE = "nagori.db"
 WORK = "backup-"  # folders of backups that are being written, with the number of the process
 ASIDE = ".before-restore-"
-KEPT = ("audit.jsonl", "receipt.key")  # files that a restore takes over from the former data
+KEPT = ("audit.jsonl", "receipt.key", ENCRYPTION_NOTE)  # files that a restore takes over from the former data
 
 Opener = Callable[[Path], AbstractContextManager[Runtime]]
 
@@ -69,13 +70,14 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
     prefix = f"{WORK}{os.getpid()}-"
     with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix=prefix) as work:
         copy = Path(work) / STORE
-        saved = _copy_store(runtime, copy)
+        encrypted = (runtime.data_dir / ENCRYPTION_NOTE).exists()
+        saved = not encrypted and _copy_store(runtime, copy)
         members = [(STORE, copy, copy.stat().st_size)] if saved else []
         members += _journal_prefix(runtime)
         unfinished = path.with_name(path.name + ".part")
         _write(unfinished, members, progress)
         with _unpack(unfinished) as (folder, _):
-            events, damaged = _read_through(folder)
+            events, damaged = _read_through(folder, runtime.data_dir)
         unfinished.replace(path)
     return BackupReport(path, len(members), path.stat().st_size, events, damaged, saved)
 
@@ -94,10 +96,10 @@ def restore(path: Path, data_dir: Path, stamp: str, opened: Opener) -> Path | No
     """Install a backup; returns the folder with the former data, if there was any. `opened` opens a data
     folder."""
     with _trouble(path), _unpack(path, near=data_dir.parent) as (folder, _):
-        _read_through(folder)
         occupied = data_dir.exists() and any(data_dir.iterdir())
         if occupied:
             _take_over(data_dir, folder)
+        _read_through(folder, folder)
         _apply_erasures(folder, data_dir, opened)
         aside = None
         if occupied:
@@ -160,8 +162,8 @@ def drill(runtime: Runtime, path: Path, opened: Opener) -> DrillReport:
     from nagori.services import transfer, verify
 
     with _trouble(path), _unpack(path, near=runtime.data_dir) as (folder, _):
-        _read_through(folder)
         _take_over(runtime.data_dir, folder)
+        _read_through(folder, folder)
         _apply_erasures(folder, runtime.data_dir, opened)
         differing, moved, memories = list[Owner](), list[Owner](), 0
         with opened(folder) as other:
@@ -198,11 +200,16 @@ def folders_aside(data_dir: Path) -> list[Path]:
 
 
 def _take_over(former: Path, folder: Path) -> None:
-    """Files that no backup replaces: the audit log with its key, and the tombstones."""
+    """Files that no backup replaces: the audit log, its key, keys, tombstones."""
     for name in KEPT:
         if (former / name).is_file():
             shutil.copyfile(former / name, folder / name)
             (folder / name).chmod(0o600)
+    for key in former.glob(f"journal/*/*/{OWNER_KEYS}"):
+        place = folder / key.relative_to(former)
+        if place.parent.is_dir():
+            shutil.copyfile(key, place)
+            place.chmod(0o600)
     root = folder / "journal"
     for stone in tombstones.all_tombstones(former / "journal"):
         place = root / stone.path.relative_to(former / "journal")
@@ -346,10 +353,10 @@ def _compare(path: Path, folder: Path, files: dict[str, dict[str, object]]) -> N
             sub.chmod(0o700)
 
 
-def _read_through(folder: Path) -> tuple[int, int]:
+def _read_through(folder: Path, keys: Path) -> tuple[int, int]:
     """The number of events of all journals, and of unreadable lines. Damage is reported and does not prevent
-    saving or restoring the rest."""
-    journal, events, damaged = FileJournal(folder / "journal"), 0, 0
+    saving or restoring the rest. `keys`: the data folder whose keys open encrypted lines."""
+    journal, events, damaged = FileJournal(folder / "journal", keys=keys), 0, 0
     for owner in journal.owners():
         verdict = journal.verify(owner)
         events += verdict.events

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
+from pathlib import Path
 from unicodedata import normalize
 
 from nagori.core.erasure import redaction_for
-from nagori.core.events import TO_ERASE, TO_REDACT, Event, RecordedTurn
+from nagori.core.events import TO_ERASE, TO_REDACT, Event, RecordedTurn, checksum_of
 from nagori.core.model import Filter, Memory, RelationType, Scope, TurnFilter
 from nagori.core.storage import Owner
 from nagori.core.values import Value, replace
@@ -344,6 +345,9 @@ def _names_of(owner: Owner) -> list[str]:
 def _erase_part(runtime: Runtime, plan: ErasurePlan) -> list[ErasureStep]:
     owner, target = plan.owner, plan.target
     batches = _discard_batches(runtime, owner, frozenset(plan.memories))
+    copies = _erase_part_of_copies(
+        runtime, plan
+    )  # first: later our journal no longer says which turns these are
     data: dict[str, Any] = {"memories": list(plan.memories), "turns": list(plan.turns)}
     data |= {"sessions": [target.name]} if target.kind == "session" else {}
 
@@ -360,8 +364,44 @@ def _erase_part(runtime: Runtime, plan: ErasurePlan) -> list[ErasureStep]:
         ErasureStep("turns", len(plan.turns), _turns_left(runtime, owner, plan.turns)),
         ErasureStep("journal", events, left),
         ErasureStep("pages", 1, int(not compact)),
+        ErasureStep("copies", copies),
         *batches,
     ]
+
+
+def _erase_part_of_copies(runtime: Runtime, plan: ErasurePlan) -> int:
+    """Remove a part from folders that a restore put aside, and from copies of the store; returns the number
+    of folders. A copy of the store loses all of the owner, or is deleted: the journal has the rest."""
+    owner, changed = plan.owner, 0
+    for folder in folders_aside(runtime.data_dir):
+        if _redact_aside(runtime, FileJournal(folder / "journal"), plan):
+            for file in folder.glob(f"{STORE}*"):
+                file.unlink(missing_ok=True)
+            changed += 1
+        erase_spool(folder, owner)
+    if hasattr(runtime.store, "erase_copies"):
+        _wait_for_copies(runtime, owner, [])
+    return changed
+
+
+def _redact_aside(runtime: Runtime, aside: FileJournal, plan: ErasurePlan) -> bool:
+    """Redact a part in another journal of the same owner. A turn counts only if both have the same event at
+    its number: they may have parted."""
+    owner, journal = plan.owner, runtime.journal
+    if not aside.identity(owner) or aside.identity(owner) != journal.identity(owner):
+        return False
+
+    def is_same(seq: int) -> bool:
+        mine, theirs = journal.event(owner, seq), aside.event(owner, seq)
+        return mine is not None and theirs is not None and checksum_of(mine) == checksum_of(theirs)
+
+    turns = [seq for seq in plan.turns if is_same(seq)]
+    sessions = [plan.target.name] if plan.target.kind == "session" else []
+    data = {"memories": list(plan.memories), "turns": turns, "sessions": sessions}
+    with aside.locked(owner) as last:
+        redact = redaction_for(Event("erased", runtime.clock.now(), data, seq=last + 1))
+        found = ((event, redact(event)) for event in aside.read(owner))
+        return aside.redact(owner, {event.seq: other for event, other in found if other != event}) > 0
 
 
 def _turns_left(runtime: Runtime, owner: Owner, seqs: Sequence[int]) -> int:
@@ -437,8 +477,7 @@ def _erase_batches(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
 def _erase_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
     """Copies of the store, and folders that a restore put aside. A rebuild that began before has read the
     journal: its end is waited for."""
-    erase_copies = getattr(runtime.store, "erase_copies", None)
-    if erase_copies is None:
+    if not hasattr(runtime.store, "erase_copies"):
         return []
     aside = folders_aside(runtime.data_dir)
     for folder in aside:
@@ -447,12 +486,17 @@ def _erase_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
         journal.finish_erasure(owner)
         erase_spool(folder, owner)
         erase_results(folder, owner)
+    _wait_for_copies(runtime, owner, [folder / STORE for folder in aside])
+    return [ErasureStep("copies", len(aside))]
+
+
+def _wait_for_copies(runtime: Runtime, owner: Owner, others: Sequence[Path]) -> None:
+    """Remove an owner from copies of the store, and wait for a rebuild that is running."""
     deadline = time.monotonic() + PATIENCE
-    while erase_copies(owner, [folder / STORE for folder in aside]):
+    while runtime.store.erase_copies(owner, others):  # type: ignore[attr-defined]
         if time.monotonic() > deadline:
             raise Conflict("error.erasure_waits")
         time.sleep(0.05)
-    return [ErasureStep("copies", len(aside))]
 
 
 def _erase_rows(runtime: Runtime, owner: Owner) -> list[ErasureStep]:

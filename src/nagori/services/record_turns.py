@@ -94,10 +94,10 @@ def record_or_spool(folder: Path, owner: Owner, events: Sequence[Event]) -> None
 
 
 def spool(folder: Path, owner: Owner, events: Sequence[Event]) -> Path:
-    """Write events to a spool file, in the journal's format."""
+    """Write events to a spool file, in the journal's format, encrypted as there."""
     place = private_dir(folder / SPOOL)
     name = f"{time.time_ns():020d}-{os.getpid()}"
-    block, _ = encode(events, 0)
+    block, _ = encode(events, 0, FileJournal(folder / "journal").encryption(owner))
     body = json.dumps(list(owner)).encode() + b"\n" + block
     descriptor = os.open(place / f"{name}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -114,11 +114,13 @@ def spool(folder: Path, owner: Owner, events: Sequence[Event]) -> Path:
 def read_spool(folder: Path) -> Iterator[tuple[Path, Owner, list[Event]]]:
     """The events in the spool, oldest first. A file that cannot be read now (newer version, disk error) stays
     for the next time; a foreign file is moved aside."""
+    journal = FileJournal(folder / "journal")
     for path in sorted((folder / SPOOL).glob("*.jsonl")):
         try:
             head, _, rest = path.read_bytes().partition(b"\n")
             tenant, user = json.loads(head)
-            yield path, (str(tenant), str(user)), decode(rest)
+            owner = (str(tenant), str(user))
+            yield path, owner, decode(rest, journal.decryption(owner))
         except OSError:
             continue
         except JournalTooNew:

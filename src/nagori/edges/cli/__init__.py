@@ -84,6 +84,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "restore": "maintenance:restore",
         "erase": "erase:erase",
         "audit": "erase:audit",
+        "encrypt": "encrypt:encrypt",
         "verify": "maintenance:verify",
         "rebuild": "maintenance:rebuild",
         "compact": "maintenance:compact",

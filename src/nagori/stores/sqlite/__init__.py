@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
@@ -34,8 +34,8 @@ from nagori.core.storage import (
     VectorModels,
 )
 from nagori.core.values import Value
-from nagori.errors import Conflict, Notice, SchemaTooNew, StoreDamaged, StoreError
-from nagori.files import open_private, private_dir
+from nagori.errors import Conflict, EncryptionError, Notice, SchemaTooNew, StoreDamaged, StoreError
+from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
 from nagori.stores import sql as sql
 from nagori.stores.sql import SELECT, Selection, ask, find_model, find_owner
 from nagori.stores.sql_statements import SqlReads, take_lease
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from nagori.protocols import ConceptIndex, Store
 
 BUSY_MS = 30_000
+CIPHER = "chacha20"
 PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
 MOST_CONNECTIONS, MOST_IDLE = 64, 8
 MERGE_PAGES = 256  # pages of the word index per step: a few milliseconds
@@ -169,6 +170,7 @@ class SqliteStore(SqlReads):
             os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC))
             target = apsw.Connection(str(path))
             try:
+                unlock_store(target, path)
                 with target.backup("main", db, "main") as copy:
                     copy.step(NO_LIMIT)
                 # A single file: nothing of the copy may be left in a side file.
@@ -227,6 +229,27 @@ class SqliteStore(SqlReads):
                 if file.exists():
                     aside = file.rename(file.with_name(f"{self.path.name}.damaged-{stamp}{ending}"))
         return aside
+
+    def reencrypt(self, stamp: str) -> None:
+        """Replace the file by a copy as the folder's keys demand: encrypted with the newest one, or plain.
+        What others commit meanwhile is applied again from the journal."""
+        if not self.path.exists():
+            return
+        from nagori.stores.sqlite import replace as replacing
+
+        replacing.remove_abandoned(self.path)
+        draft = replacing.name_draft(self.path, stamp)
+        try:
+            with store_errors(self.path):
+                os.close(open_private(draft, os.O_RDWR | os.O_CREAT))
+                replacing.copy_encrypted(self.path, draft)
+            aside = self.quarantine(stamp)
+            with store_errors(self.path):
+                draft.replace(self.path)
+            if aside is not None:
+                replacing.remove(aside)
+        finally:
+            replacing.remove(draft)
 
     def erase_copies(self, owner: Owner, others: Sequence[Path] = ()) -> list[Path]:
         from nagori.stores.sqlite import replace as replacing
@@ -591,6 +614,7 @@ def connect(path: Path) -> Connection:
         os.close(open_private(path, os.O_RDWR | os.O_CREAT))  # SQLite's side files inherit its mode
     connection = Connection(str(path))
     try:
+        unlock_store(connection, path)
         _set_up(connection)
         _use_wal(connection)
         for name, value in PRAGMAS.items():
@@ -601,9 +625,29 @@ def connect(path: Path) -> Connection:
     return connection
 
 
+def unlock_store(connection: apsw.Connection, path: Path) -> None:
+    """Give a connection its key, if its folder is encrypted. It must be the first that is done with it."""
+    if not os.path.exists(path.parent / ENCRYPTION_NOTE):  # noqa: PTH110 - on the way of hooks
+        return
+    from nagori.encryption import store_keys
+
+    keys = store_keys(path)
+    for key in keys:
+        if not hasattr(apsw, "mc_version"):
+            raise EncryptionError("error.encryption_library", library="apsw-sqlite3mc")
+        connection.pragma("cipher", CIPHER)
+        connection.pragma("key", f"raw:{key.hex()}")
+        if len(keys) == 1:
+            return
+        with suppress(apsw.NotADBError):  # while keys are being changed, the former one may be right
+            connection.pragma("schema_version")
+            return
+
+
 def _connect_to_read(path: Path, how: str) -> Connection:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     connection = Connection(f"{path.absolute().as_uri()}?{how}", flags=flags)
+    unlock_store(connection, path)
     _set_up(connection)
     return connection
 

@@ -70,6 +70,23 @@ def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
         copy.step(-1)
 
 
+def copy_encrypted(path: Path, draft: Path) -> None:
+    """Copy a store into an empty file, encrypted with the newest key of its folder, or plain if that is
+    asked for."""
+    from nagori.encryption import open_keys
+    from nagori.stores.sqlite import CIPHER, unlock_store
+
+    keys = open_keys(path.parent)
+    how = f"cipher={CIPHER}&key=raw:{keys.stores[0].hex()}" if keys.on else "key="
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+    db = apsw.Connection(path.absolute().as_uri(), flags=flags)
+    try:
+        unlock_store(db, path)
+        db.execute("VACUUM INTO ?", (f"{draft.absolute().as_uri()}?{how}",))
+    finally:
+        db.close()
+
+
 def name_draft(path: Path, stamp: str) -> Path:
     """A unique file name for each rebuild, with the process id."""
     return path.with_name(f"{path.name}.rebuild-{stamp}-{os.getpid()}-{os.urandom(4).hex()}")
