@@ -55,6 +55,7 @@ from nagori.language import (
     speech_acts,
     statement_check,
     tokenizer,
+    topic_shift,
     wishes,
 )
 from nagori.language.lexicon import english, japanese
@@ -218,6 +219,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "passages.shares_own_words": lambda said: passages.shares_own_words(said, "what?", said, 0.5),
     "speech_acts.rejects_answer": speech_acts.rejects_answer,
     "learning.target_of": target_of,
+    "keywords.find_concepts": keywords.find_concepts,
+    "topic_shift.topic_shift": lambda said: topic_shift.topic_shift([said, "And then?"], said),
+    "topic_shift.shift_features": lambda said: topic_shift.shift_features([said], said, said),
+    "topic_shift.has_topic_cue": topic_shift.has_topic_cue,
     "redaction.asks_for_secret": redaction.asks_for_secret,
     "speech_acts.speech_act": speech_acts.speech_act,
     "speech_acts.is_statement": speech_acts.is_statement,

@@ -25,7 +25,7 @@ from nagori.core.model import (
 )
 from nagori.core.storage import Owner
 from nagori.core.values import Value, check_kind, check_list, replace, split_batches
-from nagori.errors import InvalidInput, StoreError
+from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
 from nagori.language.speech_acts import is_statement
@@ -57,9 +57,11 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
 
         adopt_notes(runtime, owner)
     runtime.ledger.catch_up(owner, turns=True)
-    done = 0
+    done, last = 0, None
     while turns := runtime.store.turns(owner, TurnFilter(pending=True, first=AT_ONCE)):
-        done += _process(runtime, owner, turns)
+        if turns == last:  # they were marked as processed: without this it would never end
+            raise StoreDamaged("error.store_row", reason="processed turns are pending")
+        done, last = done + _process(runtime, owner, turns), turns
         if time.monotonic() > until:
             break
     if any(note.get("awaiting") for note in (runtime.store.state(owner, SESSIONS) or {}).values()):

@@ -203,7 +203,7 @@ def _observe(
         withheld = shown.get("withheld")
         used = {id: outcome for id, (is_used, outcome) in uses.items() if is_used and id != withheld}
         seconds = sum(result.ms for result in results) / 1000
-        yield TurnObservation(shown["seq"], outcome_of(results), seconds, used)
+        yield TurnObservation(shown["seq"], outcome_of(results) if results else None, seconds, used)
 
 
 def _prompt_of(turns: Sequence[RecordedTurn], seq: int) -> str:
@@ -222,7 +222,8 @@ def _use(
     calls = [result for result in results if shares_own_words(words, prompt, result.target, OF_TARGET)]
     if calls:
         return True, float(calls[-1].ok)
-    return any(shares_own_words(words, prompt, answer, OF_ANSWER) for answer in answers), outcome_of(results)
+    used = any(shares_own_words(words, prompt, answer, OF_ANSWER) for answer in answers)
+    return used, outcome_of(results) if results else None
 
 
 def _rejected_turns(turns: Sequence[RecordedTurn], awaiting: Sequence[Mapping[str, Any]]) -> set[int]:
