@@ -56,7 +56,6 @@ from nagori.language import (
     statement_check,
     tokenizer,
     topic_shift,
-    wishes,
 )
 from nagori.language.lexicon import english, japanese
 from nagori.language.temporal import read_time, said_time
@@ -231,8 +230,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "temporal.said_time": lambda said: said_time(said, NOW, UTC),
     "tokenizer.normal_form": lambda said: tokenizer.normal_form("NFC", said),
     "tokenizer.words": lambda said: list(tokenizer.words(said)),
-    "wishes.classify_wish": wishes.classify_wish,
-    "wishes.without_wishes": wishes.without_wishes,
+    "speech_acts.classify_wish": speech_acts.classify_wish,
+    "speech_acts.without_wishes": speech_acts.without_wishes,
     "model.text_digest": text_digest,
     "messages.is_aside": is_aside,
     "scores.instructs": lambda said: scores.instructs(said, Window()),

@@ -27,7 +27,6 @@ from nagori.language import (
     redaction,
     speech_acts,
     tokenizer,
-    wishes,
 )
 from nagori.language.appraisal import appraise
 from nagori.language.lexicon import english, japanese
@@ -127,7 +126,7 @@ def test_every_routine_that_takes_text_is_measured() -> None:
 
 @pytest.mark.parametrize("unit", ["please ", "ok, ", "は", "a.", "!", "remember ", "忘れて", "、", "`"])
 def test_what_an_utterance_does_and_wishes_is_read_in_one_pass(unit: str) -> None:
-    wishes.classify_wish(run_of(unit))
+    speech_acts.classify_wish(run_of(unit))
     speech_acts.speech_act(run_of(unit))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.language.wishes import NO_WISH, Wish, WishKind, classify_wish, without_wishes
+from nagori.language.speech_acts import NO_WISH, Wish, WishKind, classify_wish, without_wishes
 
 ENGLISH = {
     WishKind.KEEP: """

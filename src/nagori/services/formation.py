@@ -21,9 +21,8 @@ from nagori.language.appraisal import appraise, importance, is_personal, weigh
 from nagori.language.corrections import replacement_odds, updates_subject
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
-from nagori.language.speech_acts import is_statement
+from nagori.language.speech_acts import WishKind, classify_wish, is_statement
 from nagori.language.tokenizer import tokens
-from nagori.language.wishes import WishKind, classify_wish
 from nagori.runtime import Runtime
 from nagori.services.linking import link_event, supersede_events
 from nagori.services.remember import (

@@ -28,8 +28,7 @@ from nagori.core.values import Value, check_kind, check_list, replace, split_bat
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
-from nagori.language.speech_acts import is_statement
-from nagori.language.wishes import NO_WISH, WishKind, classify_wish, without_wishes
+from nagori.language.speech_acts import NO_WISH, WishKind, classify_wish, is_statement, without_wishes
 from nagori.ledger import record_turns
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.formation import FormationInput, form_memories

@@ -14,7 +14,7 @@ from nagori.core.erasure import without_words
 from nagori.core.events import WAITING_WISHES, Event, RecordedTurn
 from nagori.core.model import Filter, Memory, Scope
 from nagori.core.storage import Owner
-from nagori.language.wishes import Wish
+from nagori.language.speech_acts import Wish
 from nagori.runtime import Runtime
 
 SURE, SURE_HERE = 0.5, 0.05  # least certainty of what is forgotten because it was named; in the same session
