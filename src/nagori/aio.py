@@ -406,12 +406,19 @@ class AsyncNagori(_AsyncMemory):
         return await self._workers.run(self._memory.explain_context, prompt, session=session, project=project)
 
     async def full_context(
-        self, prompt: str, *, session: str = "", tokens: int | None = None, mark: bool = True
+        self,
+        prompt: str,
+        *,
+        session: str = "",
+        tokens: int | None = None,
+        knowledge: Texts = (),
+        mark: bool = True,
     ) -> FullContext:
         """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
-        recent sessions, the profile and knowledge, with nothing told twice."""
+        recent sessions, the profile, and passages of the knowledge bases named by `knowledge`, with
+        nothing told twice."""
         return await self._workers.run(
-            self._memory.full_context, prompt, session=session, tokens=tokens, mark=mark
+            self._memory.full_context, prompt, session=session, tokens=tokens, knowledge=knowledge, mark=mark
         )
 
     async def session_start(

@@ -398,16 +398,24 @@ class Nagori:
         return explain_context(self.runtime, scope, prompt, session)
 
     def full_context(
-        self, prompt: str, *, session: str = "", tokens: int | None = None, mark: bool = True
+        self,
+        prompt: str,
+        *,
+        session: str = "",
+        tokens: int | None = None,
+        knowledge: Texts = (),
+        mark: bool = True,
     ) -> FullContext:
         """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
-        recent sessions, the profile and knowledge, with nothing told twice."""
+        recent sessions, the profile, and passages of the knowledge bases named by `knowledge`, with nothing
+        told twice."""
         from nagori.services.full_context import full_context
 
         check_text("prompt", prompt)
         check_text("session", session)
         check_bool("mark", mark)
-        return full_context(self.runtime, self.scope, prompt, session, tokens, mark=mark)
+        bases = read_texts("knowledge", knowledge)
+        return full_context(self.runtime, self.scope, prompt, session, tokens, knowledge=bases, mark=mark)
 
     def session_start(self, session: str = "", *, project: str | None = None, mark: bool = True) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""

@@ -84,3 +84,18 @@ def test_T14_the_first_turn_of_a_session_gets_everything_and_later_ones_what_is_
     with memory.turn("And where does crane number 9 of the harbour stand?", session="tuesday") as turn:
         assert "<recent-sessions>" not in turn.context.text
         assert "number 9" in turn.context.text
+
+
+def test_T5_knowledge_joins_within_the_budget(memory: Nagori, tmp_path: Path) -> None:
+    page = tmp_path / "cranes.md"
+    page.write_text(
+        "# Cranes\n\nCrane number 7 in the harbour of Nara lifts forty tonnes.\n", encoding="utf-8"
+    )
+    memory.add_knowledge(page, kb="manuals")
+    assert memory.full_context(ASKED, session="a").knowledge == ""  # no base was named
+    found = memory.full_context(ASKED, session="b", knowledge=["manuals"], mark=False)
+    assert "[manuals: cranes.md" in found.knowledge
+    assert "forty tonnes" in found.text
+    for tokens in (0, 120, 250, 500):
+        told = memory.full_context(ASKED, session="c", knowledge=["manuals"], tokens=tokens, mark=False)
+        assert about_tokens(told.text) <= tokens

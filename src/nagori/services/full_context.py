@@ -22,7 +22,7 @@ from nagori.services.threads import list_threads, summarise_thread
 
 CONVERSATIONS = 0.65  # share of the budget for memories; what they leave is for the others
 RECENT_DAYS = 30.0  # of sessions
-MOST_SESSIONS, TOPICS = 5, 5
+MOST_SESSIONS, TOPICS, MOST_PASSAGES = 5, 5, 3
 LEAST_TOKENS = 12  # a shorter line says nothing
 
 
@@ -55,18 +55,39 @@ def full_context(
     session: str = "",
     tokens: int | None = None,
     *,
+    knowledge: Sequence[str] = (),
     mark: bool = True,
 ) -> FullContext:
-    """All parts for a prompt, together at most `tokens` long."""
+    """All parts for a prompt, together at most `tokens` long; `knowledge` names the knowledge bases."""
     left = runtime.config.retrieval.token_budget if tokens is None else check_whole("tokens", tokens)
     share = int(left * CONVERSATIONS)
     told = context_for_prompt(runtime, scope, prompt, session, mark=mark, tokens=share) if share else NOTHING
     left -= about_tokens(told.text)
+    facts = _knowledge(runtime, scope.tenant, prompt, knowledge, told, left // 2) if knowledge else ""
+    left -= about_tokens(facts)
     person = describe_user(runtime, scope, TOPICS)
     person = person if about_tokens(person) <= left // 2 else ""
     left -= about_tokens(person)
     recent, sources = _recent_sessions(runtime, scope, session, told, left)
-    return FullContext(told.text, recent, person, "", [*told.memories, *sources])
+    return FullContext(told.text, recent, person, facts, [*told.memories, *sources])
+
+
+def _knowledge(
+    runtime: Runtime, tenant: str, prompt: str, bases: Sequence[str], told: Context, tokens: int
+) -> str:
+    """Passages of knowledge bases about the prompt, each with its source."""
+    from nagori.services.knowledge import search_knowledge  # only who names a base needs it
+
+    head, tail = "<knowledge>", "</knowledge>"
+    tokens -= about_tokens(f"{head}\n{tail}\n")
+    lines: list[str] = []
+    for each in search_knowledge(runtime, tenant, prompt, bases, MOST_PASSAGES) if prompt.strip() else ():
+        text = escape(" ".join(each.text.split()))
+        line = f"- [{escape(each.source)}] {text}"
+        if text not in told.text and (cost := about_tokens(line + "\n")) <= tokens:
+            lines.append(line)
+            tokens -= cost
+    return "\n".join([head, *lines, tail]) if lines else ""
 
 
 def context_for_turn(

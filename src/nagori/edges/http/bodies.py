@@ -190,6 +190,7 @@ class WholeContext(RequestBody):
     prompt: str
     session: str = ""
     tokens: Natural | None = None
+    knowledge: list[Words] = []
     mark: bool = True
 
 

@@ -386,12 +386,26 @@ class RemoteNagori(_RemoteMemory):
         return answer
 
     def full_context(
-        self, prompt: str, *, session: str = "", tokens: int | None = None, mark: bool = True
+        self,
+        prompt: str,
+        *,
+        session: str = "",
+        tokens: int | None = None,
+        knowledge: Texts = (),
+        mark: bool = True,
     ) -> FullContext:
         """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
-        recent sessions, the profile and knowledge, with nothing told twice."""
+        recent sessions, the profile, and passages of the knowledge bases named by `knowledge`, with
+        nothing told twice."""
         answer: FullContext = self._call(
-            "POST", "/v1/full-context", FullContext, prompt=prompt, session=session, tokens=tokens, mark=mark
+            "POST",
+            "/v1/full-context",
+            FullContext,
+            prompt=prompt,
+            session=session,
+            tokens=tokens,
+            knowledge=knowledge,
+            mark=mark,
         )
         return answer
 
