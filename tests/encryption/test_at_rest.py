@@ -491,6 +491,7 @@ def test_what_tools_did_is_not_noted_plainly_in_an_encrypted_folder(tmp_path: Pa
     result = ("Bash", "make ostrich", True, 5, "")
     note_result(tmp_path, head, result, load().config.privacy)
     assert take_results(tmp_path, "s")
-    (tmp_path / ENCRYPTION_NOTE).write_text("{}")
-    note_result(tmp_path, head, result, load().config.privacy)
-    assert take_results(tmp_path, "s") == []
+    (tmp_path / ENCRYPTION_NOTE).write_text("{}")  # it cannot be read, so there is no key
+    with pytest.raises(EncryptionError):
+        note_result(tmp_path, head, result, load().config.privacy)
+    assert not any(b"ostrich" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
