@@ -20,7 +20,7 @@ from nagori.core.model import Kind
 from nagori.errors import Conflict, InvalidInput, MemoryErased, NotFound
 from nagori.journals.file import FileJournal
 from nagori.services import erase as erasing
-from nagori.services.record_turns import record_or_spool, spool, turn_event
+from nagori.services.record_turns import OUTBOX, record_or_spool, spool, turn_event
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 
@@ -558,6 +558,17 @@ def test_an_erasure_does_not_wait_for_a_hook_that_spools_and_takes_it_along(
 
     work(folder)
     assert files_with(folder, [said]) == {}
+
+
+def test_what_waits_for_a_server_goes_with_its_user(tmp_path: Path, clock: FrozenClock) -> None:
+    folder, said, kept = tmp_path / "data", draw_word(Random(18)), draw_word(Random(19))
+    with opened(folder, clock) as memory:
+        memory.remember("The kettle is green.")
+        say_to_spool(folder / OUTBOX, "me", said, clock)
+        say_to_spool(folder / OUTBOX, "other", kept, clock)
+        memory.erase(memory.plan_erasure(everything=True))
+    assert files_with(folder, [said]) == {}
+    assert files_with(folder, [kept])
 
 
 def test_a_rebuild_that_is_running_cannot_bring_an_erased_user_back(

@@ -28,7 +28,7 @@ from nagori.errors import EncryptionError, InvalidInput, MemoryErased, StoreErro
 from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
 from nagori.services import encrypt
-from nagori.services.record_turns import read_spool, record_or_spool, spool, turn_event
+from nagori.services.record_turns import OUTBOX, read_spool, record_or_spool, spool, turn_event
 from nagori.services.tool_results import note_result, take_results
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FrozenClock, WordEmbedder
@@ -306,11 +306,14 @@ def test_the_spool_is_encrypted_and_read_again(tmp_path: Path, clock: FrozenCloc
     assert event is not None
     for owner in (OWNER, ("local", "new")):
         spool(folder, owner, [event])
+    spool(folder / OUTBOX, OWNER, [event], keys=folder)  # what waits for a server
     assert files_with(folder, ["Hush, the ostrich sleeps."]) == {}
     assert [(owner, [e.data["text"] for e in found]) for _, owner, found in read_spool(folder)] == [
         (OWNER, ["Hush, the ostrich sleeps."]),
         (("local", "new"), ["Hush, the ostrich sleeps."]),
     ]
+    [(_, _, waiting)] = read_spool(folder / OUTBOX, folder)
+    assert [each.data["text"] for each in waiting] == ["Hush, the ostrich sleeps."]
 
 
 # --- erasure and backups --------------------------------------------------------------------------

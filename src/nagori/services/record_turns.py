@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 OUTSIDE = -1  # index of a turn that is no part of the conversation
 HOOK_PATIENCE = 1.0  # seconds to wait for the journal; the host is waiting, and the spool is safe, too
 SPOOL = "spool"
+OUTBOX = "outbox"  # folder of the spool for a server
 UNFINISHED_SECONDS = 60.0  # an older unfinished file is of a killed hook
 
 
@@ -93,11 +94,12 @@ def record_or_spool(folder: Path, owner: Owner, events: Sequence[Event]) -> None
             raise
 
 
-def spool(folder: Path, owner: Owner, events: Sequence[Event]) -> Path:
-    """Write events to a spool file, in the journal's format, encrypted as there."""
+def spool(folder: Path, owner: Owner, events: Sequence[Event], *, keys: Path | None = None) -> Path:
+    """Write events to a spool file, in the journal's format, encrypted as there. `keys`: the data folder with
+    the keys, if it is another one."""
     place = private_dir(folder / SPOOL)
     name = f"{time.time_ns():020d}-{os.getpid()}"
-    block, _ = encode(events, 0, FileJournal(folder / "journal").encryption(owner))
+    block, _ = encode(events, 0, FileJournal((keys or folder) / "journal").encryption(owner))
     body = json.dumps(list(owner)).encode() + b"\n" + block
     descriptor = os.open(place / f"{name}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -111,10 +113,10 @@ def spool(folder: Path, owner: Owner, events: Sequence[Event]) -> Path:
     return final
 
 
-def read_spool(folder: Path) -> Iterator[tuple[Path, Owner, list[Event]]]:
+def read_spool(folder: Path, keys: Path | None = None) -> Iterator[tuple[Path, Owner, list[Event]]]:
     """The events in the spool, oldest first. A file that cannot be read now (newer version, disk error) stays
     for the next time; a foreign file is moved aside."""
-    journal = FileJournal(folder / "journal")
+    journal = FileJournal((keys or folder) / "journal")
     for path in sorted((folder / SPOOL).glob("*.jsonl")):
         try:
             head, _, rest = path.read_bytes().partition(b"\n")
@@ -141,7 +143,7 @@ def take_spool(journal: FileJournal, folder: Path) -> None:
 def erase_spool(folder: Path, owner: Owner) -> int:
     """Delete what the spool holds of an owner, and files that nobody can attribute; returns their number."""
     count = 0
-    for path in (folder / SPOOL).glob("*"):
+    for path in (*(folder / SPOOL).glob("*"), *(folder / OUTBOX / SPOOL).glob("*")):
         try:
             mine = json.loads(path.read_bytes().partition(b"\n")[0]) == list(owner)
         except FileNotFoundError:

@@ -17,7 +17,7 @@ from nagori.core.events import turn_id
 from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
 from nagori.errors import ModelError
 from nagori.language.redaction import WITHHELD
-from nagori.services.record_turns import read_spool, spool
+from nagori.services.record_turns import OUTBOX, read_spool, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nagori.core.events import Event
     from nagori.core.model import Scope
 
-OUTBOX = "outbox"
 SECONDS = 2.0  # for one request: the host is waiting
 PROCESS_SECONDS = 0.5  # the server goes on when nobody waits any more
 AT_ONCE = 50  # turns that one hook delivers
@@ -39,9 +38,9 @@ def act_on_server(moment: Moment, hooks: Hooks, folder: Path, scope: Scope, even
     """Handle one call: keep what was said, deliver it, and ask for the context."""
     outbox = folder / OUTBOX
     if event is not None and event.data["role"] != "summary":  # a recap by the host is nobody's statement
-        spool(outbox, scope.owner, [event])
+        spool(outbox, scope.owner, [event], keys=folder)
     server = HookServer(hooks, scope)
-    deliver(outbox, server)
+    deliver(folder, server)
     if moment.at is At.SESSION_START:
         return Answer(server.ask("/v1/session-start", {"session": moment.session})["text"])
     if moment.at is At.PROMPT and event is not None and event.data["text"] != WITHHELD:
@@ -53,9 +52,9 @@ def act_on_server(moment: Moment, hooks: Hooks, folder: Path, scope: Scope, even
     return SILENCE
 
 
-def deliver(outbox: Path, server: HookServer) -> None:
+def deliver(folder: Path, server: HookServer) -> None:
     """Send the turns that are waiting, oldest first. ModelError if the server cannot take them now."""
-    for number, (path, _, events) in enumerate(read_spool(outbox)):
+    for number, (path, _, events) in enumerate(read_spool(folder / OUTBOX, folder)):
         if number == AT_ONCE:
             return
         for event in events:
