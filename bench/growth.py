@@ -245,7 +245,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
         _moment(At.COMPACTED, f"<summary>{said}"), Scope(), CONFIG
     ),
     "handlers._without": lambda said: handlers._without(said, "system-reminder"),
-    "prompt_context.prompt_text": prompt_context.prompt_text,
+    "passages.prompt_text": passages.prompt_text,
     "prompt_context.escape": prompt_context.escape,
     "payloads.moment": _hook_payload,
     "claude_code.spoken_text": lambda said: claude_code.spoken_text(claude_code._object(_line(said)) or {}),

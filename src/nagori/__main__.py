@@ -6,10 +6,9 @@ import sys
 def main() -> None:
     """Run a hook directly, or else the command line."""
     if sys.argv[1:2] == ["hook"]:
-        from nagori.edges.hooks import main as hook
+        from nagori.edges.hooks import run
 
-        hook(sys.argv[2:])
-        return
+        run(sys.argv[2:])
     from nagori.edges.cli import main as command_line
 
     command_line()

@@ -647,12 +647,15 @@ def test_who_is_late_is_left_out_and_that_is_told(folder: Path, monkeypatch: pyt
 def process(
     folder: Path, payload: bytes, *, code: str = "", **more: Any
 ) -> subprocess.CompletedProcess[bytes]:
-    """The hook as a host calls it, through what `nagori init` writes; or `code` in the same place."""
+    """The hook as a host calls it, through what `nagori init` writes; with `code` run before the process
+    exits."""
     launcher.write(folder, launcher.texts(folder, "gone", {}))
     command = launcher.hook_command("claude-code", folder)
     if code:
         script = (folder / "bin" / launcher.SCRIPT).read_text(encoding="utf-8")
-        command = [sys.executable, "-I", "-S", "-c", script + code, "--host", "claude-code"]
+        assert script.count("import run") == script.count("    run()") == 1
+        script = script.replace("import run", "import main as run") + code
+        command = [sys.executable, "-I", "-S", "-c", script, "--host", "claude-code"]
     return subprocess.run(command, input=payload, capture_output=True, timeout=60, check=False, **more)
 
 

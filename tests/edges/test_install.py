@@ -498,7 +498,7 @@ def test_the_launcher_is_its_owners_alone(guard: Path) -> None:
 def test_the_launcher_finds_nagori_and_its_libraries_without_site_folders(guard: Path) -> None:
     script = guard.with_name("nagori-hook.py")
     look = "import sys, apsw, nagori\n    assert 'site' not in sys.modules\n    print(sys.argv[1:])"
-    script.write_text(script.read_text().replace("from nagori.edges.hooks import main", look))
+    script.write_text(script.read_text().replace("from nagori.edges.hooks import run", look))
     done = call(guard)
     assert done.returncode == 0
     assert done.stdout.startswith("['--host', 'claude-code']"), done
@@ -508,7 +508,7 @@ def test_the_launcher_finds_nagori_and_its_libraries_without_site_folders(guard:
 def test_no_exit_code_of_ours_reaches_the_host(guard: Path, number: int) -> None:
     script = guard.with_name("nagori-hook.py")
     script.write_text(
-        script.read_text().replace("from nagori.edges.hooks import main", f"sys.exit({number})")
+        script.read_text().replace("from nagori.edges.hooks import run", f"sys.exit({number})")
     )
     assert call(guard).returncode == 0
 

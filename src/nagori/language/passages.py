@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from nagori.core.values import PICTURE, Value
+from nagori.core.values import PICTURE, Value, clean_text
 from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, normalise, tokens
 
 SIZE = 800  # characters: about the best input length of a small embedder
@@ -149,6 +149,7 @@ _SMALLTALK = """
 """
 
 _LONGEST_SMALLTALK = 60  # characters: a longer text is not small talk
+_LONGEST_PROMPT = 2000  # characters; recall reads no more
 
 
 @cache
@@ -184,6 +185,20 @@ def _begins(text: str, word: str) -> bool:
     check."""
     after = text[len(word) : len(word) + 1]
     return text.startswith(word) and not (word.isascii() and after.isascii() and after.isalnum())
+
+
+def prompt_text(prompt: str) -> str:
+    """The question in a prompt; "" if there is none. The name of a slash command is dropped, its arguments
+    stay."""
+    words = clean_text(prompt).strip()
+    if words.startswith("/"):
+        from nagori.language.host_commands import is_built_in  # rarely needed
+
+        if is_built_in(words):
+            return ""
+        name, _, rest = words.partition(" ")
+        words = rest.strip() if "/" not in name[1:] else words
+    return "" if is_chatter(words) else words[:_LONGEST_PROMPT]
 
 
 # --- duplicates -----------------------------------------------------------------------------------

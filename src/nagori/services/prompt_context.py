@@ -32,10 +32,10 @@ from nagori.core.model import (
 from nagori.core.scoring import choose_withheld, contribution, is_excluded
 from nagori.core.sha256 import sha256
 from nagori.core.storage import Owner
-from nagori.core.values import Value, clean_text, default_factory
+from nagori.core.values import Value, default_factory
 from nagori.errors import StoreError
 from nagori.language.learned_heads import OWN_MATTER
-from nagori.language.passages import about_tokens, is_chatter, sentences
+from nagori.language.passages import about_tokens, is_chatter, prompt_text, sentences
 from nagori.language.redaction import asks_for_secret
 from nagori.language.statement_check import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
@@ -58,7 +58,6 @@ DENSE = 0.7  # of these characters for Japanese, which says more in each
 LONGEST_QUESTION = 60  # characters of a question: its answer matters
 MOST_UPDATES = 1  # of what may replace the best is told
 FULLEST = 3  # so many of the best are told with what may replace them
-LONGEST_PROMPT = 2000  # characters; recall reads no more
 SHORT_ANSWER = 30  # maximum characters of an assistant's answer without content
 LEAST_KNOWN, PROFILE_OF = 20, 300  # memories from which on a profile is told, and the newest it is made of
 LEAST_TOLD, MOST_SPEAKERS = 3, 5  # memories of a topic that is told, and speakers
@@ -89,20 +88,6 @@ NOTHING = Context()
 
 
 # --- a prompt -------------------------------------------------------------------------------------
-
-
-def prompt_text(prompt: str) -> str:
-    """The question in a prompt; "" if there is none. The name of a slash command is dropped, its arguments
-    stay."""
-    words = clean_text(prompt).strip()
-    if words.startswith("/"):
-        from nagori.language.host_commands import is_built_in  # rarely needed
-
-        if is_built_in(words):
-            return ""
-        name, _, rest = words.partition(" ")
-        words = rest.strip() if "/" not in name[1:] else words
-    return "" if is_chatter(words) else words[:LONGEST_PROMPT]
 
 
 class PromptSelection(Value):

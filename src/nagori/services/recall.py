@@ -217,7 +217,8 @@ def _parse_query(runtime: Runtime, scope: Scope, question: RecallRequest, text: 
     only_time = bool(wish and wish.certain and _names_no_matter(text.replace(wish.phrase, " ")))
     if wish and only_time and not (filter.since or filter.until):
         filter = replace(filter, since=wish.since, until=wish.until)
-    return ParsedQuery(text, filter, mood, wish, only_time, question.category)
+    present = bool(wish and wish.latest) or asks_for_current(text)
+    return ParsedQuery(text, filter, mood, wish, only_time, question.category, present)
 
 
 def _names_no_matter(rest: str) -> bool:
@@ -409,6 +410,7 @@ class ParsedQuery(Value):
     wish: TimeExpression | None
     only_time: bool = False  # it names only a time: everything said then is an answer
     category: Category | None = None  # preferred
+    present: bool = False  # it asks for the present state or the last time
 
     @property
     def window(self) -> Window | None:
@@ -420,11 +422,6 @@ class ParsedQuery(Value):
     def before_last(self) -> bool:
         """Whether the occasion before the last one is meant."""
         return bool(self.wish and self.wish.before_last)
-
-    @property
-    def present(self) -> bool:
-        return bool(self.wish and self.wish.latest) or asks_for_current(self.text)
-
 
 Ranking = Callable[[Runtime, Scope, ParsedQuery, Candidates, int], Iterator[Recollection]]
 

@@ -47,6 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
+def run(arguments: Sequence[str] | None = None) -> None:
+    """`main` in a process of its own. Everything is closed and written by then, and clearing the interpreter
+    away would take as long as a tenth of a prompt."""
+    main(arguments)
+    os._exit(0)
+
+
 def answer(arguments: list[str], source: object) -> str:
     """The output for a host's event."""
     with _in_time(USUALLY):  # a host may never close its end
@@ -97,9 +104,14 @@ def _careful(heard: Moment) -> Answer:
                 _note_result(heard, config, folder)
             if heard.at is At.TOOL_DONE:  # after every tool: nothing else is imported
                 return Answer()
+            vector = None
+            if heard.at is At.PROMPT:  # before the other imports: it takes as long as all of them
+                from nagori.edges.hooks.prefetch import prefetch
+
+                vector = prefetch(heard.text, config)
             from nagori.edges.hooks.handlers import act
 
-            done = act(heard, config, folder)
+            done = act(heard, config, folder, vector)
         _mark(folder, heard, None)
         return done
     except BaseException as trouble:

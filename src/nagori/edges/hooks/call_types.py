@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from nagori.core.values import Value
 
+QUICK = "local"  # the only embedder that is fast enough for a hook
+
 
 class At(StrEnum):
     """The kinds of calls."""

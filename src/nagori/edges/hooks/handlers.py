@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from nagori.core.model import LONGEST_NAME, Scope
-from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
+from nagori.edges.hooks.call_types import QUICK, SILENCE, Answer, At, Moment
 from nagori.language.redaction import WITHHELD, without_memories
 from nagori.runtime import SystemClock
 from nagori.services.record_turns import HOOK_PATIENCE, record_or_spool, turn_event, work_event
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nagori.app import Nagori
     from nagori.config import Config
     from nagori.core.events import Event
+    from nagori.edges.hooks.prefetch import QueryPrefetch
     from nagori.protocols import Embedder
     from nagori.services.tool_results import Result
 
@@ -38,14 +39,13 @@ ROLES = {
     At.TOOL_FAILED: "tool",
 }
 LONGEST = 200_000  # maximum characters of one turn
-QUICK = "local"  # the only embedder that is fast enough here
 INSERTED = ("system-reminder", "last-session", "user-profile")  # by the host and by us, beside `<memories>`
 TURN_ENDS = frozenset({At.TURN_END, At.SUBAGENT_END, At.SESSION_END})
 WORK = frozenset({At.TURN_END, At.SUBAGENT_END, At.COMPACTED, At.BEFORE_COMPACTION, At.SESSION_END})
 
 
-def act(moment: Moment, config: Config, folder: Path) -> Answer:
-    """Handle one call."""
+def act(moment: Moment, config: Config, folder: Path, vector: QueryPrefetch | None = None) -> Answer:
+    """Handle one call; `vector` is that of its prompt, if it was begun already."""
     scope = scope_of(moment, config)
     event = turn_of(moment, scope, config)
     if config.hooks.server:
@@ -64,6 +64,8 @@ def act(moment: Moment, config: Config, folder: Path) -> Answer:
         from nagori.edges.worker.spawn import start
 
         start(folder)
+    if moment.at is At.PROMPT:
+        return remind(moment, config, folder, scope, vector)
     say = SAYINGS.get(moment.at)
     return say(moment, config, folder, scope) if say else SILENCE
 
@@ -210,18 +212,19 @@ def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
     return Answer(context.text)
 
 
-def remind(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
-    """Memories for a prompt."""
-    from nagori.edges.hooks.prefetch import QueryPrefetch
-    from nagori.services.prompt_context import context_for_prompt, prompt_text
+def remind(
+    moment: Moment, config: Config, folder: Path, scope: Scope, vector: QueryPrefetch | None
+) -> Answer:
+    """Memories for a prompt that asks something."""
+    from nagori.language.passages import prompt_text
 
-    text = prompt_text(moment.text)
-    if not text:
+    if not prompt_text(moment.text):
         return SILENCE
-    ahead = QueryPrefetch(config.embedding, text) if config.embedding.provider == QUICK else None
+    from nagori.services.prompt_context import context_for_prompt
+
     with _open_memory(config, folder, scope) as memory:
-        if ahead is not None:
-            memory.runtime.open_embedder = ahead.embedder
+        if vector is not None:
+            memory.runtime.open_embedder = vector.embedder
         return Answer(context_for_prompt(memory.runtime, scope, moment.text, moment.session).text)
 
 
@@ -238,6 +241,5 @@ def warn(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
 
 SAYINGS: dict[At, Callable[[Moment, Config, Path, Scope], Answer]] = {
     At.SESSION_START: brief,
-    At.PROMPT: remind,
     At.BEFORE_TOOL: warn,
 }

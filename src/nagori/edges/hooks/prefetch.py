@@ -10,10 +10,22 @@ import os
 from collections.abc import Sequence
 from threading import Thread
 
+from nagori.edges.hooks.call_types import QUICK
+from nagori.language.passages import prompt_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nagori.config import Config
     from nagori.config.sections import Embedding
     from nagori.protocols import Embedder
+
+
+def prefetch(prompt: str, config: Config) -> QueryPrefetch | None:
+    """Begin the vector of a prompt; None if it needs none here."""
+    if config.hooks.server or config.embedding.provider != QUICK:
+        return None
+    question = prompt_text(prompt)
+    return QueryPrefetch(config.embedding, question) if question else None
 
 
 class QueryPrefetch:

@@ -53,9 +53,9 @@ sys.path += {folders!r}
 for name, value in {environment!r}.items():
     os.environ.setdefault(name, value)
 try:
-    from nagori.edges.hooks import main
+    from nagori.edges.hooks import run
 
-    main()
+    run()
 except SystemExit:
     pass  # whatever it wanted to say with a number: a host must never be stopped by us
 except BaseException:

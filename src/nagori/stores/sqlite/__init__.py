@@ -131,6 +131,8 @@ class SqliteStore(SqlReads):
     # --- reading --------------------------------------------------------------------------------
 
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Memory]:
+        if not ids:
+            return []
         with self.reading() as db:
             number = find_owner(db, scope.owner)
             if scope.project is None and scope.agent is None and scope.role is None:
