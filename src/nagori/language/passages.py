@@ -246,7 +246,9 @@ def _negations(plain: str, bare: str) -> int:
 
 def resemblance(a: frozenset[str], b: frozenset[str]) -> float:
     """Jaccard index of two sets of shingles, 0 to 1."""
-    return 1.0 if a == b else len(a & b) / len(a | b)
+    shared = len(a & b)
+    every = len(a) + len(b) - shared
+    return shared / every if every else 1.0
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -46,9 +46,11 @@ exit 0
 SCRIPT_TEXT = '''\
 """Written by `nagori init`, removed by `nagori uninstall`."""
 
+import gc
 import os
 import sys
 
+gc.disable()  # the process is too short-lived to need it
 sys.path += {folders!r}
 for name, value in {environment!r}.items():
     os.environ.setdefault(name, value)
