@@ -1148,9 +1148,13 @@ def _named_embedder(config: Config, name: str, observe: Observer, folder: Path) 
 def _configured_logs(config: Config) -> TurnLogs | None:
     if not config.sessions.log_dir:
         return None
-    from nagori.adapters.logs import ParquetLogs
+    from nagori.adapters.logs import FolderFiles, ParquetLogs
 
-    return ParquetLogs(expand_home(config.sessions.log_dir, os.environ))
+    if config.sessions.log_dir.startswith("s3://"):
+        from nagori.adapters.s3 import BucketFiles, parse_bucket
+
+        return ParquetLogs(BucketFiles(parse_bucket(config.sessions.log_dir)))
+    return ParquetLogs(FolderFiles(expand_home(config.sessions.log_dir, os.environ)))
 
 
 def _configured_cache(config: Config) -> ThreadCache | None:
