@@ -212,7 +212,8 @@ def test_T12_one_user_is_erased_everywhere_with_a_token_and_an_audit_entry(
     with pytest.raises(MemoryErased):
         other.remember("Again.")
     assert memory.recall("kitchen")
-    assert {"erasure_requested", "erasure_finished"} <= {entry.act for entry in audit_log.read(memory.runtime.data_dir)}
+    acts = {entry.act for entry in audit_log.read(memory.runtime.data_dir)}
+    assert {"erasure_requested", "erasure_finished"} <= acts
 
 
 def test_T13_what_was_corrected_is_never_told_from_a_cache(memory: Nagori) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests import seaweedfs
-from tests.valkey import PASSWORD, ValkeyServer, start_server
+from tests.valkey import PASSWORD, ValkeyServer, start_server, start_tls_server
 
 from nagori import Filter, Kind, Nagori
 from nagori.adapters import s3
@@ -412,3 +412,25 @@ def test_T4_the_acl_keeps_foreign_keys_and_dangerous_commands_away(valkey: Valke
     with pytest.raises(client.ValkeyError):
         nobody.ping()
     nobody.close()
+
+
+@pytest.mark.slow
+def test_T12_the_cache_is_written_over_tls_and_only_to_a_server_with_a_known_certificate(
+    opened: Opener, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start_tls_server()
+    if isinstance(server, str):
+        pytest.skip(server)
+    monkeypatch.setenv("VALKEY_PASSWORD", PASSWORD)
+    with opened(cache=server.url) as memory:
+        talk(memory, clock)
+        [record] = memory.runtime.session_cache.threads(memory.scope.owner)  # type: ignore[union-attr]
+        assert "kitchen" in record["summary"]
+    other = server.url.replace("ca.pem", "other.pem")
+    plain = f"redis://nagori@127.0.0.1:{server.port}/0"
+    for address in (other, plain, server.url.partition("?")[0]):
+        with opened(cache=address) as memory:
+            with pytest.raises(StoreError) as caught:
+                memory.runtime.session_cache.threads(memory.scope.owner)  # type: ignore[union-attr]
+            assert PASSWORD not in str(caught.value)
+            assert memory.recall("Which colour has the kitchen?")  # no answer depends on it
