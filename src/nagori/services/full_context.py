@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from heapq import merge
 
 from nagori.core.model import Filter, Kind, Memory, Scope, TurnFilter, is_thread_summary
-from nagori.core.threads import Thread
 from nagori.core.values import Value, check_whole
 from nagori.language.passages import about_tokens, sentences
 from nagori.runtime import Runtime
@@ -28,7 +28,7 @@ from nagori.services.prompt_context import (
 )
 from nagori.services.recall import RecallRequest, recall
 from nagori.services.relations import find_outdated
-from nagori.services.threads import list_threads, summarise_thread
+from nagori.services.threads import list_threads, recent_sessions, summarise_thread
 
 # Share of the budget for memories, and where knowledge is asked for; what they leave is for the others.
 CONVERSATIONS, BESIDE_KNOWLEDGE = 0.9, 0.6
@@ -179,15 +179,22 @@ def _thread_summaries(
     found = runtime.store.find(scope, Filter(kinds=frozenset({Kind.SUMMARY}), since=since), limit=50)
     kept = [memory for memory in found if is_thread_summary(memory) and memory.source.session != session]
     outdated = find_outdated(runtime, scope, kept)
-    ended = [
-        each.thread
-        for each in list_threads(runtime, scope)
-        if each.memory is None and each.thread.end and each.thread.session != session
-    ]
-    rows: list[tuple[datetime, Memory | Thread]] = [(m.created, m) for m in kept if m.id not in outdated]
-    rows += [(thread.latest, thread) for thread in ended if thread.latest >= since]
-    for at, one in sorted(rows, key=lambda row: row[0], reverse=True):
-        if isinstance(one, Memory):
-            yield at, one.fullest.content, one
-        elif text := summarise_thread(runtime, scope, one)[1]:
-            yield at, text, None
+    told = sorted((m for m in kept if m.id not in outdated), key=lambda m: m.created, reverse=True)
+    rows = merge(
+        ((memory.created, memory.fullest.content, memory) for memory in told),
+        _unkept_threads(runtime, scope, session, since),
+        key=lambda row: row[0],
+        reverse=True,
+    )
+    return (row for row in rows if row[1])
+
+
+def _unkept_threads(
+    runtime: Runtime, scope: Scope, session: str, since: datetime
+) -> Iterator[tuple[datetime, str, None]]:
+    """The summaries of ended threads of which none is kept, newest session first. Threads are found session
+    by session, because a caller takes only a few."""
+    for other in recent_sessions(runtime, scope, since):
+        for each in reversed(list_threads(runtime, scope, other) if other != session else ()):
+            if each.memory is None and each.thread.end and each.thread.latest >= since:
+                yield each.thread.latest, summarise_thread(runtime, scope, each.thread)[1], None
