@@ -198,6 +198,11 @@ class SqliteStore(SqlReads):
             self._indexes = (os.getpid(), resident.ResidentIndexes(self._index_bytes))
         return self._indexes[1]
 
+    @property
+    def index_bytes_used(self) -> int:
+        """The memory that the indexes take."""
+        return 0 if self._indexes is None else self._indexes[1].nbytes
+
     def _drop_indexes(self, owner: Owner | None = None) -> None:
         if self._indexes is not None:
             self._indexes[1].drop(owner)

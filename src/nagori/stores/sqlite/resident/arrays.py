@@ -25,6 +25,7 @@ NEVER = 65_535  # more bits than two vectors can differ in
 SHARE_OF_VECTORS = 0.8  # of all bytes; else only the bits of vectors are kept
 SPARE = 1.2  # room for new memories, as a factor
 FEW_ROWS = 8
+BLOCK = 64  # rows per step: what is copied stays in the cache, and its memory is used again
 PROBE = 64  # vectors for which our cosines are compared with those of the file
 
 
@@ -75,8 +76,8 @@ class Places:
 
     @classmethod
     def of(cls, docs: Any, cut: bool) -> Places:
-        numbers, counts = numpy.unique(docs, return_counts=True)
-        return cls(numbers, counts, len(docs), cut)
+        firsts = numpy.flatnonzero(numpy.diff(docs, prepend=-1))  # they are ascending
+        return cls(docs[firsts], numpy.diff(firsts, append=len(docs)), len(docs), cut)
 
     @property
     def nbytes(self) -> int:
@@ -98,10 +99,11 @@ class Places:
             self.counts = numpy.append(self.counts, times)
             self.times += times
 
-    def among(self, chosen: Any) -> dict[int, int]:
-        """Number and count of those that are chosen."""
+    def among(self, chosen: Any, ids: Mapping[int, str]) -> dict[str, int]:
+        """Id and count of those that are chosen."""
         these = chosen[self.numbers]
-        return dict(zip(self.numbers[these].tolist(), self.counts[these].tolist(), strict=True))
+        numbers, counts = self.numbers[these].tolist(), self.counts[these].tolist()
+        return dict(zip(map(ids.__getitem__, numbers), counts, strict=True))
 
 
 class Vectors:
@@ -150,7 +152,7 @@ class Vectors:
     def _put_vectors(self, numbers: Any, data: bytes) -> None:
         vectors = numpy.frombuffer(data, "<f4").reshape(len(numbers), -1)
         self._vectors[numbers] = vectors
-        self._norms[numbers] = _norm(vectors)
+        self._norms[numbers] = _norms(vectors)
         self._has_vector[numbers] = True
 
     def compare(self, db: Connection) -> None:
@@ -168,8 +170,12 @@ class Vectors:
         """Cosines as sqlite-vec computes them, bit for bit: sums in single precision from first to last, the
         rest in double. None if a sum is too large."""
         asked = numpy.frombuffer(vector, "<f4")
-        sums = _sum_in_order(self._vectors[numbers] * asked)
-        distance = 1 - sums / (_norm(asked[None])[0] * self._norms[numbers])
+        sums = numpy.empty(len(numbers), "<f4")
+        for at in range(0, len(numbers), BLOCK):
+            rows = self._vectors[numbers[at : at + BLOCK]]
+            rows *= asked
+            sums[at : at + BLOCK] = _sum_in_order(rows)
+        distance = 1 - sums.astype("f8") / (_norms(asked[None])[0] * self._norms[numbers])
         cosines = 1 - distance.astype("<f4").astype("f8")
         return cosines if numpy.isfinite(cosines).all() else None
 
@@ -216,27 +222,29 @@ def _numbers(found: Sequence[int]) -> Any:
     return numpy.array(found, numpy.int64) & NUMBER
 
 
-def _norm(vectors: Any) -> Any:
+def _norms(vectors: Any) -> Any:
     """Lengths of vectors, from sums of squares in single precision, as sqlite-vec has them."""
-    return numpy.sqrt(_sum_in_order(vectors * vectors))
+    blocks = [vectors[at : at + BLOCK] for at in range(0, len(vectors), BLOCK)]
+    return numpy.sqrt(numpy.concatenate([_sum_in_order(block * block) for block in blocks]).astype("f8"))
 
 
 def _sum_in_order(rows: Any) -> Any:
-    """The sum of each row in single precision, from first to last, as double. Along columns numpy adds one
-    row after the other; a lone column it would add in pairs."""
+    """The sum of each row in single precision, from first to last. Along columns numpy adds one row after the
+    other; a lone column it would add in pairs."""
     if len(rows) < FEW_ROWS:
-        return numpy.add.accumulate(rows, axis=1)[:, -1].astype("f8")
-    return numpy.add.reduce(numpy.ascontiguousarray(rows.T), axis=0).astype("f8")
+        return numpy.add.accumulate(rows, axis=1)[:, -1]
+    return numpy.add.reduce(numpy.ascontiguousarray(rows.T), axis=0)
 
 
-def most_telling(places: Mapping[str, Places], total: int) -> Any:
-    """`core.relevance.most_telling`: the same sums, added in the same order."""
-    if not places:
-        return numpy.empty(0, numpy.int64)
-    every = numpy.unique(numpy.concatenate([where.numbers for where in places.values()]))
+def most_telling(places: Mapping[str, Places], total: int, size: int) -> Any:
+    """`core.relevance.most_telling`: the same sums, added in the same order. `size` is that of all arrays."""
+    rarity = numpy.zeros(size)
+    for where in places.values():
+        rarity[where.numbers] += log(1 + total / len(where.numbers))
+    every = numpy.flatnonzero(rarity)
     if len(every) <= MOST_SKETCHES:
         return every
-    rarity = numpy.zeros(len(every))
-    for where in places.values():
-        rarity[numpy.searchsorted(every, where.numbers)] += log(1 + total / len(where.numbers))
-    return every[numpy.argsort(rarity, kind="stable")[-MOST_SKETCHES:]]
+    rarity = rarity[every]
+    least = numpy.partition(rarity, -MOST_SKETCHES)[-MOST_SKETCHES]
+    rarest = every[rarity > least]
+    return numpy.concatenate([rarest, every[rarity == least][len(rarest) - MOST_SKETCHES :]])

@@ -17,7 +17,6 @@ from nagori.core.relevance import (
     Query,
     choose_words,
     common_count,
-    join_candidates,
 )
 from nagori.core.storage import Owner
 from nagori.core.values import split_batches
@@ -238,23 +237,33 @@ class OwnerIndex:
         if query.vector is not None and model is not None:
             near, usual = self._near(db, selection, query, model, mask)
         chosen = numpy.zeros(len(mask), bool)
-        chosen[most_telling(places, size[0])] = True
+        chosen[most_telling(places, size[0], len(mask))] = True
         chosen[list(near)] = True
         chosen &= mask
         infos = self._read_infos(db, numpy.flatnonzero(chosen).tolist())
-        found = {word: where.among(chosen) for word, where in places.items()}
-        return join_candidates(query.words, size, found, left_out, near, usual, infos)
+        ids = {number: info.id for number, info in infos.items()}
+        by_word = {word: where.among(chosen, ids) for word, where in places.items()}
+        return Candidates(
+            total=size[0],
+            asked=len({word for word in query.words if word}) - left_out,
+            mean_tokens=size[1],
+            places={word: where for word, where in by_word.items() if where},
+            cosines=dict(zip(map(ids.__getitem__, near), near.values(), strict=True)),
+            usual=usual,
+            infos=dict(zip(ids.values(), infos.values(), strict=True)),
+        )
 
     def _read_infos(self, db: Connection, numbers: Sequence[int]) -> dict[int, CandidateInfo]:
         """The light rows of memories, in the order of their numbers."""
         known = self._infos
-        missing = [self._low | number for number in numbers if number not in known]
-        if missing:
-            sql = f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value"
-            rows = ask(db, sql, (json.dumps(missing),))
+        if not known.keys() >= set(numbers):
+            missing = json.dumps([self._low | number for number in numbers if number not in known])
+            rows = ask(
+                db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (missing,)
+            )
             SKETCH_TYPES.check(rows)
             known.update((key & NUMBER, CandidateInfo(*rest)) for key, *rest in rows)
-        return {number: known[number] for number in numbers}
+        return dict(zip(numbers, map(known.__getitem__, numbers), strict=True))
 
     # --- words ----------------------------------------------------------------------------------
 
