@@ -136,7 +136,7 @@ def _postgres_journal(address: Address) -> Journal:
     return PostgresJournal(address)
 
 
-def _postgres_store(address: Address, journal: Journal, folder: Path) -> Store:
+def _postgres_store(address: Address, journal: Journal, folder: Path, config: Config) -> Store:
     """The store of a journal in PostgreSQL: there, too, or a fold of it on this machine."""
     if address.store == "postgres":
         from nagori.stores.postgres import PostgresStore
@@ -144,10 +144,14 @@ def _postgres_store(address: Address, journal: Journal, folder: Path) -> Store:
         return PostgresStore(address)
     database = getattr(journal, "database", None)
     if database is None:  # a journal of the caller's own
-        return SqliteStore(folder / "nagori.db")
+        return SqliteStore(folder / "nagori.db", _index_bytes(config))
     from nagori.stores.node import NodeStore
 
-    return NodeStore(folder / "nagori.db", database)
+    return NodeStore(folder / "nagori.db", database, _index_bytes(config))
+
+
+def _index_bytes(config: Config) -> int:
+    return config.retrieval.index_megabytes * 1_000_000
 
 
 def never_stop() -> bool:
@@ -209,9 +213,9 @@ class Nagori:
             raise StoreError("error.file", path=folder, reason=fault.strerror) from fault
         if address := _database(data_dir, config):
             journal = journal or _postgres_journal(address)
-            store = store or _postgres_store(address, journal, folder)
+            store = store or _postgres_store(address, journal, folder, config)
         journal = journal or FileJournal(folder / "journal")
-        store = store or SqliteStore(folder / "nagori.db")
+        store = store or SqliteStore(folder / "nagori.db", _index_bytes(config))
         auto = embedder is AUTO
         runtime = Runtime(
             config=config,
