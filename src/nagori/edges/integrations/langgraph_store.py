@@ -14,7 +14,6 @@ import asyncio
 import json
 import logging
 from array import array
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -44,8 +43,8 @@ from langgraph.store.base import Item as StoreItem
 
 from nagori.app import Nagori
 from nagori.core.model import Item
-from nagori.core.scoring import cosine
 from nagori.edges.integrations import open_memory
+from nagori.edges.integrations.vectors import find_cosines, pack_vector, unpack_vector
 from nagori.errors import ModelError
 from nagori.protocols import Embedder
 from nagori.services.items import ItemDelete, ItemPut, read_value
@@ -171,7 +170,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
             return ItemDelete(place, op.key)
         envelope: dict[str, Any] = {"value": op.value}
         texts = {name: text for name, text in self._indexed(op) if text in documents}
-        fields = {name: _pack(documents[text]) for name, text in texts.items() if len(documents[text])}
+        fields = {name: pack_vector(documents[text]) for name, text in texts.items() if len(documents[text])}
         if fields:
             envelope["vectors"] = {"model": self._model, "fields": fields}
         return ItemPut(place, op.key, envelope, None if op.ttl is None else timedelta(minutes=op.ttl))
@@ -219,11 +218,11 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         for item, said in rows:
             known = said.get("vectors") or {}
             if known.get("model") == self._model:
-                fields = [_unpack(data) for data in known["fields"].values()]
+                fields = [unpack_vector(data) for data in known["fields"].values()]
                 vectors += [vector for vector in fields if len(vector) == len(query)]
                 names += [item.id] * (len(vectors) - len(names))
         best: dict[str, float] = {}
-        for name, score in zip(names, _cosines(query, vectors), strict=True):
+        for name, score in zip(names, find_cosines(query, vectors), strict=True):
             best[name] = max(score, best.get(name, -2.0))
         return best
 
@@ -358,28 +357,6 @@ def _fields_of(item: Item, said: Any) -> dict[str, Any]:
         "created_at": item.created,
         "updated_at": item.updated,
     }
-
-
-def _pack(vector: Sequence[float]) -> str:
-    return b64encode(array("f", vector).tobytes()).decode()
-
-
-def _unpack(data: str) -> Sequence[float]:
-    return array("f", b64decode(data))
-
-
-def _cosines(query: Sequence[float], vectors: Sequence[Sequence[float]]) -> list[float]:
-    try:
-        import numpy
-    except ImportError:
-        mine = array("f", query)
-        return [cosine(mine, array("f", vector)) for vector in vectors]
-    if not vectors:
-        return []
-    rows, asked = numpy.asarray(vectors, dtype="f8"), numpy.asarray(query, dtype="f8")
-    lengths = numpy.linalg.norm(rows, axis=1) * numpy.linalg.norm(asked)
-    scores = numpy.divide(rows @ asked, lengths, out=numpy.zeros(len(rows)), where=lengths > 0)
-    return [float(score) for score in scores]
 
 
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
