@@ -105,6 +105,39 @@ def test_langgraph_values_come_back_and_are_searched_by_meaning_without_any_sett
     assert found[0].score > found[1].score
 
 
+@pytest.mark.parametrize(
+    ("distance", "order", "best"),
+    [
+        ("cosine", ["near", "long", "far"], 1.0),
+        ("inner_product", ["long", "near", "far"], 9.0),
+        ("l2", ["near", "far", "long"], 0.0),
+    ],
+)
+def test_langgraph_ranks_by_the_distance_of_the_index(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch, distance: str, order: list[str], best: float
+) -> None:
+    pytest.importorskip("langgraph", reason=REASON.format("langgraph"))
+    from nagori.edges.integrations.langgraph_store import NagoriStore
+
+    vectors = {"near": [1.0, 0.0], "far": [0.0, 1.0], "long": [9.0, 1.0], "?": [1.0, 0.0]}
+
+    def embed(texts: Any) -> list[list[float]]:
+        return [vectors[text] for text in texts]
+
+    index: Any = {"dims": 2, "embed": embed, "fields": ["text"], "distance_type": distance}
+    store = NagoriStore(memory, index=index)
+    for name in ("near", "far", "long"):
+        store.put(("a",), name, {"text": name})
+    found = store.search(("a",), query="?")
+    assert [item.key for item in found] == order
+    assert found[0].score == pytest.approx(best)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    alone = store.search(("a",), query="?")
+    assert [item.score for item in alone] == pytest.approx([item.score for item in found])
+    with pytest.raises(ValueError, match="hamming"):
+        NagoriStore(memory, index={**index, "distance_type": "hamming"})
+
+
 def test_langgraph_vectors_and_values_survive_a_rebuild(store: Any, memory: Nagori) -> None:
     store.put(("a",), "k", {"text": FACT})
     store.put(("a",), "other", {"text": "tea"})

@@ -4,8 +4,8 @@
         graph = builder.compile(store=store)
 
 Values are items (`nagori.services.items`). A search with a query ranks by the exact cosine of the caller's
-own embedding (`index`), or of nagori's where none is given. With `remember="text"`, the text at that path of
-each value becomes a memory, too, and `recall` finds it.
+own embedding (`index`, whose `distance_type` may be another), or of nagori's where none is given. With
+`remember="text"`, the text at that path of each value becomes a memory, too, and `recall` finds it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
+from math import inf
 from threading import Event, Thread
 from typing import Any, Literal
 
@@ -44,7 +45,7 @@ from langgraph.store.base import Item as StoreItem
 from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.integrations import open_memory
-from nagori.edges.integrations.vectors import find_cosines, pack_vector, unpack_vector
+from nagori.edges.integrations.vectors import pack_vector, score_vectors, unpack_vector
 from nagori.errors import ModelError
 from nagori.protocols import Embedder
 from nagori.services.items import ItemDelete, ItemPut, read_value
@@ -52,6 +53,7 @@ from nagori.services.remember import make_vectors
 
 ROOT = "langgraph"
 SWEEP_MINUTES = 5.0
+DISTANCES = ("cosine", "inner_product", "l2")
 
 Vectors = Mapping[str, Sequence[float]]  # by text
 logger = logging.getLogger(__name__)
@@ -75,6 +77,9 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         self._own = index is None
         fields = (index.get("fields") if index else None) or ["$"]
         self._fields = _read_paths(fields)
+        self._distance = str((index or {}).get("distance_type") or DISTANCES[0])
+        if self._distance not in DISTANCES:
+            raise ValueError(f"distance_type is {self._distance!r}, not one of {', '.join(DISTANCES)}")
         self._sweeper: Thread | None = None
         self._stop = Event()
 
@@ -204,7 +209,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
             rows = [row for row in rows if _matches(row[1]["value"], op.filter)]
         scores = self._scores(rows, query) if query is not None else {}
         if scores:
-            rows.sort(key=lambda row: -scores.get(row[0].id, -2.0))
+            rows.sort(key=lambda row: -scores.get(row[0].id, -inf))
         if whole:
             rows = rows[op.offset : op.offset + op.limit]
         if op.refresh_ttl:
@@ -212,7 +217,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         return [SearchItem(**_fields_of(item, said), score=scores.get(item.id)) for item, said in rows]
 
     def _scores(self, rows: Sequence[tuple[Item, Any]], query: Sequence[float]) -> dict[str, float]:
-        """The cosine of each item: that of its nearest field."""
+        """How near each item is: its nearest field."""
         names: list[str] = []
         vectors: list[Sequence[float]] = []
         for item, said in rows:
@@ -222,8 +227,8 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
                 vectors += [vector for vector in fields if len(vector) == len(query)]
                 names += [item.id] * (len(vectors) - len(names))
         best: dict[str, float] = {}
-        for name, score in zip(names, find_cosines(query, vectors), strict=True):
-            best[name] = max(score, best.get(name, -2.0))
+        for name, score in zip(names, score_vectors(query, vectors, self._distance), strict=True):
+            best[name] = max(score, best.get(name, -inf))
         return best
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
