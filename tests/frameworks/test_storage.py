@@ -56,6 +56,11 @@ def test_a_memory_is_opened_beside_a_file_and_a_temporary_one_is_gone(tmp_path: 
     file.write_bytes(b"")
     with open_memory(file) as memory:
         assert memory.runtime.data_dir == tmp_path / "store.db.nagori"
+    with open_memory(tmp_path / "later.sqlite3") as memory:  # the program may make it afterwards
+        assert memory.runtime.data_dir == tmp_path / "later.sqlite3.nagori"
+    (tmp_path / "old.db").mkdir()
+    with open_memory(tmp_path / "old.db") as memory:
+        assert memory.runtime.data_dir == tmp_path / "old.db"
     with open_memory(":memory:") as memory:
         folder = memory.runtime.data_dir
         memory.items.put(("a",), "k", 1)
