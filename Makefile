@@ -43,12 +43,13 @@ test-frameworks: $(FRAMEWORKS)/.ready
 	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py \
 		-k "python_of_a_page and (mcp.md or langgraph.md or openai-agents.md or anthropic-memory-tool.md)"
 
-# CrewAI needs an older `mcp` than the other frameworks.
+# CrewAI and Strands Agents need an older `mcp` than the other frameworks.
 CREWAI := out/crewai-venv
 test-crewai: $(CREWAI)/.ready
 	PYTHONPATH=src $(CREWAI)/bin/python -m pytest -q -p no:cacheprovider tests/frameworks/test_crewai.py
+	PYTHONPATH=src $(CREWAI)/bin/python -m pytest -q -p no:cacheprovider tests/frameworks/test_storage.py -k strands
 	PYTHONPATH=src $(CREWAI)/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py \
-		-k "python_of_a_page and crewai.md"
+		-k "python_of_a_page and (crewai.md or strands.md)"
 
 # Kills, faults, power loss, random calls: hours. `make test` and `make test-all` have slices of it.
 test-reliability: $(READY)
