@@ -220,6 +220,61 @@ def test_langgraph_items_expire_are_renewed_by_reading_and_swept(memory: Nagori,
     assert store.sweep_ttl() == 0
 
 
+def test_langgraph_calls_at_the_same_time_are_written_together_and_fail_alone(
+    store: Any, memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> list[Any]:
+        puts = [store.aput(("a", str(n % 3)), f"k{n}", {"n": n}) for n in range(300)]
+        wrong = [store.aput(("a",), "bad", {"x": object()}), store.aput(("a.b",), "bad", {"x": 1})]
+        dropped = asyncio.ensure_future(store.aput(("a",), "dropped", {"n": -1}))
+        later = asyncio.gather(*puts, *wrong, return_exceptions=True)
+        await asyncio.sleep(0)
+        dropped.cancel()
+        done = await later
+        return [
+            *done[300:],
+            *await asyncio.gather(*(store.aget(("a", str(n % 3)), f"k{n}") for n in range(300))),
+        ]
+
+    writes: list[int] = []
+    kind = type(memory.runtime.ledger)
+    write = kind.write
+
+    def count(*given: Any, **more: Any) -> Any:
+        writes.append(1)
+        return write(*given, **more)
+
+    monkeypatch.setattr(kind, "write", count)
+    typed, named, *items = asyncio.run(run())
+    assert len(writes) < 10
+    assert isinstance(typed, TypeError)
+    assert isinstance(named, ValueError)
+    assert [item.value["n"] for item in items] == list(range(300))
+    assert store.get(("a",), "dropped").value == {"n": -1}
+    assert memory.verify().sound
+
+
+def test_langgraph_an_embedder_that_fails_for_one_call_fails_no_other(memory: Nagori) -> None:
+    pytest.importorskip("langgraph", reason=REASON.format("langgraph"))
+    from nagori.edges.integrations.langgraph_store import NagoriStore
+
+    async def embed(texts: Any) -> list[list[float]]:
+        if "poison" in texts:
+            raise RuntimeError("no vector for this")
+        return [[1.0, 0.0] for _ in texts]
+
+    store = NagoriStore(memory, index={"dims": 2, "embed": embed, "fields": ["text"]})
+
+    async def run() -> list[Any]:
+        puts = [store.aput(("a",), text, {"text": text}) for text in ("one", "poison", "two")]
+        return await asyncio.gather(*puts, return_exceptions=True)
+
+    one, poison, two = asyncio.run(run())
+    assert (one, two) == (None, None)
+    assert isinstance(poison, RuntimeError)
+    assert {item.key for item in store.search(("a",))} == {"one", "two"}
+
+
 def test_langgraph_deleted_values_leave_the_disk_with_the_cycle(store: Any, memory: Nagori) -> None:
     store.put(("a",), "k", {"text": "purple elephants"})
     store.delete(("a",), "k")

@@ -20,8 +20,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
 from math import inf
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from langgraph.store.base import (
     BaseStore,
@@ -45,6 +46,7 @@ from langgraph.store.base import Item as StoreItem
 from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.integrations import open_memory
+from nagori.edges.integrations.call_queue import CallQueue
 from nagori.edges.integrations.vectors import pack_vector, score_vectors, unpack_vector
 from nagori.errors import ModelError
 from nagori.protocols import Embedder
@@ -82,6 +84,8 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
             raise ValueError(f"distance_type is {self._distance!r}, not one of {', '.join(DISTANCES)}")
         self._sweeper: Thread | None = None
         self._stop = Event()
+        self._queues: WeakKeyDictionary[Any, CallQueue[Op, Result]] = WeakKeyDictionary()  # of each loop
+        self._lock = Lock()
 
     @classmethod
     @contextmanager
@@ -129,12 +133,18 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         return self._execute(asked, vectors, documents)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same, with the embedder awaited and the rest in a thread."""
-        asked = _read_ops(ops)
-        queries, texts = await asyncio.to_thread(self._texts_of, asked)
+        """The same, with the embedder awaited and the rest in a thread. Calls at the same time are executed
+        together."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            queue = self._queues.setdefault(loop, CallQueue(self._aexecute))
+        return [*await queue.call(_read_ops(ops))]
+
+    async def _aexecute(self, ops: Sequence[Op]) -> list[Result]:
+        queries, texts = await asyncio.to_thread(self._texts_of, ops)
         vectors = {query: await self.embeddings.aembed_query(query) for query in queries}
         documents = _pair(texts, await self.embeddings.aembed_documents(texts) if texts else [])
-        return await asyncio.to_thread(self._execute, asked, vectors, documents)
+        return await asyncio.to_thread(self._execute, ops, vectors, documents)
 
     def _texts_of(self, ops: Sequence[Op]) -> tuple[list[str], list[str]]:
         """The queries and the texts of values that must be embedded."""
