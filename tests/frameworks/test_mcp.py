@@ -541,6 +541,24 @@ def test_the_drop_in_server_keeps_a_graph_and_takes_over_a_file(memory: Nagori, 
     assert memory.verify().sound
 
 
+@pytest.mark.parametrize(
+    ("make", "uri", "name", "arguments"),
+    [
+        (make_dropin, "memory://knowledge-graph", "delete_entities", {"entityNames": ["Aki"]}),
+        (make_server, "memory://recent", "remember", {"content": SISTER}),
+    ],
+)
+def test_a_client_that_listens_is_told_that_a_resource_changed(
+    memory: Nagori, make: Any, uri: str, name: str, arguments: dict[str, Any]
+) -> None:
+    async def run() -> Any:
+        async with Client(make(served(memory))) as client, client.listen(resource_subscriptions=[uri]) as sub:
+            await client.call_tool(name, arguments)
+            return await asyncio.wait_for(anext(aiter(sub)), 30)
+
+    assert asyncio.run(run()).uri == uri
+
+
 def test_two_drop_in_servers_at_once_lose_nothing(memory: Nagori) -> None:
     async def run() -> int:
         async def fill(letter: str) -> None:

@@ -55,6 +55,7 @@ MOST_NOTES = 100
 MOST_SESSIONS = 5
 TOKENS_OF_SESSION = 60  # of the sentences that tell what a session was about
 HOUR_MS = 3_600_000
+RECENT = "memory://recent"
 
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 Id = Annotated[str, Field(min_length=1, max_length=200, description="Its id, as recall and list return it.")]
@@ -112,6 +113,12 @@ def told_errors(ctx: Context) -> Any:
         raise ToolError(_served(ctx).translator.say(error)) from error
 
 
+def tell_change(ctx: Context, *uris: str) -> None:
+    """Tell clients that listen for it that these resources have changed."""
+    for uri in uris:
+        anyio.from_thread.run(ctx.notify_resource_updated, uri)
+
+
 # --- tools ----------------------------------------------------------------------------------------
 
 
@@ -143,6 +150,7 @@ def remember(
     drafts = [Draft(content=note, kind=Kind(kind), trust=said_by) for note in notes]  # type: ignore[arg-type]
     with told_errors(ctx):
         kept = memory.remember_many(drafts, _report_to(ctx) if len(notes) > 1 else lambda done, total: None)
+    tell_change(ctx, RECENT)
     return Shortlist(memories=[show(each) for each in kept])
 
 
@@ -211,7 +219,9 @@ def correct(
     """Replace the words of a memory that is wrong or no longer holds. Recall it first: this needs its id. The
     former words stay in its history."""
     with told_errors(ctx):
-        return show(view.edit(id, content=content))
+        changed = view.edit(id, content=content)
+    tell_change(ctx, RECENT, f"memory://{changed.id}")
+    return show(changed)
 
 
 def ask_release(ctx: Context, view: View, id: str, release: str | None) -> Elicit[Choice] | Choice:
@@ -271,9 +281,11 @@ def forget(
     if chosen.action != "accept":
         raise ToolError(_served(ctx).translator("mcp.nothing_chosen"))
     with told_errors(ctx):
-        if chosen.data.id:
-            return Forgotten(forgotten=show(view.forget(chosen.data.id)))
-        return Forgotten(candidates=[show(each) for each in _candidates(view, what)])
+        gone = view.forget(chosen.data.id) if chosen.data.id else None
+        if gone is None:
+            return Forgotten(candidates=[show(each) for each in _candidates(view, what)])
+    tell_change(ctx, RECENT, f"memory://{gone.id}")
+    return Forgotten(forgotten=show(gone))
 
 
 def _candidates(memory: Nagori, words: str) -> list[Memory]:
@@ -440,7 +452,7 @@ def _add_resources(server: MCPServer[Served], served: Served) -> None:
         return text
 
     json = "application/json"
-    server.resource("memory://recent", name="recent", title="Recent memories", mime_type=json)(read_recent)
+    server.resource(RECENT, name="recent", title="Recent memories", mime_type=json)(read_recent)
     server.resource("memory://{id}", name="memory", title="A memory", mime_type=json)(read_memory)
     server.resource("session://{session}", name="session", title="A session")(read_session)
 
