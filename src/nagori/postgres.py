@@ -166,6 +166,10 @@ class Database:
             raise Conflict("error.store_changing") from fault
         except psycopg.errors.LockNotAvailable as fault:
             raise self._error("error.postgres_busy", where=self.address.shown) from fault
+        except psycopg.DataError as fault:
+            if fault.sqlstate is None:  # the driver refused to send it
+                raise InvalidInput("text", "error.nul_character") from None
+            raise self._error("error.postgres", where=self.address.shown, reason=_reason(fault)) from None
         except psycopg.Error as fault:
             raise self._error("error.postgres", where=self.address.shown, reason=_reason(fault)) from None
 
