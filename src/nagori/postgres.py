@@ -310,7 +310,9 @@ def _reason(fault: Exception) -> str:
 
 def _migrate(session: Session, schema: str, part: str, package: str, steps: Sequence[str]) -> None:
     if not session.ask("SELECT 1 FROM pg_namespace WHERE nspname = ?", schema):
-        session.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        with session.raw.transaction():  # two at once would fail, in spite of IF NOT EXISTS
+            _take_turns(session, schema)
+            session.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
     if not session.ask("SELECT 1 WHERE to_regclass(?) IS NOT NULL", f'"{schema}".nagori_schema'):
         with session.raw.transaction():
             _take_turns(session, schema)

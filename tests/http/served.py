@@ -21,9 +21,10 @@ class ServedMemory:
     def __init__(
         self, folder: Path, *options: str, env: dict[str, str] | None = None, address: str | None = None
     ) -> None:
-        self.folder, self._options, self._data = folder, options, address or str(folder)
+        self.folder, self._options = folder, options
         ours = {name: value for name, value in os.environ.items() if not name.startswith("NAGORI_TEST_")}
         self._env = {**ours, "NAGORI_EMBEDDING__PROVIDER": "none", "HOME": str(folder), **(env or {})}
+        self._env |= {"NAGORI_DATABASE": address} if address else {"NAGORI_DATA_DIR": str(folder)}
         self.port = free_port()
         self.log = folder.parent / f"{folder.name}.log"
         self.process: subprocess.Popen[bytes] | None = None
@@ -38,7 +39,7 @@ class ServedMemory:
         return (self.folder / "http-token").read_text(encoding="ascii")
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "nagori", "--data-dir", self._data, "serve"]
+        command = [sys.executable, "-m", "nagori", "serve"]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, "--port", str(self.port), "--log", *self._options], env=self._env, stderr=log

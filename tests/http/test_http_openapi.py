@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.http import fuzz
 from tests.http.calls import Caller
@@ -12,8 +14,10 @@ from nagori.app import Nagori
 from nagori.core.model import Scope
 from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
+from nagori.edges.http.bodies import HIDDEN
 from nagori.edges.http.mem0 import mem0_routes
 from nagori.edges.http.operations import OPERATIONS
+from nagori.language.redaction import fit_to_keep
 
 TOKEN = "Zq3-" * 11
 NUL = "a\0b"
@@ -63,3 +67,9 @@ def test_a_nul_character_is_refused_with_a_sentence_and_is_no_fault_of_the_datab
         assert call.get("/v1/memories/a%00b/", headers={"nagori-user": "taro"}).status in (400, 404)
         assert call.post("/v1/memories", {"content": NUL}).status == 201
         assert call.post("/v1/recall", {"query": NUL}).status == 200
+
+
+def test_words_that_cleaning_would_remove_are_no_words():
+    pattern = re.compile(f"[^{HIDDEN}]")
+    for code in (*range(0xD800), *range(0xE000, 0x30000)):
+        assert bool(fit_to_keep(chr(code))) == bool(pattern.search(chr(code))), hex(code)

@@ -33,7 +33,8 @@ MOST_DRAFTS = 500  # in one write
 MOST_ROWS = 1000  # in one answer
 MOST_DAYS = 36_525
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-Words = Annotated[str, msgspec.Meta(pattern=r"\S")]  # not only blanks
+HIDDEN = r"\s\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+Words = Annotated[str, msgspec.Meta(pattern=f"[^{HIDDEN}]")]  # not only blanks, and what `clean_text` removes
 NO_NUL = r"[^\u0000]*"  # no database stores one in a name; in texts it is replaced
 Id = Annotated[str, msgspec.Meta(pattern=rf"^{NO_NUL}[^\s\u0000]{NO_NUL}$")]
 Plain = Annotated[str, msgspec.Meta(pattern=f"^{NO_NUL}$")]
