@@ -66,7 +66,6 @@ class Session:
         self.number: int | None = None
         self.used = time.monotonic()
         self.patience = ""  # with a lock, if one was set
-        self.identities: dict[object, str] = {}  # of journals; another database has other connections
 
     def execute(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
         return self.raw.execute(_placeholders(sql), values, prepare=None)

@@ -40,6 +40,9 @@ PATIENCE = "SELECT set_config('lock_timeout', ?, false)"
 LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || ?, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(current_schema() || ?, 0))"
 LAST = f"SELECT coalesce(max(seq), 0) FROM journal WHERE {OWN}"
+POSITION = f"""
+    SELECT coalesce(max(seq), 0), (SELECT identity::text FROM journal_owner WHERE {OWN})
+    FROM journal WHERE {OWN}"""
 DIGEST = """(SELECT encode(sha256(convert_to(salt::text || chr(31) || ? || chr(31) || ?, 'UTF8')), 'hex')
              FROM erasure_salt)"""
 IS_ERASED = f"SELECT EXISTS (SELECT 1 FROM erased WHERE digest = {DIGEST} AND NOT reopened)"
@@ -97,7 +100,7 @@ class PostgresJournal:
         self.database = Database(address, JournalError)
         self.database.migrate("journal", "nagori.journals", STEPS)
         self._held: dict[tuple[Owner, int], Session] = {}  # sessions that hold a lock, by thread
-        self._emptied: dict[Owner, int] = {}  # how often the journal was found empty: its identity may change
+        self._identities: dict[Owner, str] = {}  # as last seen; another node may erase an owner and reopen it
 
     def close(self) -> None:
         """Close its connections."""
@@ -110,8 +113,10 @@ class PostgresJournal:
             return session.ask("SELECT tenant, user_id FROM journal_owner ORDER BY tenant, user_id")
 
     def identity(self, owner: Owner) -> str:
-        with self._session(owner) as session:
-            return self._identity(session, owner)
+        """As it was when `last_seq` was last asked for."""
+        if not self._identities.get(owner):
+            self.last_seq(owner)
+        return self._identities[owner]
 
     def size(self, owner: Owner) -> int:
         sum_up = f"SELECT coalesce(sum(octet_length(line)), 0)::bigint FROM journal WHERE {OWN}"
@@ -124,7 +129,7 @@ class PostgresJournal:
         chosen = [seconds for seconds in (patience, self.patience) if seconds is not None]
         name, who = _lock_name(owner), (owner, get_ident())
         with self._session(owner) as session:
-            if not self._identity(session, owner):
+            if not self._identities.get(owner) and not self._read_position(session, owner)[1]:
                 self._refuse_erased(session, owner)
                 session.execute(SETTLE, (*owner, *owner))
             limit = f"{max(1.0, 1000 * min(chosen, default=LOCK_SECONDS)):.0f}ms"
@@ -138,6 +143,7 @@ class PostgresJournal:
                 if not last:  # it may have been erased while we waited; nothing is left of an erased owner
                     self._refuse_erased(session, owner)
                     session.execute(SETTLE, (*owner, *owner))
+                    last = self.last_seq(owner)
                 yield last
             finally:
                 del self._held[who]
@@ -167,6 +173,7 @@ class PostgresJournal:
 
     def erase(self, owner: Owner) -> None:
         """The tombstone is committed first, so a writer that waits for the lock is refused."""
+        self._identities.pop(owner, None)
         with self.database.session(owner[0]) as session:
             session.execute(ERASE, (*owner, *owner))
             session.ask(LOCK, _lock_name(owner))
@@ -197,10 +204,8 @@ class PostgresJournal:
     # --- reading --------------------------------------------------------------------------------
 
     def last_seq(self, owner: Owner) -> int:
-        last = int(self._ask(owner, LAST, *owner)[0][0])
-        if not last:
-            self._emptied[owner] = self._emptied.get(owner, 0) + 1
-        return last
+        with self._session(owner) as session:
+            return self._read_position(session, owner)[0]
 
     def read(self, owner: Owner, after: int = 0) -> Iterator[Event]:
         for _, event in self._scan(owner, after):
@@ -283,15 +288,12 @@ class PostgresJournal:
             yield from ((seq, _event_of(line, seq)) for seq, line in rows)
             after = rows[-1][0]
 
-    def _identity(self, session: Session, owner: Owner) -> str:
-        """The journal's identity, which changes only if the owner is erased and starts again."""
-        known = (owner, self._emptied.get(owner, 0))
-        if known not in session.identities:
-            rows = session.ask(f"SELECT identity::text FROM journal_owner WHERE {OWN}", *owner)
-            if not rows:
-                return ""
-            session.identities[known] = rows[0][0]
-        return session.identities[known]
+    def _read_position(self, session: Session, owner: Owner) -> tuple[int, str]:
+        """The last number and the journal's identity, which changes only if the owner is erased and starts
+        again."""
+        [(last, identity)] = session.ask(POSITION, *owner, *owner)
+        self._identities[owner] = identity or ""
+        return int(last), identity or ""
 
     def _refuse_erased(self, session: Session, owner: Owner) -> None:
         if session.ask(IS_ERASED, *owner)[0][0]:

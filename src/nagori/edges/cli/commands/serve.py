@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,10 +16,11 @@ from rich.text import Text
 
 from nagori.core.values import fields_of
 from nagori.edges.cli.context import CommandSession, Json, print_json
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, NagoriError
 from nagori.files import read_secret
 
 if TYPE_CHECKING:
+    from nagori.app import Nagori
     from nagori.edges.http.keys import ApiKey
 
 TOKEN_FILE = "http-token"  # noqa: S105 - the name of the file that holds it
@@ -67,9 +70,42 @@ def serve(
         session.err.print(session.translator("cli.serve_at", url=f"http://{name}:{port}"), markup=False)
         if not keys:
             session.err.print(session.translator("cli.mcp_token", path=path), markup=False)
-        uvicorn.run(
-            app, host=host, port=port, log_level="warning", access_log=False, server_header=False, ws="none"
-        )
+        with _following_erasures(memory):
+            uvicorn.run(
+                app,
+                host=host,
+                port=port,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                ws="none",
+            )
+
+
+@contextmanager
+def _following_erasures(memory: Nagori) -> Iterator[None]:
+    """In the background, remove from this node what others erase."""
+    if not hasattr(memory.runtime.store, "drop_fold"):
+        yield
+        return
+    from nagori.services.node_erasure import FOLLOW_SECONDS, follow_erasures
+
+    finished = Event()
+
+    def follow() -> None:
+        wait = 0.0
+        while not finished.wait(wait):
+            with suppress(NagoriError):  # the database is away: it will be back
+                follow_erasures(memory.runtime)
+            wait = FOLLOW_SECONDS
+
+    thread = Thread(target=follow, name="nagori-erasures", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
 
 
 def _write_line(line: dict[str, Any]) -> None:
