@@ -233,27 +233,33 @@ def load(server: Server, operations: int, http: bool) -> bool:
         roles = ["node-1", "node-2", "worker-1", "worker-2"]
         for role in [*roles, *(["driver-1", "driver-2"] if http else [])]:
             fleet.start(role)
-        began, dice = time.monotonic(), random.Random(7)
-        steps = 12
-        for step in range(1, steps + 1):
-            while sum(1 for _ in fleet.said()) < operations * step / (steps + 1):
-                time.sleep(0.5)
-            if step % 4 == 0:
-                fleet.kills["server"] += 1
-                server.kill()
-                time.sleep(0.5)
-                server.start()
-            else:
-                victim = dice.choice(roles)
-                fleet.kill(victim)
-                fleet.start(victim)
-        while sum(1 for _ in fleet.said()) < operations:
-            time.sleep(0.5)
-        for process in fleet.running.values():
-            process.kill()
-            process.wait()
-        seconds = time.monotonic() - began
+        try:
+            seconds = _load_and_kill(fleet, roles)
+        finally:
+            for process in fleet.running.values():
+                process.kill()
+                process.wait()
         return report(fleet, seconds)
+
+
+def _load_and_kill(fleet: Fleet, roles: list[str]) -> float:
+    """Until all operations are acknowledged; returns the seconds it took."""
+    began, dice, steps = time.monotonic(), random.Random(7), 12
+    for step in range(1, steps + 1):
+        while sum(1 for _ in fleet.said()) < fleet.operations * step / (steps + 1):
+            time.sleep(0.5)
+        if step % 4 == 0:
+            fleet.kills["server"] += 1
+            fleet.server.kill()
+            time.sleep(0.5)
+            fleet.server.start()
+        else:
+            victim = dice.choice(roles)
+            fleet.kill(victim)
+            fleet.start(victim)
+    while sum(1 for _ in fleet.said()) < fleet.operations:
+        time.sleep(0.5)
+    return time.monotonic() - began
 
 
 def report(fleet: Fleet, seconds: float) -> bool:

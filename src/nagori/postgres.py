@@ -131,6 +131,8 @@ class Database:
         connections: int = CONNECTIONS,
     ) -> None:
         self.address = address
+        self.application = "nagori"  # the name of its sessions, for whoever watches the server
+        self.known_steps: dict[str, int] = {}  # of each part that was migrated
         self._error, self._prepare, self._connections = error, prepare, connections
         self._begin()
 
@@ -178,12 +180,22 @@ class Database:
         """Bring the tables of a part up to date, as the login role. Each step and its number are one
         transaction; nodes that start together take turns. `needs` is a question that must have an answer, and
         the message if it has none."""
+        self.known_steps[part] = len(steps)
         with self.errors():
             session = self._connect(as_login=True)
             try:
                 if needs is not None and not session.ask(needs[0]):
                     raise self._error(needs[1])
                 _migrate(session, self.address.schema, part, package, steps)
+            finally:
+                session.raw.close()
+
+    def versions(self) -> dict[str, int]:
+        """The number of the last step of each part, as the login role."""
+        with self.errors():
+            session = self._connect(as_login=True)
+            try:
+                return dict(session.ask("SELECT part, version FROM nagori_schema ORDER BY part"))
             finally:
                 session.raw.close()
 
@@ -253,7 +265,7 @@ class Database:
                 self.address.conninfo,
                 autocommit=True,
                 connect_timeout=CONNECT_SECONDS,
-                application_name="nagori",
+                application_name=self.application,
                 **KEEPALIVE,
             )
         except psycopg.Error as fault:

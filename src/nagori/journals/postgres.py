@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import get_ident
 
 from nagori.config.address import Address
@@ -76,6 +76,13 @@ CLAIM = """
         SELECT tenant, user_id FROM work
         WHERE ({}) AND (until IS NULL OR until <= now()) ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING tenant, user_id, fence"""
+EXAMINE = """
+    SELECT current_setting('server_version'), now(),
+        NOT (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user),
+        (SELECT count(*) FROM pg_stat_activity WHERE application_name = ? AND datname = current_database())"""
+OVERDUE = "SELECT count(*) FROM work WHERE due < now() - ? AND (until IS NULL OR until <= now())"
+OVERDUE_SECONDS = 3600.0
+WORKER_NAME = "nagori worker"  # of a worker's sessions
 HELD = f"{OWN} AND holder = ? AND fence = ?"
 RENEW = f"UPDATE work SET until = now() + ? WHERE {HELD} RETURNING fence"
 FINISH = f"""
@@ -90,6 +97,19 @@ class WorkClaim(Value):
     owner: Owner
     holder: str
     fence: int
+
+
+class DatabaseState(Value):
+    """What an operator asks of the database: its version, how far its clock is ahead of a given time, the
+    steps of each part of the tables (done and known here), whether row-level security binds us, owners whose
+    work nobody does, and sessions of workers."""
+
+    server: str
+    clock_ahead: float  # seconds
+    steps: Mapping[str, tuple[int, int]]
+    is_bound: bool
+    overdue: int
+    workers: int
 
 
 class PostgresJournal:
@@ -226,6 +246,16 @@ class PostgresJournal:
                 verdict.damage.append(Damage("journal", seq, 0, problem))
             verdict.events, last = verdict.events + isinstance(event, Event), seq
         return verdict
+
+    def examine(self, now: datetime) -> DatabaseState:
+        """The state of the database, for `doctor`."""
+        with self.database.session(None) as session:
+            [(server, clock, bound, workers)] = session.ask(EXAMINE, WORKER_NAME)
+            [(overdue,)] = session.ask(OVERDUE, timedelta(seconds=OVERDUE_SECONDS))
+        known = self.database.known_steps
+        steps = {part: (done, known.get(part, done)) for part, done in self.database.versions().items()}
+        ahead = (clock - now).total_seconds()
+        return DatabaseState(server, ahead, steps, bool(bound), int(overdue), int(workers))
 
     # --- work -----------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ leaves this machine, and an erased part does, though nobody asks this node for i
 
 from __future__ import annotations
 
+from typing import Any
+
 from nagori.errors import MemoryErased, NagoriError
 from nagori.runtime import Runtime
 from nagori.services.erase import COMPACT_STEPS, erase_here
@@ -17,9 +19,10 @@ FOLLOW_SECONDS = 60.0  # between two looks
 def follow_erasures(runtime: Runtime) -> int:
     """Bring every owner of this node's fold up to date; returns how many of them were erased elsewhere. What
     fails is tried again at the next look."""
-    store, erased = runtime.store, 0
-    if not hasattr(store, "drop_fold"):  # files, or everything in the database: there is one copy
+    erased = 0
+    if not hasattr(runtime.store, "drop_fold"):  # files, or everything in the database: there is one copy
         return 0
+    store: Any = runtime.store
     for owner in store.known_owners():
         try:
             runtime.ledger.catch_up(owner, turns=True)

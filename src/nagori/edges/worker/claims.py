@@ -20,7 +20,7 @@ from nagori.core.events import CYCLE
 from nagori.core.values import Value
 from nagori.edges.worker.run import appraise_new, run_cycle_if_due
 from nagori.errors import NagoriError
-from nagori.journals.postgres import PostgresJournal, WorkClaim
+from nagori.journals.postgres import WORKER_NAME, PostgresJournal, WorkClaim
 from nagori.runtime import Runtime
 from nagori.services.ingest import process
 from nagori.services.node_erasure import FOLLOW_SECONDS, follow_erasures
@@ -51,6 +51,7 @@ def run(
     """Work until `stop`; with `once`, until nothing waits that nobody else holds."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
     count, looked = WorkCount(), -FOLLOW_SECONDS
+    journal.database.application = WORKER_NAME
     while not stop():
         try:
             if time.monotonic() - looked >= FOLLOW_SECONDS:
