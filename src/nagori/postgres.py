@@ -49,7 +49,14 @@ BYPASSES = """
 VECTOR_SCHEMA = """
     SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
     WHERE e.extname = 'vector'"""
+HAS_OLDEST = """
+    SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(?) AND attname = 'oldest' AND NOT attisdropped"""
 VERSIONS = "CREATE TABLE IF NOT EXISTS nagori_schema (part text PRIMARY KEY, version integer NOT NULL)"
+# The oldest program, by the steps it knows, that may go on beside the newest step. Without a value: none.
+OLDEST = "ALTER TABLE nagori_schema ADD COLUMN IF NOT EXISTS oldest integer"
+COMPATIBLE = re.compile(r"-- Programs from step (\d+) on work with this\.")
+STEP_LOCK = "SET LOCAL lock_timeout = '2s'"  # who waits for a table stops everybody behind it
+STEP_ATTEMPTS, STEP_PAUSE = 60, 0.5
 
 
 # --- sessions -------------------------------------------------------------------------------------
@@ -324,30 +331,48 @@ def _migrate(session: Session, schema: str, part: str, package: str, steps: Sequ
         with session.raw.transaction():  # two at once would fail, in spite of IF NOT EXISTS
             _take_turns(session, schema)
             session.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-    if not session.ask("SELECT 1 WHERE to_regclass(?) IS NOT NULL", f'"{schema}".nagori_schema'):
+    if not session.ask(HAS_OLDEST, f'"{schema}".nagori_schema'):
         with session.raw.transaction():
             _take_turns(session, schema)
             session.execute(VERSIONS)
+            session.execute(OLDEST)
     for number, name in enumerate(steps, 1):
-        if _version(session, part) < number:
+        if _version(session, part)[0] < number:
+            sql = files(package).joinpath("migrations", name).read_text(encoding="utf-8")
+            _take_step(session, schema, part, number, sql)
+    version, oldest = _version(session, part)
+    if version > len(steps) and not 0 < oldest <= len(steps):
+        raise SchemaTooNew("error.schema_too_new", version=version, known=len(steps))
+
+
+def _take_step(session: Session, schema: str, part: str, number: int, sql: str) -> None:
+    """One step, beside nodes that go on working: it does not wait long for a table, but tries again."""
+    oldest = COMPATIBLE.search(sql)
+    for attempt in range(1, STEP_ATTEMPTS + 1):
+        try:
             with session.raw.transaction():
                 _take_turns(session, schema)
-                if _version(session, part) < number:  # another node may have done it
-                    sql = files(package).joinpath("migrations", name).read_text(encoding="utf-8")
-                    session.raw.execute(sql.replace("{schema}", f'"{schema}"'))
-                    session.execute(
-                        "INSERT INTO nagori_schema VALUES (?, ?)"
-                        " ON CONFLICT (part) DO UPDATE SET version = excluded.version",
-                        (part, number),
-                    )
-    if (version := _version(session, part)) > len(steps):
-        raise SchemaTooNew("error.schema_too_new", version=version, known=len(steps))
+                if _version(session, part)[0] >= number:  # another node has done it
+                    return
+                session.execute(STEP_LOCK)
+                session.raw.execute(sql.replace("{schema}", f'"{schema}"'))
+                session.execute(
+                    "INSERT INTO nagori_schema VALUES (?, ?, ?) ON CONFLICT (part) DO UPDATE"
+                    " SET version = excluded.version, oldest = excluded.oldest",
+                    (part, number, int(oldest[1]) if oldest else None),
+                )
+            return
+        except driver().errors.LockNotAvailable:
+            if attempt == STEP_ATTEMPTS:
+                raise
+            time.sleep(STEP_PAUSE)
 
 
 def _take_turns(session: Session, schema: str) -> None:
     session.ask("SELECT pg_advisory_xact_lock(hashtextextended('nagori migrations of ' || ?, 0))", schema)
 
 
-def _version(session: Session, part: str) -> int:
-    rows = session.ask("SELECT version FROM nagori_schema WHERE part = ?", part)
-    return int(rows[0][0]) if rows else 0
+def _version(session: Session, part: str) -> tuple[int, int]:
+    """The last step that was taken, and the oldest program that works with it (0: only one that knows it)."""
+    rows = session.ask("SELECT version, coalesce(oldest, 0) FROM nagori_schema WHERE part = ?", part)
+    return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
