@@ -68,10 +68,8 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
 def test_the_command_of_the_unit_serves(tmp_path: Path) -> None:
     """As systemd would start it, but for the user, the folder and the port."""
     lines = (DEPLOY / "nagori.service").read_text(encoding="utf-8").splitlines()
-    [command] = [
-        shlex.split(line.partition("ExecStart=")[2]) for line in lines if line.startswith("ExecStart=")
-    ]
-    [variable] = [line.partition("Environment=")[2] for line in lines if line.startswith("Environment=")]
+    values = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    command, variable = shlex.split(values["ExecStart"]), values["Environment"]
     name, _, folder = variable.partition("=")
     assert folder == values["ReadWritePaths"]
     port = free_port()
