@@ -328,9 +328,7 @@ def measure(seeds: int, nights: int, worlds: Sequence[str] = WORLDS, first: int 
         "turns": nights * SESSIONS * TURNS,
     }
     for world in worlds:
-        runs = {
-            arm: [run_arm(world, arm, seed, nights) for seed in range(first, first + seeds)] for arm in ARMS
-        }
+        runs = {arm: [run_arm(world, arm, seed, nights) for seed in range(first, first + seeds)] for arm in ARMS}
         half = nights * SESSIONS * TURNS // 2
         fixed = runs["fixed"]
         rows = {}

@@ -21,6 +21,7 @@ from nagori.files import read_secret
 
 if TYPE_CHECKING:
     from nagori.app import Nagori
+    from nagori.edges.http.access import Access
     from nagori.edges.http.keys import ApiKey
 
 TOKEN_FILE = "http-token"  # noqa: S105 - the name of the file that holds it
@@ -39,6 +40,10 @@ def serve(
     keys: Annotated[bool, typer.Option("--keys", help="help.serve.keys")] = False,
     log: Annotated[bool, typer.Option("--log", help="help.serve.log")] = False,
     mem0: Annotated[bool, typer.Option("--mem0", help="help.serve.mem0")] = False,
+    jwks: Annotated[str, typer.Option("--jwks", help="help.serve.jwks")] = "",
+    issuer: Annotated[str, typer.Option("--issuer", help="help.serve.issuer")] = "",
+    audience: Annotated[str, typer.Option("--audience", help="help.serve.audience")] = "",
+    tenant_claim: Annotated[str, typer.Option("--tenant-claim", help="help.serve.tenant_claim")] = "tenant",
 ) -> None:
     """Serve the memory over HTTP, to programs of this machine or to holders of an API key."""
     try:
@@ -55,12 +60,15 @@ def serve(
     session = CommandSession.of(context)
     if host not in LOOPBACK and not keys:
         raise InvalidInput("host", "error.serve_host", host=host)
+    if jwks and not (keys and issuer and audience):
+        raise InvalidInput("jwks", "error.serve_jwks")
     with session.memory() as memory:
         path = session.folder / TOKEN_FILE
         token = read_secret(path)
+        access: Access = KeyAccess(KeyTable(memory)) if keys else LocalAccess(token, session.scope)
         app = create_app(
             memory,
-            KeyAccess(KeyTable(memory)) if keys else LocalAccess(token, session.scope),
+            _accept_tokens(access, jwks, issuer, audience, tenant_claim) if jwks else access,
             limits=Limits.of(session.config.server),
             routes=[*(mem0_routes() if mem0 else ()), *make_routes(None if keys else no_findings)],
             metrics_token=token,
@@ -80,6 +88,17 @@ def serve(
                 server_header=False,
                 ws="none",
             )
+
+
+def _accept_tokens(access: Access, jwks: str, issuer: str, audience: str, claim: str) -> Access:
+    """Tokens of an identity provider, beside the keys."""
+    try:
+        import cryptography  # noqa: F401 - it verifies signatures
+
+        from nagori.edges.http.identity_tokens import SigningKeys, TokenAccess, TokenRules
+    except ModuleNotFoundError as missing:
+        raise InvalidInput("jwks", "error.jwt_missing", package=missing.name) from missing
+    return TokenAccess(SigningKeys(jwks), TokenRules(issuer, audience, claim), access)
 
 
 @contextmanager
