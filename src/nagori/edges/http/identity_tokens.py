@@ -157,7 +157,7 @@ def read_token(token: str, keys: SigningKeys, rules: TokenRules, now: float) -> 
         )
         if not is_ours or not _is_valid_at(claims, now):
             raise ValueError
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidSignature):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, InvalidSignature):
         raise Refused(401, "error.http_jwt") from None
     return claims
 
@@ -166,7 +166,8 @@ def _is_valid_at(claims: Mapping[str, Any], now: float) -> bool:
     times = [claims["exp"], claims.get("nbf", 0), claims.get("iat", 0)]
     if any(isinstance(each, bool) or not isinstance(each, int | float) for each in times):
         return False
-    return times[0] + LEEWAY > now and max(times[1:]) - LEEWAY <= now
+    until, *since = map(float, times)
+    return until + LEEWAY > now and max(since) - LEEWAY <= now
 
 
 class TokenAccess:
