@@ -476,6 +476,13 @@ def erase_owner(runtime: Runtime, owner: Owner, progress: Progress = no_progress
     return steps
 
 
+def erase_here(runtime: Runtime, owner: Owner) -> None:
+    """The steps that concern this machine alone, for an owner who was erased on another one."""
+    for step in LOCAL_STEPS:
+        step(runtime, owner)
+    runtime.observe("erasure.followed")
+
+
 def _erase_journal(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
     """The tombstone, then the events. Pending batches are noted in the store, so they are still known."""
     before = runtime.journal.last_seq(owner)
@@ -559,6 +566,7 @@ OWNER_STEPS: tuple[Callable[[Runtime, Owner], list[ErasureStep]], ...] = (
     _erase_pages,
     _erase_notes,
 )
+LOCAL_STEPS = tuple(step for step in OWNER_STEPS if step not in (_erase_journal, _erase_batches))
 
 
 # --- batches at a provider ------------------------------------------------------------------------
@@ -656,6 +664,8 @@ def _remains(runtime: Runtime, steps: Sequence[ErasureStep]) -> Iterator[Notice]
         yield Notice("erase.remains_no_copies")
     yield Notice("erase.remains_transcripts")
     yield Notice("erase.remains_disk")
+    if hasattr(runtime.store, "drop_fold"):
+        yield Notice("erase.remains_nodes")
     for step in steps:
         if step.part == "batches" and step.left:
             yield Notice("erase.remains_batches", n=step.left)

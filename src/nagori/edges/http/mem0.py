@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from nagori.app import Nagori
 from nagori.core.model import Filter, Kind, Memory, Source, Turn
@@ -415,11 +416,19 @@ def mem0_routes() -> list[Route]:
         paths.setdefault(path, {})[method] = work
     rest = [f"/{part}/{{rest:path}}" for part in ("v1", "v2", "v3", "api/v1")]
     refused: dict[str, Work] = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), refuse)
-    paths |= dict.fromkeys(rest, refused)
-    return [_route(path, works) for path, works in paths.items()]
+    others = [_route(path, refused, OtherPaths) for path in rest]
+    return [*(_route(path, works) for path, works in paths.items()), *others]
 
 
-def _route(path: str, works: Mapping[str, Work]) -> Route:
+class OtherPaths(Route):
+    """What no other route has: a path that one of them has with another method is left to it."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return (Match.PARTIAL if match is Match.FULL else match), found
+
+
+def _route(path: str, works: Mapping[str, Work], kind: type[Route] = Route) -> Route:
     async def answer(request: Request) -> Response:
         try:
             body = await request.body()
@@ -430,7 +439,7 @@ def _route(path: str, works: Mapping[str, Work]) -> Route:
             return json_reply({"detail": record["message"], "error": record}, status_of(error))
         return json_reply(result)
 
-    return Route(path, answer, methods=[*works])
+    return kind(path, answer, methods=[*works])
 
 
 def _tenant(request: Request) -> Tenant:
