@@ -1053,10 +1053,16 @@ class Nagori:
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
-        """Install a backup; former data is moved aside, and its folder is returned."""
+        """Install a backup; former data is moved aside, and its folder is returned. If `data_dir` is the
+        address of a database, its events are put there, where an owner has none or the same."""
         from nagori.services import audit_log, backup
 
         utc(stamp, "stamp")  # a time without a zone is refused
+        if isinstance(data_dir, str) and "://" in data_dir:
+            with Nagori.open(data_dir, embedder=None, llm=None) as memory:
+                backup.restore_database(memory.runtime, _path(path))
+                audit_log.record_or_observe(memory.runtime, "restored")
+            return None
         when = stamp.strftime("%Y%m%dT%H%M%S")
         folder = _path(data_dir, "data_dir")
         aside = backup.restore(_path(path), folder, when, _open_runtime)
@@ -1146,9 +1152,13 @@ def _named_embedder(config: Config, name: str, observe: Observer, folder: Path) 
 def _configured_logs(config: Config) -> TurnLogs | None:
     if not config.sessions.log_dir:
         return None
-    from nagori.adapters.logs import ParquetLogs
+    from nagori.adapters.logs import FolderFiles, ParquetLogs
 
-    return ParquetLogs(expand_home(config.sessions.log_dir, os.environ))
+    if config.sessions.log_dir.startswith("s3://"):
+        from nagori.adapters.s3 import BucketFiles, parse_bucket
+
+        return ParquetLogs(BucketFiles(parse_bucket(config.sessions.log_dir)))
+    return ParquetLogs(FolderFiles(expand_home(config.sessions.log_dir, os.environ)))
 
 
 def _configured_cache(config: Config) -> ThreadCache | None:
