@@ -21,6 +21,7 @@ from nagori.errors import Conflict, InvalidInput, MemoryErased, NotFound
 from nagori.journals.file import FileJournal
 from nagori.services import erase as erasing
 from nagori.services.record_turns import OUTBOX, record_or_spool, spool, turn_event
+from nagori.services.tool_results import note_end, note_result
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 
@@ -403,6 +404,42 @@ def test_a_session_leaves_not_even_its_name(memory: Nagori, clock: FrozenClock) 
     memory.rebuild()
     assert list(memory.export()) == before
     assert memory.verify().sound
+
+
+@pytest.mark.parametrize("only", [False, True], ids=["with turns", "alone"])
+@pytest.mark.parametrize("kind", ["session", "project", "about"])
+def test_what_tools_did_and_what_waits_goes_with_its_part(memory: Nagori, kind: str, only: bool) -> None:
+    folder, dice = memory.runtime.data_dir, Random(f"{kind}{only}")
+    name, said, kept, other = (draw_word(dice) for _ in range(4))
+    owner, rules = list(memory.scope.owner), load().config.privacy
+    memory.remember(f"The lighthouse {kept} opens at nine.")
+    mine = {"owner": owner, "session": name if kind == "session" else other, "folder": f"/srv/{name}/inner"}
+    words = f"make {name} {said}"
+    note_result(folder, mine, ("Bash", words, False, 3, "failed"), rules)
+    note_result(folder, mine | {"agent": "helper"}, ("Bash", words, True, 3, ""), rules)
+    note_result(
+        folder,
+        {"owner": owner, "session": kept, "folder": f"/srv/{kept}"},
+        ("Bash", kept, True, 3, ""),
+        rules,
+    )
+    if kind == "session":
+        note_end(folder, memory.scope.owner, name)
+    if not only:
+        about: dict[str, Any] = {"session": mine["session"], "project": f"/srv/{name}"}
+        text = f"The harbour {name} opens at ten."
+        event = turn_event(
+            memory.scope, rules, text=text, role="user", at=memory.runtime.clock.now(), **about
+        )
+        assert event is not None
+        spool(folder, memory.scope.owner, [event])
+    target: dict[str, Any] = {kind: f"/srv/{name}" if kind == "project" else name}
+    plan = memory.plan_erasure(**target)
+    assert plan.counts["spool"] == (3 if kind == "session" else 2)
+    assert plan.counts["turns"] == (not only)
+    assert memory.erase(plan).clean
+    assert files_with(folder, [name, said]) == {}
+    assert any(path.startswith("hot") for path in files_with(folder, [kept]))
 
 
 def test_what_is_said_again_after_an_erasure_is_kept(memory: Nagori) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from base64 import b32decode, b32encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,6 +27,7 @@ from nagori.edges.http.callers import in_thread, read_grant
 from nagori.edges.http.mem0_filters import matches, named_users
 from nagori.edges.http.replies import error_record, json_reply, language_of, status_of
 from nagori.errors import InvalidInput, NagoriError, NotFound
+from nagori.services import audit_log
 from nagori.services.remember import Draft
 from nagori.services.turns import read_turns
 
@@ -65,6 +66,12 @@ class Tenant:
             raise Refused(403, "error.http_scope", field="user")
         cleared: dict[str, Any] = {"project": None, "agent": None, "role": None, **scope}
         return self._memory.with_scope(tenant=self._grant.tenant, user=user, **cleared)
+
+    def note_crossing(self, users: Sequence[str]) -> None:
+        """Note in the audit log that memories of several users are read at once."""
+        if len(users) > 1:
+            runtime, key = self._memory.runtime, self._grant.name
+            audit_log.record_or_observe(runtime, "scope_crossed", users=len(users), key=key)
 
     def find(self, id: str) -> tuple[Nagori, str]:
         """The memory and the id of a row; NotFound if there is none."""
@@ -154,7 +161,9 @@ def _filters(said: Mapping[str, Any]) -> Any:
 def _owners(tenant: Tenant, filters: Any) -> Iterable[Nagori]:
     """The memories of the users whose rows can fit."""
     known, named = tenant.users(), named_users(filters)
-    return [tenant.open(user) for user in known if named is None or user in named]
+    chosen = [user for user in known if named is None or user in named]
+    tenant.note_crossing(chosen)
+    return [tenant.open(user) for user in chosen]
 
 
 def _select(tenant: Tenant, filters: Any) -> list[tuple[dict[str, Any], Nagori, Memory]]:
