@@ -71,4 +71,4 @@ def test_more_random_calls(chosen: int) -> None:
 
 @pytest.mark.slow
 def test_a_long_life_leaves_no_files_and_threads_open() -> None:
-    assert_kept(t10_soak.run(7, operations=2_400), {"days": 6})
+    assert_kept(t10_soak.run(7, operations=4_800), {"days": 12})
