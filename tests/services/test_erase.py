@@ -102,6 +102,7 @@ def test_a_receipt_says_what_went_and_where_it_remains(memory: Nagori, tmp_path:
         "erase.remains_copies",
         "erase.remains_transcripts",
         "erase.remains_disk",
+        "erase.remains_processes",
     ]
     assert said["remains"][0]["values"]["n"] == 2
     folder = memory.runtime.data_dir

@@ -685,6 +685,11 @@ def _remains(runtime: Runtime, steps: Sequence[ErasureStep]) -> Iterator[Notice]
         yield Notice("erase.remains_no_copies")
     yield Notice("erase.remains_transcripts")
     yield Notice("erase.remains_disk")
+    yield Notice("erase.remains_processes")
+    if not isinstance(runtime.journal, FileJournal):
+        yield Notice("erase.remains_database")
+    if runtime.config.sessions.cache:
+        yield Notice("erase.remains_cache")
     for step in steps:
         if step.part == "batches" and step.left:
             yield Notice("erase.remains_batches", n=step.left)
