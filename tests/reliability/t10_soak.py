@@ -88,7 +88,7 @@ def run(seed: int = 0, operations: int = 200_000) -> Outcome:
     later = nights[int(WARM * len(nights)) :]
     assert len(later) > 1, "too few operations for two nights after the warm-up"
     slope = statistics.linear_regression([n for n, *_ in later], [mb for _, mb, *_ in later]).slope * 10_000
-    files, threads = (later[-1][at] - later[0][at] for at in (2, 3))
+    files, threads = later[-1][2] - later[0][2], later[-1][3] - later[0][3]
     too_much = slope > MOST_MB and operations >= LEAST_FOR_MB
     violations = [f"{slope:.2f} MB more for 10,000 operations"] if too_much else []
     violations += [f"{files} more open files"] if files > 0 else []
