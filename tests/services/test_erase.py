@@ -66,6 +66,10 @@ def test_a_passage_across_two_blocks_is_found(tmp_path: Path, monkeypatch: pytes
         assert search_files([tmp_path / "file"], [words])[0]
     (tmp_path / "packed").write_bytes(gzip.compress(os.urandom(500) + words.encode() + os.urandom(500)))
     assert search_files([tmp_path / "packed"], [words])[0]
+    packed = gzip.compress(words.encode())
+    for lead in range(0, 200, 3):  # a stream that begins in a later block, or across two
+        (tmp_path / "later").write_bytes(b"." * lead + packed)
+        assert search_files([tmp_path / "later"], [words])[0]
     assert search_files([tmp_path / "gone"], [words]) == ({}, 1, 0)
 
 
