@@ -2,7 +2,7 @@
 
     python -m tests.reliability.t10_soak [--operations 200000] [--seed 0]
 
-Turns, recalls, contexts, facts and nights, 400 operations a simulated day. Every night the session of ten
+Turns, recalls, contexts, facts and nights, 400 operations a simulated day. Every night the session of three
 days ago is erased, so that the data stay the same while the operations go on: what a cycle needs for a moment
 grows with the data, and is no leak. For the same reason words repeat after a while, so that caches have a
 bound which is reached. Memory, open files and threads are measured after every night; memory by the slope of
@@ -27,9 +27,9 @@ from nagori import Nagori, Source
 from nagori.testing import FrozenClock
 
 A_DAY = 400
-KEPT_DAYS = 10
+KEPT_DAYS = 3
 MOST_MB = 1.0  # more resident memory for 10,000 operations
-LEAST_FOR_MB = 20_000  # operations; caches fill in the first ten thousand, so a shorter life only tells it
+LEAST_FOR_MB = 8_000  # operations; caches fill in the first thousands, so a shorter life only tells it
 MOST_SIZE = 1.2  # size of the compacted store relative to its used pages
 WARM = 0.5  # share of the nights before the first that counts
 NUMBERS = 1_000  # words that come again
