@@ -270,19 +270,25 @@ PART_KILLS = [
 ]
 
 
-@pytest.mark.parametrize("finish", ["resume", "cycle"])
+@pytest.mark.parametrize("kind", ["session", "memory", "about"])
+@pytest.mark.parametrize("finish", ["resume", pytest.param("cycle", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("part", "method"), PART_KILLS, ids=[method for _, method in PART_KILLS])
-def test_an_erasure_of_a_session_that_is_killed_anywhere_goes_on(
+def test_an_erasure_of_a_part_that_is_killed_anywhere_goes_on(
     world: tuple[Path, dict[str, list[str]]],
     tmp_path: Path,
     clock: FrozenClock,
     part: str,
     method: str,
     finish: str,
+    kind: str,
 ) -> None:
     original, words = world
     user = next(iter(words))
-    session, gone = f"session-{words[user][7]}", words[user][7:10]
+    gone = words[user][7:10] if kind == "session" else words[user][5:6]
+    with opened(original, clock, user) as memory:
+        [pond] = [m.id for m in memory.list(EVERYTHING, limit=1000) if gone[0] in repr(m.texts)] or [""]
+    named: dict[str, Any] = {"session": f"session-{words[user][7]}", "about": gone[0], "memory": pond}
+    target = {kind: named[kind]}
     clock.forward(days=92)
     for at in range(1, 60):
         folder = tmp_path / f"at{at}"
@@ -298,7 +304,7 @@ def test_an_erasure_of_a_session_that_is_killed_anywhere_goes_on(
         died = False
         with opened(folder, clock, user, **parts) as memory:
             try:
-                memory.erase(memory.plan_erasure(session=session))
+                memory.erase(memory.plan_erasure(**target))
             except Killed:
                 died = True
         for path in folder.glob("nagori.db.*"):
@@ -312,9 +318,9 @@ def test_an_erasure_of_a_session_that_is_killed_anywhere_goes_on(
             else:
                 memory.resume_erasures()
             try:
-                memory.erase(memory.plan_erasure(session=session))  # killed before the request was written
-            except InvalidInput as nothing:
-                assert nothing.message_id == "error.erase_nothing"
+                memory.erase(memory.plan_erasure(**target))  # killed before the request was written
+            except (InvalidInput, NotFound) as nothing:
+                assert nothing.message_id in ("error.erase_nothing", "error.memory_not_found")
             assert not memory.runtime.store.state(memory.scope.owner, TO_ERASE)
             assert 0 < len(memory.list(EVERYTHING, limit=1000)) < kept
             assert memory.verify().sound
