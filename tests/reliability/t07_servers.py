@@ -45,6 +45,18 @@ def write_on(memory: Nagori, kept: list[str], stop: threading.Event, foreign: li
         time.sleep(0.01)
 
 
+def restart(server: Server) -> None:
+    """Start it again; while processes of the killed one are still ending, it refuses."""
+    for attempt in range(60):
+        try:
+            server.start(fsync="on")
+            return
+        except RuntimeError:
+            if attempt == 59:
+                raise
+            time.sleep(0.5)
+
+
 def kill_postgres(work: Path, kills: int, dice: Random, history: History) -> tuple[int, list[str]]:
     server, kept, foreign, stop = Server(), list[str](), list[str](), threading.Event()
     try:
@@ -54,7 +66,7 @@ def kill_postgres(work: Path, kills: int, dice: Random, history: History) -> tup
             for number in range(kills):
                 time.sleep(dice.uniform(0.05, 0.4))
                 server.kill()
-                server.start(fsync="on")
+                restart(server)
                 history.add(f"postgres {number}", "ok", kept=len(kept))
             stop.set()
             writer.join()
