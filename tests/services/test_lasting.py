@@ -12,6 +12,7 @@ from nagori import Category, Emotion, Filter, Kind, Level, Nagori
 from nagori.config import load
 from nagori.core.model import Memory
 from nagori.journals.file import FileJournal
+from nagori.services import prompt_context
 from nagori.services.remember import Draft
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -97,6 +98,24 @@ def test_3_the_51st_wish_to_protect_waits_and_is_told(memory: Nagori, clock: Fro
     told = memory.session_start("next").text
     assert "asked to protect" in told
     assert "asked to protect" not in memory.session_start("later").text  # once
+
+
+def test_what_was_to_be_kept_is_told_whole_at_session_start(memory: Nagori, clock: FrozenClock) -> None:
+    kept = (
+        "Fine, that works. The boy next door is terribly allergic to hazelnuts, really the emergency room"
+        " kind, so no hazelnut spread anywhere in this kitchen. Don't forget that one please."
+    )
+    say(memory, clock, kept, "I won't.")
+    clock.forward(days=1)
+    assert "hazelnut spread" in memory.session_start("next").text
+
+
+def test_beside_an_answer_that_the_session_has_nothing_far_is_told(memory: Nagori) -> None:
+    one, other = memory.remember("The kettle leaks."), memory.remember("The lamp is new.")
+    near_best = prompt_context._near_best
+    assert near_best([(5.0, one), (4.0, other)], 6.0, 3.5) == [one, other]
+    assert near_best([(5.0, one), (4.0, other)], 8.0, 3.5) == [one]
+    assert near_best([(5.0, one), (4.0, other)], 9.0, 3.5) == []
 
 
 # --- exchanges ------------------------------------------------------------------------------------
