@@ -20,6 +20,8 @@ from zlib import crc32
 from bench.report import header, machine, python, table
 from tests.erased_bytes import cores, draw_word, files_with
 
+from nagori import __version__
+
 USERS, WORDS, DIMENSION = 5, 20, 32
 
 
@@ -99,7 +101,7 @@ def main() -> None:
         if find_spec(MODULES.get(package, package)) is None:
             rows.append([name, "not installed", "", ""])
             continue
-        version = importlib.metadata.version(package)
+        version = __version__ if name == "nagori" else importlib.metadata.version(package)
         with tempfile.TemporaryDirectory(prefix="nagori-bench-", ignore_cleanup_errors=True) as work:
             folder = Path(work) / "data"
             try:

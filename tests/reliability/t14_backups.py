@@ -24,7 +24,7 @@ from nagori import Nagori
 from nagori.errors import NagoriError
 from nagori.testing import FrozenClock
 
-PAUSE = 0.02  # seconds between two facts, so that the later backups are not large ones
+PAUSE = 0.1  # seconds between two facts, so that the later backups are not large ones
 
 
 def write_on(folder: Path) -> None:
