@@ -6,7 +6,7 @@ import hashlib
 import json
 import uuid
 from base64 import b32decode, b32encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nagori.app import Nagori
@@ -15,6 +15,7 @@ from nagori.core.values import read_texts
 from nagori.edges.http.access import Grant, Refused
 from nagori.edges.http.mem0_filters import matches, named_users
 from nagori.errors import InvalidInput, NotFound
+from nagori.services import audit_log
 
 ENTITIES = ("user_id", "agent_id", "app_id", "run_id")
 OWNER_BITS, ID_BITS = 42, 80
@@ -45,6 +46,12 @@ class Tenant:
             raise Refused(403, "error.http_scope", field="user")
         cleared: dict[str, Any] = {"project": None, "agent": None, "role": None, **scope}
         return self._memory.with_scope(tenant=self._grant.tenant, user=user, **cleared)
+
+    def note_crossing(self, users: Sequence[str]) -> None:
+        """Note in the audit log that memories of several users are read at once."""
+        if len(users) > 1:
+            runtime, key = self._memory.runtime, self._grant.name
+            audit_log.record_or_observe(runtime, "scope_crossed", users=len(users), key=key)
 
     def find(self, id: str) -> tuple[Nagori, str]:
         """The memory and the id of a row; NotFound if there is none."""
@@ -165,7 +172,9 @@ def choose_fields(rows: Iterable[dict[str, Any]], said: Mapping[str, Any]) -> li
 def open_owners(tenant: Tenant, filters: Any) -> Iterable[Nagori]:
     """The memories of the users whose rows can fit."""
     known, named = tenant.users(), named_users(filters)
-    return [tenant.open(user) for user in known if named is None or user in named]
+    chosen = [user for user in known if named is None or user in named]
+    tenant.note_crossing(chosen)
+    return [tenant.open(user) for user in chosen]
 
 
 def select_rows(tenant: Tenant, filters: Any) -> list[tuple[dict[str, Any], Nagori, Memory]]:
