@@ -536,9 +536,11 @@ class AsyncNagori(_AsyncMemory):
         """The memories that are related to this one, strongest first."""
         return await self._workers.run(self._memory.find_related, id)
 
-    async def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
+    async def populations(
+        self, past: int | None = None, ahead: int = 0, progress: Progress = no_progress
+    ) -> Sequence[Population]:
         """The number of memories at each level, day by day, with a forecast without recalls."""
-        return await self._workers.run(self._memory.populations, past, ahead)
+        return await self._workers.run(self._memory.populations, past, ahead, progress)
 
     async def status(self) -> Status:
         """Counts, sizes and the last event."""

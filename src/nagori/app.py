@@ -578,11 +578,13 @@ class Nagori:
 
         return relations.find_related(self.runtime, self.scope, [self.show(id).id])
 
-    def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
+    def populations(
+        self, past: int | None = None, ahead: int = 0, progress: Progress = no_progress
+    ) -> Sequence[Population]:
         """The number of memories at each level, day by day, with a forecast without recalls."""
-        from nagori.services import inspect
+        from nagori.services import populations
 
-        return inspect.populations(self.runtime, self.scope, past, ahead)
+        return populations.populations(self.runtime, self.scope, past, ahead, progress)
 
     def status(self) -> Status:
         """Counts, sizes and the last event."""
