@@ -26,6 +26,12 @@ KEPT = {
 }
 
 
+PLACES = (
+    *("timeline", "search", "memory", "conversations", "threads"),
+    *("connections", "profile", "knowledge", "life", "health"),
+)
+
+
 def places(memory: Nagori) -> dict[str, str]:
     found = next(
         each for each in memory.list(limit=500) if "締め切り" in each.fullest.content and each.recalls
@@ -34,6 +40,11 @@ def places(memory: Nagori) -> dict[str, str]:
         "timeline": "timeline",
         "search": f"search?prompt={PROMPT}",
         "memory": f"memory/{found.id}",
+        "conversations": "conversations",
+        "threads": "conversations/monday-planning",
+        "connections": f"connections/{found.id}",
+        "profile": "profile",
+        "knowledge": "knowledge?query=When+is+the+oven+serviced%3F",
         "life": "life",
         "health": "health",
     }
@@ -62,7 +73,7 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     every = {
         f"{page}-{language}-{'dark' if dark else 'light'}-{size}": (page, language, dark, width, 900)
-        for page in ("timeline", "search", "memory", "life", "health")
+        for page in PLACES
         for language in ("en", "ja")
         for dark in (False, True)
         for size, width in WIDTHS.items()

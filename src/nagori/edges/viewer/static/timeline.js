@@ -5,6 +5,8 @@ import {
 
 const MARGIN = 600; // pixels above and below the screen that are drawn, too
 const AHEAD = 3000; // pixels before the end at which the next page is asked for
+const FIRST = 30; // memories that are asked for first: a screen of them
+const PAGE = 100;
 const heights = () => (innerWidth < 640 ? { day: 44, row: 104 } : { day: 44, row: 76 });
 
 /** Lines with their places: a heading before the first memory of each day. */
@@ -95,7 +97,8 @@ export function Timeline({ where, frame }) {
     if (mine.busy || mine.done) return;
     mine.busy = true;
     try {
-      const told = await ask("timeline", { ...filter, after: mine.next }, { scope, signal: mine.stop.signal });
+      const limit = mine.next ? PAGE : FIRST;
+      const told = await ask("timeline", { ...filter, limit, after: mine.next }, { scope, signal: mine.stop.signal });
       mine.lines.add(told.rows);
       mine.next = told.next;
       mine.done = !told.next;
