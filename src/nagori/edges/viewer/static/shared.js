@@ -126,7 +126,15 @@ export async function follow(last, changed, signal) {
 export function place() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [page, ...rest] = path.split("/");
-  return { page: page || "timeline", rest: decodeURIComponent(rest.join("/")), fields: new URLSearchParams(query) };
+  return { page: page || "timeline", rest: decode(rest.join("/")), fields: new URLSearchParams(query) };
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // somebody typed it
+  }
 }
 
 export const address = (page, rest = "", fields = {}) => {
