@@ -76,7 +76,8 @@ function Graph({ told }) {
   const box = useRef(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
-    const watch = new ResizeObserver(() => box.current && setWidth(Math.max(260, Math.floor(box.current.clientWidth))));
+    const measure = () => box.current && setWidth(Math.max(260, Math.floor(box.current.clientWidth)));
+    const watch = new ResizeObserver(() => requestAnimationFrame(measure)); // drawing changes the size itself
     watch.observe(box.current);
     return () => watch.disconnect();
   }, []);
