@@ -60,7 +60,7 @@ STEPS: dict[str, tuple[str, list[str]]] = {
     "back to all": (f"main[data-place='timeline/?'] {LINES}", ["hash", "#/timeline"]),
     "open a memory": ("main.page-memory .history li", ["click", ".lines a"]),
     "search a prompt": ("main.page-search section", ["hash", f"#/search?prompt={PROMPT}"]),
-    "profile": ("main.page-profile .cards", ["hash", "#/profile"]),
+    "profile": ("main.page-profile :is(.cards, .empty)", ["hash", "#/profile"]),
     "connections": (
         "main.page-connections :is(.graph svg, .empty)",
         ["hash", f"#/connections?text={PROMPT}"],

@@ -127,7 +127,7 @@ def test_a_conversation_over_http(remote, local):
     assert remote.profile().topics == local.profile().topics
     asked = "Who is my dentist?"
     for prompt in (asked, "What did I say about my dentist yesterday?"):
-        there, here = remote.explain_context(prompt, session="s9"), local.explain_context(prompt, session="s9")
+        there, here = (each.explain_context(prompt, session="s9") for each in (remote, local))
         assert (there.context, there.question, there.time) == (here.context, here.question, here.time)
         told = [(each.memory, each.outcome, list(each.reasons)) for each in here.candidates]
         assert [(each.memory, each.outcome, list(each.reasons)) for each in there.candidates] == told

@@ -25,7 +25,7 @@ function layOut(told, width, height) {
   });
   const joins = told.edges.map((edge) => [edge.topic === null ? 0 : edge.topic + 1, number[edge.memory], edge.link])
     .filter(([a, b]) => b !== undefined && a !== b);
-  const room = Math.sqrt((width * height) / nodes.length) * 0.8;
+  const room = Math.sqrt((width * height) / nodes.length) * 0.6;
   const stay = (node) => {
     node.x = Math.max(node.wide + 6 - width / 2, Math.min(width / 2 - node.wide - 6, node.x));
     node.y = Math.max(node.high + 6 - height / 2, Math.min(height / 2 - node.high - 6, node.y));
@@ -33,7 +33,7 @@ function layOut(told, width, height) {
   const move = (node, dx, dy) => { if (!node.fixed) { node.x += dx; node.y += dy; stay(node); } };
   for (let step = 0; step < STEPS; step += 1) {
     const heat = 1 - step / STEPS;
-    for (const node of nodes) { node.dx = 0; node.dy = 0; }
+    for (const node of nodes) { node.dx = -node.x * 0.12; node.dy = -node.y * 0.25; } // the middle pulls them all
     for (let a = 0; a < nodes.length; a += 1) {
       for (let b = a + 1; b < nodes.length; b += 1) {
         const dx = nodes[a].x - nodes[b].x || 0.1 * (a - b);
