@@ -29,6 +29,7 @@ from nagori.core.levels import LEVELS
 from nagori.core.model import EPOCH, Emotion, Level, Memory, Privacy, Text, to_micros, utc
 from nagori.core.serialize import PLAIN, RENAMED, TIMES
 from nagori.core.values import Value, build_unchecked
+from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def read_life(record: Any) -> Memory:
     if "intensity" in record.get("emotion", ()):
         felt = {**_NO_EMOTION, "intensity": float(record["emotion"]["intensity"])}
         fields["emotion"] = build_unchecked(Emotion, felt)
+    if "id" not in record or "created" not in record:  # no store has this memory
+        raise InvalidInput("memory", "error.missing")
     if "anchor" not in record:
         fields["anchor"] = fields["created"]
     return build_unchecked(Memory, fields)

@@ -33,7 +33,8 @@ def show_connections(
     if not asked.strip():
         return {"centre": None, "text": "", "topics": [], "memories": [], "edges": []}
     linked = memory.find_related(centre.id)[:MOST_MEMORIES] if centre else []
-    further = memory.associate(asked, FURTHER_TOPICS, depth=DEPTH)
+    # The first time ever this indexes the topics of all memories.
+    further = memory.associate(asked, FURTHER_TOPICS, depth=DEPTH, progress=progress)
     near = [each.memory for each in linked]
     near += [each.memory for each in (*memory.recall(asked, ANSWERS, mark=False), *further.memories)]
     near += _read_mentioning(memory, further.topics, {each.id for each in near})
