@@ -1,4 +1,4 @@
-"""Does learning from outcomes help an agent? `python -m bench.learning [--seeds 20] [--nights 100]`.
+"""Does learning from outcomes help an agent? `python -m bench.learning [--seeds 20] [--first-seed 0]`.
 
 A world of tasks: 30 families, each with a hidden lesson among distractors. A turn succeeds with the base rate
 of its family, more if the lesson is used, less for every distractor that is shown. The agent uses a lesson
@@ -13,6 +13,7 @@ through the whole program.
     agents    three roles; what helps one role harms the others
 
     fixed        relevance alone
+    requested    relevance and the bounded factor of what a recall on request applies; nothing is left out
     learned      relevance, contribution, exclusion, and a policy that moves a setting a night at most
     correlation  the same with the literal credit: outcome with a memory less the mean of all
     oracle       only what helps
@@ -39,6 +40,7 @@ from bench.report import table
 from nagori.config import Config
 from nagori.core.learning import LEVERS, Evidence, UsualOutcome, credit_turn, next_step
 from nagori.core.model import NO_CREDIT, Credit
+from nagori.core.relevance import bounded_factor
 from nagori.core.scoring import HARM as HARMFUL
 from nagori.core.scoring import choose_withheld, contribution, is_excluded
 from nagori.core.values import Value
@@ -49,7 +51,7 @@ LESSON, DISTRACTION, HARM = 0.4, 0.03, 0.4
 USE_OF_LESSON, USE_OF_OTHER, USE_IN_NOISE = 0.7, 0.05, 0.3
 TOKENS = 40  # of a memory
 WORLDS = ("steady", "drifting", "noise", "poisoned", "agents")
-ARMS = ("fixed", "learned", "correlation", "oracle")
+ARMS = ("fixed", "requested", "learned", "correlation", "oracle")
 ROLES = ("writer", "tester", "operator")
 ROLE_BONUS = 1.0  # log odds for a memory of the same role
 SPREAD = 2.0  # of the relevance, in log odds
@@ -205,6 +207,9 @@ class Learner:
         most = int(self.values["hooks.max_memories"])
         if self.arm == "fixed":
             return sorted(here, key=lambda each: -fits[each.id])[:most], None
+        if self.arm == "requested":
+            factor = {each.id: bounded_factor((1 + self.worth(each.id)) / 2, 0.8, 1.2) for each in here}
+            return sorted(here, key=lambda each: -fits[each.id] - math.log(factor[each.id]))[:most], None
         weight = self.values["learning.credit_weight"]
         score = {
             each.id: fits[each.id]
@@ -312,17 +317,18 @@ def recovery(tallies: list[Tally], nights: int) -> int | None:
     return None
 
 
-def measure(seeds: int, nights: int, worlds: Sequence[str] = WORLDS) -> dict[str, object]:
+def measure(seeds: int, nights: int, worlds: Sequence[str] = WORLDS, first: int = 0) -> dict[str, object]:
     """All arms of these worlds."""
     report: dict[str, object] = {
         "machine": platform.machine(),
         "python": sys.version.split()[0],
         "seeds": seeds,
+        "first seed": first,
         "nights": nights,
         "turns": nights * SESSIONS * TURNS,
     }
     for world in worlds:
-        runs = {arm: [run_arm(world, arm, seed, nights) for seed in range(seeds)] for arm in ARMS}
+        runs = {arm: [run_arm(world, arm, seed, nights) for seed in range(first, first + seeds)] for arm in ARMS}
         half = nights * SESSIONS * TURNS // 2
         fixed = runs["fixed"]
         rows = {}
@@ -350,13 +356,14 @@ def measure(seeds: int, nights: int, worlds: Sequence[str] = WORLDS) -> dict[str
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0, help="others than those it was tuned on")
     parser.add_argument("--nights", type=int, default=100)
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=WORLDS)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    report = measure(given.seeds, given.nights, given.worlds)
+    report = measure(given.seeds, given.nights, given.worlds, given.first_seed)
     print(
-        f"{report['machine']}, Python {report['python']}, {given.seeds} seeds, {given.nights} nights,"
+        f"{report['machine']}, Python {report['python']}, {given.seeds} seeds from {given.first_seed}, {given.nights} nights,"
         f" {report['turns']} turns"
     )
     for world in given.worlds:

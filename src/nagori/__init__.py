@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from nagori.app import Nagori as Nagori
     from nagori.config import Config as Config
     from nagori.config import load_config as load_config
+    from nagori.core.cycle import CyclePlan as CyclePlan
     from nagori.core.learning import ToolResult as ToolResult
     from nagori.core.model import Category as Category
     from nagori.core.model import Emotion as Emotion
@@ -17,15 +18,28 @@ if TYPE_CHECKING:
     from nagori.core.model import Memory as Memory
     from nagori.core.model import Privacy as Privacy
     from nagori.core.model import Recollection as Recollection
+    from nagori.core.model import Relation as Relation
     from nagori.core.model import Scope as Scope
     from nagori.core.model import Source as Source
+    from nagori.core.model import Text as Text
     from nagori.core.model import Trust as Trust
     from nagori.core.model import Turn as Turn
     from nagori.core.model import Valence as Valence
     from nagori.core.window import Window as Window
     from nagori.edges.http.client import RemoteNagori as RemoteNagori
     from nagori.errors import NagoriError as NagoriError
+    from nagori.services.cycle import CycleReport as CycleReport
+    from nagori.services.erase import ErasurePlan as ErasurePlan
+    from nagori.services.explain import ContextExplanation as ContextExplanation
+    from nagori.services.full_context import FullContext as FullContext
+    from nagori.services.inspect import Explanation as Explanation
+    from nagori.services.inspect import Status as Status
+    from nagori.services.policy import Policy as Policy
+    from nagori.services.profile import Profile as Profile
+    from nagori.services.prompt_context import Context as Context
+    from nagori.services.receipt import ErasureReceipt as ErasureReceipt
     from nagori.services.remember import Draft as Draft
+    from nagori.services.turns import OpenTurn as OpenTurn
 
 __version__ = "0.1.0"
 
@@ -40,11 +54,24 @@ _HOMES = {
     "Window": "nagori.core.window",
     "Draft": "nagori.services.remember",
     "ToolResult": "nagori.core.learning",
+    # what the verbs return
+    "Context": "nagori.services.prompt_context",
+    "ContextExplanation": "nagori.services.explain",
+    "CyclePlan": "nagori.core.cycle",
+    "CycleReport": "nagori.services.cycle",
+    "ErasurePlan": "nagori.services.erase",
+    "ErasureReceipt": "nagori.services.receipt",
+    "Explanation": "nagori.services.inspect",
+    "FullContext": "nagori.services.full_context",
+    "OpenTurn": "nagori.services.turns",
+    "Policy": "nagori.services.policy",
+    "Profile": "nagori.services.profile",
+    "Status": "nagori.services.inspect",
     **dict.fromkeys(
         ("Category", "Emotion", "Filter", "Kind", "Level", "Memory", "Privacy", "Recollection"),
         "nagori.core.model",
     ),
-    **dict.fromkeys(("Scope", "Source", "Trust", "Turn", "Valence"), "nagori.core.model"),
+    **dict.fromkeys(("Relation", "Scope", "Source", "Text", "Trust", "Turn", "Valence"), "nagori.core.model"),
 }
 __all__ = [*_HOMES, "__version__"]
 

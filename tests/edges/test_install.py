@@ -507,9 +507,7 @@ def test_the_launcher_finds_nagori_and_its_libraries_without_site_folders(guard:
 @pytest.mark.parametrize("number", [2, 1])
 def test_no_exit_code_of_ours_reaches_the_host(guard: Path, number: int) -> None:
     script = guard.with_name("nagori-hook.py")
-    script.write_text(
-        script.read_text().replace("from nagori.edges.hooks import run", f"sys.exit({number})")
-    )
+    script.write_text(script.read_text().replace("from nagori.edges.hooks import run", f"sys.exit({number})"))
     assert call(guard).returncode == 0
 
 

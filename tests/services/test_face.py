@@ -36,7 +36,7 @@ def open_all(folder: Path) -> list[Nagori]:
 # --- printing
 
 
-def test_an_explanation_and_a_status_are_readable_when_printed(memory: Nagori) -> None:
+def test_explanation_status_and_cycle_are_readable_when_printed(memory: Nagori) -> None:
     kept = memory.remember("The kettle\x1b[2J leaks.", kind="fact", category="work")
     memory.protect(memory.remember("Tea.").id)
     first, *lines = str(memory.why(kept.id)).splitlines()
@@ -57,6 +57,9 @@ def test_an_explanation_and_a_status_are_readable_when_printed(memory: Nagori) -
         "embedder: words-64",
         f"folder: {memory.status().data_dir}",
     ]
+    assert str(memory.cycle()) == "There is nothing to do."
+    memory.recall("tea")
+    assert str(memory.cycle()) == "1 steps done, 0 left for the next cycle.\n  reinforce: 1"
     assert "protected. It does not fade" in str(memory.why(memory.list(Filter(protected=True))[0].id))
 
 

@@ -76,6 +76,15 @@ class CycleReport(Value, frozen=False):
     learned: PolicyStep | None = None  # the setting that moved tonight
     disclosed: int = 0  # lessons that more agents may see from now on
 
+    def __str__(self) -> str:
+        """What was done, step by step, in English."""
+        from nagori.messages import render  # only for people
+
+        acts = Counter(step.act for step in self.plan.steps)
+        steps = [f"  {render(f'step.{act}', {})}: {n:,}" for act, n in acts.most_common()]
+        done = render("cli.cycle_done", {"done": self.done, "left": len(self.left)})
+        return "\n".join([done, *steps]) if steps else render("cli.cycle_nothing", {})
+
 
 def rules_of(runtime: Runtime) -> CycleRules:
     config = runtime.config

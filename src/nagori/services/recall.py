@@ -423,6 +423,7 @@ class ParsedQuery(Value):
         """Whether the occasion before the last one is meant."""
         return bool(self.wish and self.wish.before_last)
 
+
 Ranking = Callable[[Runtime, Scope, ParsedQuery, Candidates, int], Iterator[Recollection]]
 
 
