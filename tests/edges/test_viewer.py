@@ -392,6 +392,38 @@ def test_a_fault_of_a_long_page_is_told_and_the_next_request_tries_again(
     assert ask(caller, "levels", {"wait": True})["fresh"]
 
 
+@pytest.mark.parametrize("act", ["erase", "forget", "edit", "privacy"])
+def test_what_is_gone_is_in_no_answer_that_was_computed_before(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    """An old answer is shown until the new one is ready, but never with words that were taken away."""
+    may_go, real = threading.Event(), Nagori.associate
+    one = memory.remember("The Karlsruhe depot stores the spare ovens.")
+    other = memory.remember("Marit hides the Karlsruhe depot's key in the flour.")
+    page, agent = BackgroundPage(LONG_PAGES["connections"]), memory.with_scope(agent="baker")
+    asked, english = {"id": one.id}, Translator("en")
+    before = page(agent, english, {**asked, "wait": True})
+    assert "flour" in str(before)
+
+    def slow(*given: Any, **more: Any) -> Any:
+        assert may_go.wait(60)
+        return real(*given, **more)
+
+    monkeypatch.setattr(Nagori, "associate", slow)
+    if act == "erase":
+        memory.erase(memory.plan_erasure(memory=other.id))
+    elif act == "forget":
+        memory.forget(other.id)
+    elif act == "edit":
+        memory.edit(other.id, content="Marit has the key of the Karlsruhe depot.")
+    else:
+        memory.edit(other.id, privacy="private")
+    shown = page(agent, english, asked)
+    assert shown == {"fresh": False, "share": 0.0}
+    may_go.set()
+    assert "flour" not in str(page(agent, english, {**asked, "wait": True}))
+
+
 def test_long_answers_of_one_caller_are_not_shown_to_another(memory: Nagori, caller: Caller) -> None:
     memory.with_scope(project="shop").remember("Of the shop.")
     memory.with_scope(project="books").remember("Of the books.")

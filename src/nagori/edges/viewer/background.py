@@ -10,6 +10,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from datetime import date
+from itertools import islice
 from typing import Any
 
 from nagori.app import Nagori
@@ -17,6 +19,7 @@ from nagori.edges.locale import Translator
 from nagori.edges.viewer.pages import Fields
 from nagori.runtime import Progress
 
+Version = tuple[int, date, int, int]  # the last event; the day, the hour and the tenth of minutes
 Compute = Callable[[Nagori, Translator, Fields, Progress], dict[str, Any]]
 
 MOST_KEPT = 100  # answers, for all callers
@@ -24,6 +27,9 @@ PATIENCE = 0.4  # seconds that a request waits for a first answer
 GLANCE = 0.05  # seconds that it waits for a new one when there is an old one
 REST = 20  # an answer is used at least so many times as long as it took to compute
 MINUTES = 10  # an answer that depends on the time is computed again after these
+# After these an old answer may show what is gone, corrected or private by now: nobody gets it any more.
+TAKES_AWAY = frozenset({"forgotten", "deleted", "purged", "redacted", "erased", "edited", "undone", "linked"})
+MOST_READ = 500  # events since an answer; after more of them it counts as outdated, too
 
 
 class BackgroundPage:
@@ -48,12 +54,14 @@ class BackgroundPage:
         return {**(task.answer or {}), "fresh": task.done.is_set(), "share": task.share}
 
     def _find_task(
-        self, memory: Nagori, translator: Translator, fields: Fields, version: object, wait: bool
+        self, memory: Nagori, translator: Translator, fields: Fields, version: Version, wait: bool
     ) -> _Task:
         """The answer that is there or under way, or else a new one."""
         key = (memory.scope, translator.language, tuple(sorted((k, str(v)) for k, v in fields.items())))
         with self._lock:
             task = self._tasks.get(key)
+            if task is not None and task.version != version and _took_away(memory, task.version[0]):
+                task = None
             if task is None or task.is_stale(version, wait):
                 task = self._tasks[key] = _Task(version, task.answer if task else None)
                 work = (task, memory, translator, fields)
@@ -79,13 +87,13 @@ class BackgroundPage:
 class _Task:
     """An answer that is being computed, or was. `answer` is that of the last time until then."""
 
-    def __init__(self, version: object, answer: dict[str, Any] | None) -> None:
+    def __init__(self, version: Version, answer: dict[str, Any] | None) -> None:
         self.version, self.answer = version, answer
         self.share, self.rests_until = 0.0, 0.0
         self.fault: Exception | None = None
         self.done = threading.Event()
 
-    def is_stale(self, version: object, now: bool) -> bool:
+    def is_stale(self, version: Version, now: bool) -> bool:
         """Whether it has to be computed again: with `now` as soon as something happened, else not before it
         has rested."""
         if not self.done.is_set():
@@ -97,7 +105,15 @@ class _Task:
         self.share = done / max(1, total)
 
 
-def _version(memory: Nagori) -> object:
+def _took_away(memory: Nagori, seq: int) -> bool:
+    """Whether something was taken away after the event with this number."""
+    newer = memory.runtime.journal.read(memory.scope.owner, seq)
+    events = list(islice(newer, MOST_READ))
+    gone = memory.runtime.journal.last_seq(memory.scope.owner) < seq  # all of it was erased
+    return gone or len(events) == MOST_READ or any(event.type in TAKES_AWAY for event in events)
+
+
+def _version(memory: Nagori) -> Version:
     """What an answer depends on: the events so far and, roughly, the time."""
     clock = memory.runtime.clock
     now = clock.now().astimezone(clock.zone)
