@@ -230,7 +230,7 @@ export function Timeline({ where, frame }) {
     <${Filters} fields=${fields} frame=${frame} counts=${counts} known=${lines.rows().slice(0, 2000)} onChange=${choose} />
     <${Fault} fault=${mine.fault} />
     ${mine.fresh > 0 && html`<button class="fresh" onClick=${showFresh}>${say("view.new_memories", { n: mine.fresh })}</button>`}
-    <ol class="lines" ref=${list} aria-busy=${mine.busy ? "true" : "false"} style=${{ height: `${lines.height}px` }} onKeyDown=${keyed}>
+    <ol class="lines" ref=${list} aria-busy=${mine.busy && !lines.lines.length ? "true" : "false"} style=${{ height: `${lines.height}px` }} onKeyDown=${keyed}>
       ${order.map((n) => {
         const line = lines.lines[n];
         const style = { transform: `translateY(${lines.tops[n]}px)`, height: `${lines.tops[n + 1] - lines.tops[n]}px` };
