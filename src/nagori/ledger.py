@@ -177,6 +177,8 @@ class Ledger:
         is reported. A writer sets `wait`: it must see everything that was acknowledged.
         """
         at, last = self.store.applied(owner), self.journal.last_seq(owner)
+        if self._drop_erased(owner, at):
+            at, last = self.store.applied(owner), self.journal.last_seq(owner)
         self.compare(owner, at, last)
         if at.seq == last or (not turns and self._only_turns(owner, at.seq, last)):
             return 0
@@ -211,6 +213,17 @@ class Ledger:
         if event is not None and checksum_of(event) != at.mark:
             raise JournalMismatch("error.journal_event_differs", owner=name, seq=at.seq)
 
+    def _drop_erased(self, owner: Owner, at: AppliedPosition) -> bool:
+        """Whether the store is a node's fold of an erased journal. It is removed: nothing of it may stay, and
+        an owner who was reopened begins again. MemoryErased if the owner was not."""
+        drop = getattr(self.store, "drop_fold", None)
+        if drop is None or at.seq == 0 or self.journal.identity(owner) == at.journal:
+            return False
+        drop(owner, self.journal.identity(owner))
+        if self.journal.is_erased(owner):
+            raise MemoryErased()
+        return True
+
     def _only_turns(self, owner: Owner, at: int, last: int) -> bool:
         return last - at <= FEW and all(event.type in TURNS for event in self.journal.read(owner, at))
 
@@ -220,6 +233,8 @@ class Ledger:
         store, count = store or self.store, 0
         for _ in range(ATTEMPTS):
             at = store.applied(owner)
+            if store is self.store and self._drop_erased(owner, at):
+                at = store.applied(owner)
             self.compare(owner, at, last)
             try:
                 for run in split_batches(

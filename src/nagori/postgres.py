@@ -49,7 +49,14 @@ BYPASSES = """
 VECTOR_SCHEMA = """
     SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
     WHERE e.extname = 'vector'"""
+HAS_OLDEST = """
+    SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(?) AND attname = 'oldest' AND NOT attisdropped"""
 VERSIONS = "CREATE TABLE IF NOT EXISTS nagori_schema (part text PRIMARY KEY, version integer NOT NULL)"
+# The oldest program, by the steps it knows, that may go on beside the newest step. Without a value: none.
+OLDEST = "ALTER TABLE nagori_schema ADD COLUMN IF NOT EXISTS oldest integer"
+COMPATIBLE = re.compile(r"-- Programs from step (\d+) on work with this\.")
+STEP_LOCK = "SET LOCAL lock_timeout = '2s'"  # who waits for a table stops everybody behind it
+STEP_ATTEMPTS, STEP_PAUSE = 60, 0.5
 
 
 # --- sessions -------------------------------------------------------------------------------------
@@ -66,7 +73,6 @@ class Session:
         self.number: int | None = None
         self.used = time.monotonic()
         self.patience = ""  # with a lock, if one was set
-        self.identities: dict[object, str] = {}  # of journals; another database has other connections
 
     def execute(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
         return self.raw.execute(_placeholders(sql), values, prepare=None)
@@ -132,6 +138,8 @@ class Database:
         connections: int = CONNECTIONS,
     ) -> None:
         self.address = address
+        self.application = "nagori"  # the name of its sessions, for whoever watches the server
+        self.known_steps: dict[str, int] = {}  # of each part that was migrated
         self._error, self._prepare, self._connections = error, prepare, connections
         self._begin()
 
@@ -166,6 +174,10 @@ class Database:
             raise Conflict("error.store_changing") from fault
         except psycopg.errors.LockNotAvailable as fault:
             raise self._error("error.postgres_busy", where=self.address.shown) from fault
+        except psycopg.DataError as fault:
+            if fault.sqlstate is None:  # the driver refused to send it
+                raise InvalidInput("text", "error.nul_character") from None
+            raise self._error("error.postgres", where=self.address.shown, reason=_reason(fault)) from None
         except psycopg.Error as fault:
             raise self._error("error.postgres", where=self.address.shown, reason=_reason(fault)) from None
 
@@ -175,12 +187,22 @@ class Database:
         """Bring the tables of a part up to date, as the login role. Each step and its number are one
         transaction; nodes that start together take turns. `needs` is a question that must have an answer, and
         the message if it has none."""
+        self.known_steps[part] = len(steps)
         with self.errors():
             session = self._connect(as_login=True)
             try:
                 if needs is not None and not session.ask(needs[0]):
                     raise self._error(needs[1])
                 _migrate(session, self.address.schema, part, package, steps)
+            finally:
+                session.raw.close()
+
+    def versions(self) -> dict[str, int]:
+        """The number of the last step of each part, as the login role."""
+        with self.errors():
+            session = self._connect(as_login=True)
+            try:
+                return dict(session.ask("SELECT part, version FROM nagori_schema ORDER BY part"))
             finally:
                 session.raw.close()
 
@@ -250,7 +272,7 @@ class Database:
                 self.address.conninfo,
                 autocommit=True,
                 connect_timeout=CONNECT_SECONDS,
-                application_name="nagori",
+                application_name=self.application,
                 **KEEPALIVE,
             )
         except psycopg.Error as fault:
@@ -306,31 +328,51 @@ def _reason(fault: Exception) -> str:
 
 def _migrate(session: Session, schema: str, part: str, package: str, steps: Sequence[str]) -> None:
     if not session.ask("SELECT 1 FROM pg_namespace WHERE nspname = ?", schema):
-        session.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-    if not session.ask("SELECT 1 WHERE to_regclass(?) IS NOT NULL", f'"{schema}".nagori_schema'):
+        with session.raw.transaction():  # two at once would fail, in spite of IF NOT EXISTS
+            _take_turns(session, schema)
+            session.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+    if not session.ask(HAS_OLDEST, f'"{schema}".nagori_schema'):
         with session.raw.transaction():
             _take_turns(session, schema)
             session.execute(VERSIONS)
+            session.execute(OLDEST)
     for number, name in enumerate(steps, 1):
-        if _version(session, part) < number:
+        if _version(session, part)[0] < number:
+            sql = files(package).joinpath("migrations", name).read_text(encoding="utf-8")
+            _take_step(session, schema, part, number, sql)
+    version, oldest = _version(session, part)
+    if version > len(steps) and not 0 < oldest <= len(steps):
+        raise SchemaTooNew("error.schema_too_new", version=version, known=len(steps))
+
+
+def _take_step(session: Session, schema: str, part: str, number: int, sql: str) -> None:
+    """One step, beside nodes that go on working: it does not wait long for a table, but tries again."""
+    oldest = COMPATIBLE.search(sql)
+    for attempt in range(1, STEP_ATTEMPTS + 1):
+        try:
             with session.raw.transaction():
                 _take_turns(session, schema)
-                if _version(session, part) < number:  # another node may have done it
-                    sql = files(package).joinpath("migrations", name).read_text(encoding="utf-8")
-                    session.raw.execute(sql.replace("{schema}", f'"{schema}"'))
-                    session.execute(
-                        "INSERT INTO nagori_schema VALUES (?, ?)"
-                        " ON CONFLICT (part) DO UPDATE SET version = excluded.version",
-                        (part, number),
-                    )
-    if (version := _version(session, part)) > len(steps):
-        raise SchemaTooNew("error.schema_too_new", version=version, known=len(steps))
+                if _version(session, part)[0] >= number:  # another node has done it
+                    return
+                session.execute(STEP_LOCK)
+                session.raw.execute(sql.replace("{schema}", f'"{schema}"'))
+                session.execute(
+                    "INSERT INTO nagori_schema VALUES (?, ?, ?) ON CONFLICT (part) DO UPDATE"
+                    " SET version = excluded.version, oldest = excluded.oldest",
+                    (part, number, int(oldest[1]) if oldest else None),
+                )
+            return
+        except driver().errors.LockNotAvailable:
+            if attempt == STEP_ATTEMPTS:
+                raise
+            time.sleep(STEP_PAUSE)
 
 
 def _take_turns(session: Session, schema: str) -> None:
     session.ask("SELECT pg_advisory_xact_lock(hashtextextended('nagori migrations of ' || ?, 0))", schema)
 
 
-def _version(session: Session, part: str) -> int:
-    rows = session.ask("SELECT version FROM nagori_schema WHERE part = ?", part)
-    return int(rows[0][0]) if rows else 0
+def _version(session: Session, part: str) -> tuple[int, int]:
+    """The last step that was taken, and the oldest program that works with it (0: only one that knows it)."""
+    rows = session.ask("SELECT version, coalesce(oldest, 0) FROM nagori_schema WHERE part = ?", part)
+    return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)

@@ -15,11 +15,16 @@ from nagori.edges.http.client import RemoteNagori
 
 
 class ServedMemory:
-    """A server process with its folder; it can be killed and started again."""
+    """A server process with its folder; it can be killed and started again. `address` is a database instead
+    of files; its fold is in the folder."""
 
-    def __init__(self, folder: Path, *options: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, *options: str, env: dict[str, str] | None = None, address: str | None = None
+    ) -> None:
         self.folder, self._options = folder, options
-        self._env = {**os.environ, "NAGORI_EMBEDDING__PROVIDER": "none", "HOME": str(folder), **(env or {})}
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("NAGORI_TEST_")}
+        self._env = {**ours, "NAGORI_EMBEDDING__PROVIDER": "none", "HOME": str(folder), **(env or {})}
+        self._env |= {"NAGORI_DATABASE": address} if address else {"NAGORI_DATA_DIR": str(folder)}
         self.port = free_port()
         self.log = folder.parent / f"{folder.name}.log"
         self.process: subprocess.Popen[bytes] | None = None
@@ -34,7 +39,7 @@ class ServedMemory:
         return (self.folder / "http-token").read_text(encoding="ascii")
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "nagori", "--data-dir", str(self.folder), "serve"]
+        command = [sys.executable, "-m", "nagori", "serve"]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, "--port", str(self.port), "--log", *self._options], env=self._env, stderr=log

@@ -8,17 +8,24 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.http.calls import Caller
 
 from nagori.app import Nagori
+from nagori.core.learning import ToolResult
+from nagori.core.model import Filter
 from nagori.edges.http.access import Grant
 from nagori.edges.http.app import create_app
 from nagori.edges.http.keys import KeyAccess, KeyTable
 from nagori.edges.http.limits import Limits
 from nagori.edges.http.mem0 import mem0_routes
+from nagori.edges.http.replies import encode
+from nagori.errors import NagoriError
 
 TENANTS = int(os.environ.get("NAGORI_TEST_TENANTS", "6"))
 CANARIES = int(os.environ.get("NAGORI_TEST_CANARIES", "10"))
@@ -32,8 +39,8 @@ def canary(tenant: int, n: int) -> str:
 class Isolation:
     """Many tenants in one folder, each with a key, a user of the same name and canaries of its own."""
 
-    def __init__(self, memory: Nagori) -> None:
-        self.lines: list[str] = []
+    def __init__(self, memory: Nagori, folder: Path) -> None:
+        self.memory, self.lines = memory, list[str]()
         keys = KeyTable(memory)
         self.secrets = [
             keys.add(f"key {n}", Grant("", f"tenant{n}", "taro" if n % 2 else None))[0]
@@ -45,6 +52,11 @@ class Isolation:
             made = own.remember_many(f"The code word is {canary(n, m)}." for m in range(CANARIES))
             own.turn(f"My session is about {canary(n, 0)}.", session=f"session{n}")
             own.items.put(("rows",), canary(n, 0), {"value": canary(n, 1)})
+            own.record_tools([ToolResult("Bash", canary(n, 0), ok=False)], session=f"session{n}")
+            own.with_scope(agent="helper").share([f"The lesson is {canary(n, 0)}."])
+            own.process()
+            (page := folder / f"page{n}.md").write_text(f"# Plant\n\nThe code word is {canary(n, 2)}.\n")
+            own.add_knowledge(page, kb=f"base{n}")
             self.ids.append([each.id for each in made])
         self.app = create_app(
             memory,
@@ -119,28 +131,101 @@ def hostile_call(drawn: random.Random, world: Isolation, tenant: int) -> tuple[s
         ("POST", "/v3/memories/", {"filters": {"user_id": "*"}}),
         ("POST", "/v3/memories/", {"filters": {"memory": {"icontains": word}}}),
         ("GET", "/v1/entities/", None),
+        ("POST", "/v1/associations", {"query": text, "k": 100}),
+        ("POST", "/v1/full-context", {"prompt": text, "session": f"session{other}", "mark": False}),
+        ("POST", "/v1/full-context", {"prompt": text, "knowledge": [f"base{other}"], "mark": False}),
+        ("POST", "/v1/conversations", {"turns": [], "session": f"session{other}"}),
+        ("GET", f"/v1/threads?session=session{other}", None),
+        ("GET", f"/v1/working-memory?session=session{other}", None),
+        *(("GET", f"/v1/{place}", None) for place in ("sessions", "threads", "profile", "measures")),
+        *(("GET", f"/v1/{place}", None) for place in ("usage", "cycle", "appraisals", "policy")),
+        ("POST", "/v1/turns/process", {}),
+        ("POST", "/v1/policy/back", {}),
+        ("POST", "/v1/vectors", {}),
+        ("POST", "/v1/reopen", {}),
     ]
     method, path, body = drawn.choice(paths)
     return method, path, body, headers
 
 
+def library_call(drawn: random.Random, world: Isolation, tenant: int) -> tuple[str, str]:
+    """What one tenant asks the library for that is another's, and the answer or the error."""
+    other = drawn.choice([n for n in range(TENANTS) if n != tenant])
+    id, word = drawn.choice(world.ids[other]), canary(other, drawn.randrange(CANARIES))
+    name = drawn.choice(["taro", "taro", f"../tenant{other}/taro", f"tenant{other}", "%", "taro' OR 1=1 --"])
+    session, text = f"session{other}", drawn.choice([word, f"{word}*", "code word", f'" OR "{word}'])
+    own = world.memory.with_scope(tenant=f"tenant{tenant}", user=name)
+    everything = Filter(archived=True, forgotten=True)
+    calls: list[Callable[[], object]] = [
+        lambda: own.show(id),
+        lambda: own.why(id, text),
+        lambda: own.forget(id),
+        lambda: own.edit(id, content="mine now"),
+        lambda: own.undo(id),
+        lambda: own.link(id, drawn.choice(world.ids[other])),
+        lambda: own.find_related(id),
+        lambda: own.recall(text, 100, filter=everything, min_confidence=0.0, mark=False),
+        lambda: own.associate(text, 100),
+        lambda: own.context(text, session=session, mark=False),
+        lambda: own.explain_context(text, session=session),
+        lambda: own.full_context(text, session=session, mark=False),
+        lambda: own.session_start(session, mark=False),
+        lambda: own.summary(session),
+        lambda: [*own.threads(session), *own.threads()],
+        lambda: own.working_memory(session),
+        own.sessions,
+        own.profile,
+        own.policy,
+        own.preview,
+        own.measure,
+        own.populations,
+        own.status,
+        lambda: own.list(everything, limit=1000),
+        lambda: own.as_of(datetime(2030, 1, 1, tzinfo=UTC), Filter(session=session)),
+        lambda: own.log(limit=1000),
+        lambda: own.log(id),
+        lambda: [*own.export()],
+        lambda: own.plan_erasure(memory=id),
+        lambda: own.plan_erasure(session=session),
+        lambda: own.items.list(()),
+        lambda: own.items.get(("rows",), word),
+        lambda: own.search_knowledge(text),
+        lambda: own.search_knowledge(text, kb=f"base{other}"),
+        lambda: own.list_knowledge(kb=f"base{other}"),
+    ]
+    call = drawn.choice(calls)
+    try:
+        answer = encode(call()).decode()
+    except NagoriError as error:
+        answer = f"{error!r} {error} {error.values}"
+    return f"{id} {text} {session}", answer
+
+
+def leaks(tenant: int, answer: str, asked: str) -> Iterable[str]:
+    """Canaries of other tenants in an answer that the question did not name."""
+    foreign = (f"canary{n:03d}" for n in range(TENANTS) if n != tenant)
+    return [word for word in foreign if is_told(word, answer, asked)]
+
+
 @pytest.mark.skipif(TENANTS < 2, reason="isolation needs two tenants")
 def test_no_foreign_canary_is_in_any_answer_or_log(tmp_path):
     drawn = random.Random(7)
-    with Nagori.open(tmp_path, embedder=None, llm=None) as memory:
-        world = Isolation(memory)
-        digests = [
-            memory.with_scope(tenant=f"tenant{n}", user="taro").list(limit=1000) for n in range(TENANTS)
-        ]
-        foreign = [[f"canary{n:03d}" for n in range(TENANTS) if n != tenant] for tenant in range(TENANTS)]
+    with Nagori.open(tmp_path / "memory", embedder=None, llm=None) as memory:
+        world = Isolation(memory, tmp_path)
+        owners = [memory.with_scope(tenant=f"tenant{n}", user="taro") for n in range(TENANTS)]
+        before = [[each.text for each in own.list(limit=1000)] for own in owners]
+        requests = 0
         for _ in range(CALLS):
             tenant = drawn.randrange(TENANTS)
-            method, path, body, headers = hostile_call(drawn, world, tenant)
-            answer = world.ask(tenant, method, path, body, headers)
-            asked = f"{path}{json.dumps(body)}"
-            leaks = [word for word in foreign[tenant] if is_told(word, answer, asked)]
-            assert leaks == [], (method, path, body, headers)
-        after = [memory.with_scope(tenant=f"tenant{n}", user="taro").list(limit=1000) for n in range(TENANTS)]
-        assert [[m.text for m in own] for own in after] == [[m.text for m in own] for own in digests]
+            if drawn.random() < 0.3:
+                asked, answer = library_call(drawn, world, tenant)
+                assert leaks(tenant, answer, asked) == [], asked
+            else:
+                method, path, body, headers = hostile_call(drawn, world, tenant)
+                answer = world.ask(tenant, method, path, body, headers)
+                asked = f"{path}{json.dumps(body)}"
+                assert leaks(tenant, answer, asked) == [], (method, path, body, headers)
+                requests += 1
+        assert [[each.text for each in own.list(limit=1000)] for own in owners] == before
         assert not any("canary" in line for line in world.lines)
-        assert len(world.lines) == CALLS
+        assert len(world.lines) == requests

@@ -55,3 +55,14 @@ def test_what_cannot_be_is_said_in_a_sentence(tmp_path):
     assert run(tmp_path, "keys", "add").returncode == 2
     own = run(tmp_path, "--tenant", "nagori:server", "keys", "add", "thief")
     assert (own.returncode, "nagori:server" in own.stderr) == (2, True)
+
+
+def test_tokens_need_an_issuer_an_audience_and_keys_that_can_be_read(tmp_path):
+    file = tmp_path / "jwks.json"
+    file.write_text('{"keys": []}', encoding="utf-8")
+    whole = ["--keys", "--issuer", "https://id.example.org", "--audience", "nagori"]
+    for wrong in (["--jwks", str(file)], ["--jwks", str(file), *whole[:3]]):
+        assert "--audience" in run(tmp_path, "serve", *wrong).stderr
+    assert "nowhere.json" in run(tmp_path, "serve", "--jwks", "nowhere.json", *whole).stderr
+    with ServedMemory(tmp_path / "memory", "--jwks", str(file), *whole) as server:
+        assert server.answers()

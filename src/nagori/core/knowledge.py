@@ -15,6 +15,7 @@ from nagori.errors import InvalidInput
 
 PREFIX = "kb:"
 LONGEST_NAME = 64
+BASE_NAME = rf"[\w.-]{{1,{LONGEST_NAME}}}"
 
 
 class Section(Value):
@@ -75,7 +76,7 @@ class KnowledgeReport(Value):
 
 def knowledge_scope(tenant: str, base: str) -> Scope:
     """The scope of a knowledge base; InvalidInput for a name that is none."""
-    if not isinstance(base, str) or not re.fullmatch(rf"[\w.-]{{1,{LONGEST_NAME}}}", base):
+    if not isinstance(base, str) or not re.fullmatch(BASE_NAME, base):
         raise InvalidInput("kb", "error.kb_name", value=base, most=LONGEST_NAME)
     return Scope(user=PREFIX + base, tenant=tenant)
 

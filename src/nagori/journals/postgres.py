@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import get_ident
 
 from nagori.config.address import Address
@@ -40,6 +40,9 @@ PATIENCE = "SELECT set_config('lock_timeout', ?, false)"
 LOCK = "SELECT pg_advisory_lock(hashtextextended(current_schema() || ?, 0))"
 UNLOCK = "SELECT pg_advisory_unlock(hashtextextended(current_schema() || ?, 0))"
 LAST = f"SELECT coalesce(max(seq), 0) FROM journal WHERE {OWN}"
+POSITION = f"""
+    SELECT coalesce(max(seq), 0), (SELECT identity::text FROM journal_owner WHERE {OWN})
+    FROM journal WHERE {OWN}"""
 DIGEST = """(SELECT encode(sha256(convert_to(salt::text || chr(31) || ? || chr(31) || ?, 'UTF8')), 'hex')
              FROM erasure_salt)"""
 IS_ERASED = f"SELECT EXISTS (SELECT 1 FROM erased WHERE digest = {DIGEST} AND NOT reopened)"
@@ -73,6 +76,13 @@ CLAIM = """
         SELECT tenant, user_id FROM work
         WHERE ({}) AND (until IS NULL OR until <= now()) ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING tenant, user_id, fence"""
+EXAMINE = """
+    SELECT current_setting('server_version'), now(),
+        NOT (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user),
+        (SELECT count(*) FROM pg_stat_activity WHERE application_name = ? AND datname = current_database())"""
+OVERDUE = "SELECT count(*) FROM work WHERE due < now() - ? AND (until IS NULL OR until <= now())"
+OVERDUE_SECONDS = 3600.0
+WORKER_NAME = "nagori worker"  # of a worker's sessions
 HELD = f"{OWN} AND holder = ? AND fence = ?"
 RENEW = f"UPDATE work SET until = now() + ? WHERE {HELD} RETURNING fence"
 FINISH = f"""
@@ -89,6 +99,19 @@ class WorkClaim(Value):
     fence: int
 
 
+class DatabaseState(Value):
+    """What an operator asks of the database: its version, how far its clock is ahead of a given time, the
+    steps of each part of the tables (done and known here), whether row-level security binds us, owners whose
+    work nobody does, and sessions of workers."""
+
+    server: str
+    clock_ahead: float  # seconds
+    steps: Mapping[str, tuple[int, int]]
+    is_bound: bool
+    overdue: int
+    workers: int
+
+
 class PostgresJournal:
     """The journal as a table. Safe for many processes on many machines."""
 
@@ -97,7 +120,7 @@ class PostgresJournal:
         self.database = Database(address, JournalError)
         self.database.migrate("journal", "nagori.journals", STEPS)
         self._held: dict[tuple[Owner, int], Session] = {}  # sessions that hold a lock, by thread
-        self._emptied: dict[Owner, int] = {}  # how often the journal was found empty: its identity may change
+        self._identities: dict[Owner, str] = {}  # as last seen; another node may erase an owner and reopen it
 
     def close(self) -> None:
         """Close its connections."""
@@ -110,8 +133,10 @@ class PostgresJournal:
             return session.ask("SELECT tenant, user_id FROM journal_owner ORDER BY tenant, user_id")
 
     def identity(self, owner: Owner) -> str:
-        with self._session(owner) as session:
-            return self._identity(session, owner)
+        """As it was when `last_seq` was last asked for."""
+        if not self._identities.get(owner):
+            self.last_seq(owner)
+        return self._identities[owner]
 
     def size(self, owner: Owner) -> int:
         sum_up = f"SELECT coalesce(sum(octet_length(line)), 0)::bigint FROM journal WHERE {OWN}"
@@ -124,7 +149,7 @@ class PostgresJournal:
         chosen = [seconds for seconds in (patience, self.patience) if seconds is not None]
         name, who = _lock_name(owner), (owner, get_ident())
         with self._session(owner) as session:
-            if not self._identity(session, owner):
+            if not self._identities.get(owner) and not self._read_position(session, owner)[1]:
                 self._refuse_erased(session, owner)
                 session.execute(SETTLE, (*owner, *owner))
             limit = f"{max(1.0, 1000 * min(chosen, default=LOCK_SECONDS)):.0f}ms"
@@ -138,6 +163,7 @@ class PostgresJournal:
                 if not last:  # it may have been erased while we waited; nothing is left of an erased owner
                     self._refuse_erased(session, owner)
                     session.execute(SETTLE, (*owner, *owner))
+                    last = self.last_seq(owner)
                 yield last
             finally:
                 del self._held[who]
@@ -167,6 +193,7 @@ class PostgresJournal:
 
     def erase(self, owner: Owner) -> None:
         """The tombstone is committed first, so a writer that waits for the lock is refused."""
+        self._identities.pop(owner, None)
         with self.database.session(owner[0]) as session:
             session.execute(ERASE, (*owner, *owner))
             session.ask(LOCK, _lock_name(owner))
@@ -197,10 +224,8 @@ class PostgresJournal:
     # --- reading --------------------------------------------------------------------------------
 
     def last_seq(self, owner: Owner) -> int:
-        last = int(self._ask(owner, LAST, *owner)[0][0])
-        if not last:
-            self._emptied[owner] = self._emptied.get(owner, 0) + 1
-        return last
+        with self._session(owner) as session:
+            return self._read_position(session, owner)[0]
 
     def read(self, owner: Owner, after: int = 0) -> Iterator[Event]:
         for _, event in self._scan(owner, after):
@@ -221,6 +246,16 @@ class PostgresJournal:
                 verdict.damage.append(Damage("journal", seq, 0, problem))
             verdict.events, last = verdict.events + isinstance(event, Event), seq
         return verdict
+
+    def examine(self, now: datetime) -> DatabaseState:
+        """The state of the database, for `doctor`."""
+        with self.database.session(None) as session:
+            [(server, clock, bound, workers)] = session.ask(EXAMINE, WORKER_NAME)
+            [(overdue,)] = session.ask(OVERDUE, timedelta(seconds=OVERDUE_SECONDS))
+        known = self.database.known_steps
+        steps = {part: (done, known.get(part, done)) for part, done in self.database.versions().items()}
+        ahead = (clock - now).total_seconds()
+        return DatabaseState(server, ahead, steps, bool(bound), int(overdue), int(workers))
 
     # --- work -----------------------------------------------------------------------------------
 
@@ -283,15 +318,12 @@ class PostgresJournal:
             yield from ((seq, _event_of(line, seq)) for seq, line in rows)
             after = rows[-1][0]
 
-    def _identity(self, session: Session, owner: Owner) -> str:
-        """The journal's identity, which changes only if the owner is erased and starts again."""
-        known = (owner, self._emptied.get(owner, 0))
-        if known not in session.identities:
-            rows = session.ask(f"SELECT identity::text FROM journal_owner WHERE {OWN}", *owner)
-            if not rows:
-                return ""
-            session.identities[known] = rows[0][0]
-        return session.identities[known]
+    def _read_position(self, session: Session, owner: Owner) -> tuple[int, str]:
+        """The last number and the journal's identity, which changes only if the owner is erased and starts
+        again."""
+        [(last, identity)] = session.ask(POSITION, *owner, *owner)
+        self._identities[owner] = identity or ""
+        return int(last), identity or ""
 
     def _refuse_erased(self, session: Session, owner: Owner) -> None:
         if session.ask(IS_ERASED, *owner)[0][0]:

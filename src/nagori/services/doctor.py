@@ -18,6 +18,7 @@ from nagori.services.purge import store_bytes
 from nagori.services.verify import all_owners, lost_folders
 
 NEARLY_FULL = 100 * 1024**2  # bytes that are free
+CLOCKS_APART = 30.0  # seconds between two machines
 LARGE_STORE = 1024**3  # bytes: from this size on the archive should be cleaned
 
 
@@ -58,6 +59,7 @@ def doctor(runtime: Runtime) -> list[Finding]:
         for check in (
             _python,
             _folder,
+            _database,
             _journals,
             _lost_folders,
             _erasures,
@@ -94,6 +96,37 @@ def _folder(runtime: Runtime) -> Iterator[Finding]:
     full = free <= NEARLY_FULL
     make_room = Notice("doctor.do_make_room") if full else None
     yield make_finding("disk", "warn" if full else "ok", "doctor.disk", make_room, n=free // 1024**2)
+
+
+def _database(runtime: Runtime) -> Iterator[Finding]:
+    """The database of a node: version, tables, clock, row-level security, and whether workers do the work."""
+    if not hasattr(runtime.journal, "examine"):
+        return
+    try:
+        state = runtime.journal.examine(runtime.clock.now())
+    except NagoriError as trouble:
+        yield make_finding("database", "fail", "doctor.database_away", None, trouble=trouble.notice)
+        return
+    yield make_finding("database", "ok", "doctor.database", version=state.server)
+    for part, (done, known) in state.steps.items():
+        values = {"part": part, "done": done, "known": known}
+        if done > known:
+            remedy = Notice("doctor.do_update")
+            yield make_finding("database", "warn", "doctor.database_newer", remedy, **values)
+        else:
+            yield make_finding("database", "ok", "doctor.database_tables", **values)
+    if not state.is_bound:
+        yield make_finding("database", "warn", "doctor.database_unbound", Notice("doctor.do_plain_login"))
+    if abs(state.clock_ahead) > CLOCKS_APART:
+        remedy = Notice("doctor.do_set_clock")
+        yield make_finding("clock", "warn", "doctor.clocks_apart", remedy, seconds=abs(state.clock_ahead))
+    if state.overdue and not state.workers:
+        remedy = run_command("nagori worker")
+        yield make_finding("workers", "warn", "doctor.workers_missing", remedy, n=state.overdue)
+    elif state.overdue:
+        yield make_finding("workers", "warn", "doctor.workers_late", None, n=state.overdue)
+    else:
+        yield make_finding("workers", "ok", "doctor.workers", n=state.workers)
 
 
 def _journals(runtime: Runtime) -> Iterator[Finding]:

@@ -17,8 +17,10 @@ from nagori.core.model import Memory, Scope
 from nagori.core.storage import Batch, Owner, Vector
 from nagori.errors import Conflict, InvalidInput, JournalError
 from nagori.postgres import Database
+from nagori.stores.sql import ask
 from nagori.stores.sql_statements import take_lease
-from nagori.stores.sqlite import SqliteStore, SqliteVectors
+from nagori.stores.sqlite import ERASE_IN_COPY, SqliteStore, SqliteVectors
+from nagori.stores.sqlite.writes import erase_owner
 
 OWN = "tenant = ? AND user_id = ?"
 PUT = """
@@ -31,16 +33,18 @@ DELETE = f"DELETE FROM node_vector WHERE {OWN} AND digest = ANY(?)"
 class NodeStore(SqliteStore):
     """A local fold whose leases and vectors are shared with other nodes."""
 
-    def __init__(self, path: Path, database: Database) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, database: Database, index_bytes: int = 0) -> None:
+        super().__init__(path, index_bytes)
         self.shared = SharedVectors(database)
         self._database = database
         self._vectors = NodeVectors(self)
+        self.has_remains = True  # bytes of deleted rows may be in the files, also from an earlier process
 
     def commit(self, owner: Owner, batch: Batch) -> None:
         whose = Scope(tenant=owner[0], user=owner[1])
         before = self.get(whose, [*(memory.id for memory in batch.memories), *batch.erased])
         super().commit(owner, batch)
+        self.has_remains = self.has_remains or bool(batch.erased or batch.redacted_turns)
         with suppress(JournalError, Conflict):  # vectors are derived: they can be made again
             self._share(owner, batch, before)
 
@@ -54,6 +58,18 @@ class NodeStore(SqliteStore):
         found = self.shared.find(owner, self.vectors.active(owner), new) if new else {}
         with suppress(InvalidInput):  # of a model that has another dimension here
             SqliteVectors.put(self.vectors, owner, found)
+
+    def drop_fold(self, owner: Owner, identity: str) -> None:
+        """Remove what was folded from another journal than the one with this identity."""
+        with self.writing() as db:
+            rows = ask(db, "SELECT journal FROM owner WHERE tenant = ? AND user = ?", owner)
+            while rows and rows[0][0] != identity and erase_owner(db, owner, ERASE_IN_COPY):
+                self.has_remains = True
+
+    def compact(self, steps: int = 1_000) -> bool:
+        clean = super().compact(steps)
+        self.has_remains = not clean
+        return clean
 
     def erase(self, owner: Owner, at_once: int) -> int:
         with self._database.session(owner[0]) as session:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from nagori.core.events import EFFECTS
+from nagori.core.knowledge import BASE_NAME
 from nagori.core.model import (
     LARGEST_COUNT,
     LONGEST_NAME,
@@ -26,12 +27,17 @@ from nagori.core.model import (
 )
 from nagori.core.values import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
 from nagori.services.remember import Draft
+from nagori.services.sharing import MOST_LESSONS
 
 MOST_DRAFTS = 500  # in one write
 MOST_ROWS = 1000  # in one answer
 MOST_DAYS = 36_525
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-Words = Annotated[str, msgspec.Meta(pattern=r"\S")]  # not only blanks
+HIDDEN = r"\s\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+Words = Annotated[str, msgspec.Meta(pattern=f"[^{HIDDEN}]")]  # not only blanks, and what `clean_text` removes
+NO_NUL = r"[^\u0000]*"  # no database stores one in a name; in texts it is replaced
+Id = Annotated[str, msgspec.Meta(pattern=rf"^{NO_NUL}[^\s\u0000]{NO_NUL}$")]
+Plain = Annotated[str, msgspec.Meta(pattern=f"^{NO_NUL}$")]
 Name = Annotated[
     str,
     msgspec.Meta(
@@ -45,9 +51,10 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=MOST)]
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Percent = Annotated[float, msgspec.Meta(ge=0.0, le=100.0)]
 Key = Annotated[str, msgspec.Meta(pattern=r"^\w[\w .:/@-]*$", max_length=LONGEST_KEY)]
-Short = Annotated[str, msgspec.Meta(pattern=r"^[^\u0000]*$", max_length=LONGEST_VALUE)]
+Short = Annotated[str, msgspec.Meta(pattern=f"^{NO_NUL}$", max_length=LONGEST_VALUE)]
 Scalars = Annotated[dict[Key, Short | int | float | bool | None], msgspec.Meta(max_length=MOST_KEYS)]
-Label = Annotated[str, msgspec.Meta(max_length=4096)]
+Label = Annotated[str, msgspec.Meta(pattern=f"^{NO_NUL}$", max_length=4096)]
+Base = Annotated[str, msgspec.Meta(pattern=f"^{BASE_NAME}$")]
 
 
 class RequestBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -86,11 +93,11 @@ class FilterBody(RequestBody):
     categories: list[Category] | None = None
     since: Moment | None = None
     until: Moment | None = None
-    session: str | None = None
+    session: Plain | None = None
     protected: bool | None = None
     archived: bool = False
     forgotten: bool = False
-    prefix: str | None = None
+    prefix: Plain | None = None
 
     def read(self) -> Filter:
         return Filter(**{name: getattr(self, name) for name in FilterBody.__struct_fields__})
@@ -123,7 +130,7 @@ class PartBody(msgspec.Struct):
 class MessageBody(RequestBody):
     role: Literal["user", "assistant", "tool", "import", "system", "developer"]
     content: str | list[str | PartBody] | None = None
-    name: str | None = None
+    name: Plain | None = None
     at: Moment | None = None
 
 
@@ -135,11 +142,11 @@ class Nothing(RequestBody):
 
 
 class ById(RequestBody):
-    id: Words
+    id: Id
 
 
 class ShowMemory(RequestBody):
-    id: Words
+    id: Id
     forgotten: bool = False
 
 
@@ -149,7 +156,7 @@ class Remember(RequestBody):
     kind: Kind = Kind.FACT
     category: Category | None = None
     emotion: EmotionBody | None = None
-    keywords: list[str] = []
+    keywords: list[Plain] = []
     created: Moment | None = None
     source: SourceBody | None = None
     trust: Trust = Trust.USER
@@ -167,43 +174,49 @@ class RememberMany(RequestBody):
 
 class Form(RequestBody):
     turns: list[MessageBody]
-    session: str | None = None
+    session: Plain | None = None
 
 
 class RecordTurn(RequestBody):
     text: Words
-    session: Words
+    session: Id
     role: Trust = Trust.USER
-    speaker: str | None = None
+    speaker: Plain | None = None
     at: Moment | None = None
-    ref: str | None = None
+    ref: Plain | None = None
 
 
 class PromptContext(RequestBody):
     prompt: str
-    session: str = ""
+    session: Plain = ""
     project: Name | None = None
     mark: bool = True
 
 
-class WholeContext(RequestBody):
+class ExplainContext(RequestBody):
     prompt: str
     session: str = ""
+    project: Name | None = None
+
+
+class WholeContext(RequestBody):
+    prompt: str
+    session: Plain = ""
     tokens: Natural | None = None
-    knowledge: list[Words] = []
+    knowledge: list[Base] = []
     mark: bool = True
 
 
 class ThreadsOf(RequestBody):
-    session: str | None = None
+    session: Plain | None = None
 
 
 class OfSession(RequestBody):
-    session: str
+    session: Plain
 
 
 class SessionStart(RequestBody):
-    session: str = ""
+    session: Plain = ""
     project: Name | None = None
     mark: bool = True
 
@@ -214,7 +227,7 @@ class Recall(RequestBody):
     filter: FilterBody | None = None
     ranking: Literal["fused", "priority", "score"] | None = None
     mood: EmotionBody | None = None
-    session: str | None = None
+    session: Plain | None = None
     tokens: Positive | None = None
     min_confidence: Share | None = None
     mark: bool = True
@@ -231,7 +244,7 @@ class Associate(RequestBody):
 
 class ListMemories(FilterBody):
     limit: Page = 100
-    older_than: Words | None = None
+    older_than: Id | None = None
 
 
 class AsOf(FilterBody, kw_only=True):
@@ -239,7 +252,7 @@ class AsOf(FilterBody, kw_only=True):
 
 
 class Why(RequestBody):
-    id: Words
+    id: Id
     query: Words | None = None
 
 
@@ -247,7 +260,7 @@ EventType = StrEnum("EventType", {type: type for type in sorted(EFFECTS)})  # ty
 
 
 class Log(RequestBody):
-    id: Words | None = None
+    id: Id | None = None
     types: list[EventType] = []
     since: Moment | None = None
     until: Moment | None = None
@@ -260,14 +273,14 @@ class Populations(RequestBody):
 
 
 class Summary(RequestBody):
-    session: str
+    session: Plain
     tokens: Natural = 200
     model: bool = False
 
 
 class Prune(RequestBody):
     messages: list[dict[str, Any]]
-    session: str | None = None
+    session: Plain | None = None
     budget: Positive | None = None
     preset: Literal["balanced", "conservative", "aggressive"] | None = None
     strategy: Literal["scored", "sliding", "session", "topic"] | None = None
@@ -282,7 +295,7 @@ class Prune(RequestBody):
 
 
 class EditMemory(RequestBody):
-    id: Words
+    id: Id
     content: Words | None = None
     trigger: str | None = None
     kind: Kind | None = None
@@ -295,24 +308,24 @@ class EditMemory(RequestBody):
 
 
 class GiveFeedback(RequestBody):
-    id: Words
+    id: Id
     good: bool
 
 
 class Protect(RequestBody):
-    id: Words
-    release: list[str] = []
+    id: Id
+    release: list[Plain] = []
 
 
 class LinkMemories(RequestBody):
-    id: Words
-    other: Words
+    id: Id
+    other: Id
     type: RelationType = RelationType.REFERENCES
 
 
 class UnlinkMemories(RequestBody):
-    id: Words
-    other: Words
+    id: Id
+    other: Id
     type: RelationType | None = None
 
 
@@ -334,43 +347,43 @@ class Import(RequestBody):
 
 
 class ToolUse(RequestBody):
-    tool: Words
-    target: str
+    tool: Id
+    target: Plain
     ok: bool
-    ms: Annotated[int, msgspec.Meta(ge=0)] = 0
-    error: str = ""
+    ms: Natural = 0
+    error: Plain = ""
     times: Annotated[int, msgspec.Meta(ge=1, le=MOST_DRAFTS)] = 1
 
 
 class RecordTools(RequestBody):
     results: Annotated[list[ToolUse], msgspec.Meta(max_length=MOST_DRAFTS)]
-    session: Words
+    session: Id
 
 
 class ShareLessons(RequestBody):
-    lessons: Annotated[list[Words], msgspec.Meta(min_length=1, max_length=MOST_DRAFTS)]
+    lessons: Annotated[list[Words], msgspec.Meta(min_length=1, max_length=MOST_LESSONS)]
     outcome: TaskOutcome | None = None
     privacy: Privacy = Privacy.AGENT_ONLY
     task: Name | None = None
 
 
 class ListItems(RequestBody):
-    prefix: list[str] = []
+    prefix: list[Plain] = []
     order: Literal["key", "last", "newest"] = "key"
     limit: Page | None = None
     offset: Natural = 0
 
 
 class PutItem(RequestBody):
-    namespace: list[str]
-    key: str
+    namespace: list[Plain]
+    key: Plain
     value: Any
     ttl_seconds: Annotated[float, msgspec.Meta(gt=0, le=10**9)] | None = None
 
 
 class DeleteItem(RequestBody):
-    namespace: list[str]
-    key: str
+    namespace: list[Plain]
+    key: Plain
 
 
 def arguments(body: msgspec.Struct) -> dict[str, Any]:

@@ -34,7 +34,8 @@ STATUS: tuple[tuple[type[NagoriError], int], ...] = (
 STATE = frozenset(
     (
         *("error.nothing_to_change", "error.nothing_to_undo", "error.archive_protected"),
-        *("error.not_erased", "error.erase_nothing"),
+        *("error.not_erased", "error.erase_nothing", "error.policy_first"),
+        "error.no_agent",  # in the scope of this caller
         *("error.tokens_beside", "error.window", "error.unknown_in_format"),  # for the window as it is set
     )
 )

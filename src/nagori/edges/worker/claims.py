@@ -20,9 +20,10 @@ from nagori.core.events import CYCLE
 from nagori.core.values import Value
 from nagori.edges.worker.run import appraise_new, run_cycle_if_due
 from nagori.errors import NagoriError
-from nagori.journals.postgres import PostgresJournal, WorkClaim
+from nagori.journals.postgres import WORKER_NAME, PostgresJournal, WorkClaim
 from nagori.runtime import Runtime
 from nagori.services.ingest import process
+from nagori.services.node_erasure import FOLLOW_SECONDS, follow_erasures
 
 LEASE_SECONDS = 60.0
 POLL_SECONDS = 5.0  # how long to wait for a notification before looking again
@@ -49,9 +50,13 @@ def run(
 ) -> WorkCount:
     """Work until `stop`; with `once`, until nothing waits that nobody else holds."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"
-    count = WorkCount()
+    count, looked = WorkCount(), -FOLLOW_SECONDS
+    journal.database.application = WORKER_NAME
     while not stop():
         try:
+            if time.monotonic() - looked >= FOLLOW_SECONDS:
+                follow_erasures(memory.runtime)
+                looked = time.monotonic()
             claim = journal.claim_next(holder, lease_seconds)
             if claim is None and once:
                 break

@@ -17,6 +17,7 @@ from nagori.edges.cli.commands.schedule import nights
 from nagori.edges.cli.context import CommandSession, Json, print_json, progress
 from nagori.edges.hosts import launcher
 from nagori.errors import InvalidInput, Notice
+from nagori.services.doctor import Finding, make_finding
 from nagori.services.vectors import ReembedPlan
 from nagori.services.verify import Proof
 
@@ -195,12 +196,24 @@ def restore(
         )
 
 
-def doctor(context: typer.Context, as_json: Json = False) -> None:
+def doctor(
+    context: typer.Context,
+    server: Annotated[str, typer.Option("--server", help="help.doctor.server")] = "",
+    as_json: Json = False,
+) -> None:
     """Look at everything that could be wrong, and say what to do."""
     session = CommandSession.of(context)
-    with session.memory() as memory:
-        findings = [*memory.doctor(), *setup.findings(session)]
-        findings += nights(session, memory, called=any(each.name == "hooks" for each in findings))
+    url, findings = server or session.config.hooks.server, list[Finding]()
+    if not server:
+        with session.memory() as memory:
+            findings = [*memory.doctor(), *setup.findings(session)]
+            findings += nights(session, memory, called=any(each.name == "hooks" for each in findings))
+            findings += _key_findings(memory)
+    if url:
+        from nagori.adapters.credentials import needed_key
+        from nagori.edges.http.server_check import examine_server
+
+        findings += examine_server(url, lambda: needed_key(session.config.hooks.server_key_env))
     if as_json:
         keys = ("name", "state", "detail", "advice")
         told = [{"id": f.seen.id, **{key: getattr(f, key) for key in keys}} for f in findings]
@@ -209,6 +222,17 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
         session.out.print(render.findings_view(findings, session.translator))
     if any(finding.state == "fail" for finding in findings):
         raise typer.Exit(1)
+
+
+def _key_findings(memory: Nagori) -> list[Finding]:
+    """The API keys of a server, if there are any."""
+    try:
+        from nagori.edges.http.keys import KeyTable
+    except ModuleNotFoundError:  # without starlette nothing is served here
+        return []
+    valid = [key for key in KeyTable(memory).list() if key.revoked is None]
+    unused = sum(key.last_used is None for key in valid)
+    return [make_finding("keys", "ok", "doctor.keys", n=len(valid), unused=unused)] if valid else []
 
 
 def config(

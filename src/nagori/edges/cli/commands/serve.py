@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from enum import StrEnum
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,10 +16,12 @@ from rich.text import Text
 
 from nagori.core.values import fields_of
 from nagori.edges.cli.context import CommandSession, Json, print_json
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, NagoriError
 from nagori.files import read_secret
 
 if TYPE_CHECKING:
+    from nagori.app import Nagori
+    from nagori.edges.http.access import Access
     from nagori.edges.http.keys import ApiKey
 
 TOKEN_FILE = "http-token"  # noqa: S105 - the name of the file that holds it
@@ -36,6 +40,10 @@ def serve(
     keys: Annotated[bool, typer.Option("--keys", help="help.serve.keys")] = False,
     log: Annotated[bool, typer.Option("--log", help="help.serve.log")] = False,
     mem0: Annotated[bool, typer.Option("--mem0", help="help.serve.mem0")] = False,
+    jwks: Annotated[str, typer.Option("--jwks", help="help.serve.jwks")] = "",
+    issuer: Annotated[str, typer.Option("--issuer", help="help.serve.issuer")] = "",
+    audience: Annotated[str, typer.Option("--audience", help="help.serve.audience")] = "",
+    tenant_claim: Annotated[str, typer.Option("--tenant-claim", help="help.serve.tenant_claim")] = "tenant",
 ) -> None:
     """Serve the memory over HTTP, to programs of this machine or to holders of an API key."""
     try:
@@ -52,12 +60,15 @@ def serve(
     session = CommandSession.of(context)
     if host not in LOOPBACK and not keys:
         raise InvalidInput("host", "error.serve_host", host=host)
+    if jwks and not (keys and issuer and audience):
+        raise InvalidInput("jwks", "error.serve_jwks")
     with session.memory() as memory:
         path = session.folder / TOKEN_FILE
         token = read_secret(path)
+        access: Access = KeyAccess(KeyTable(memory)) if keys else LocalAccess(token, session.scope)
         app = create_app(
             memory,
-            KeyAccess(KeyTable(memory)) if keys else LocalAccess(token, session.scope),
+            _accept_tokens(access, jwks, issuer, audience, tenant_claim) if jwks else access,
             limits=Limits.of(session.config.server),
             routes=[*(mem0_routes() if mem0 else ()), *make_routes(None if keys else no_findings)],
             metrics_token=token,
@@ -67,9 +78,53 @@ def serve(
         session.err.print(session.translator("cli.serve_at", url=f"http://{name}:{port}"), markup=False)
         if not keys:
             session.err.print(session.translator("cli.mcp_token", path=path), markup=False)
-        uvicorn.run(
-            app, host=host, port=port, log_level="warning", access_log=False, server_header=False, ws="none"
-        )
+        with _following_erasures(memory):
+            uvicorn.run(
+                app,
+                host=host,
+                port=port,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                ws="none",
+            )
+
+
+def _accept_tokens(access: Access, jwks: str, issuer: str, audience: str, claim: str) -> Access:
+    """Tokens of an identity provider, beside the keys."""
+    try:
+        import cryptography  # noqa: F401 - it verifies signatures
+
+        from nagori.edges.http.identity_tokens import SigningKeys, TokenAccess, TokenRules
+    except ModuleNotFoundError as missing:
+        raise InvalidInput("jwks", "error.jwt_missing", package=missing.name) from missing
+    return TokenAccess(SigningKeys(jwks), TokenRules(issuer, audience, claim), access)
+
+
+@contextmanager
+def _following_erasures(memory: Nagori) -> Iterator[None]:
+    """In the background, remove from this node what others erase."""
+    if not hasattr(memory.runtime.store, "drop_fold"):
+        yield
+        return
+    from nagori.services.node_erasure import FOLLOW_SECONDS, follow_erasures
+
+    finished = Event()
+
+    def follow() -> None:
+        wait = 0.0
+        while not finished.wait(wait):
+            with suppress(NagoriError):  # the database is away: it will be back
+                follow_erasures(memory.runtime)
+            wait = FOLLOW_SECONDS
+
+    thread = Thread(target=follow, name="nagori-erasures", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
 
 
 def _write_line(line: dict[str, Any]) -> None:
