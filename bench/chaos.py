@@ -16,6 +16,7 @@ import argparse
 import json
 import platform
 import random
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -209,6 +210,7 @@ def main() -> None:
         print(f"    {count:6}  {template}")
     print(f"  lost {told.lost}, dropped {told.dropped}, overdue {told.overdue}, waiting {told.waiting}")
     print(f"  given up, with the reason in their log: {told.given_up}; faded first: {told.faded}")
+    sys.exit(bool(told.lost or told.dropped or told.waiting))
 
 
 if __name__ == "__main__":

@@ -117,7 +117,10 @@ def main() -> None:
         print(
             "\n".join(header({"machine": machine(Path(work)), "python": python(), "seed": str(options.seed)}))
         )
-        print(run(Path(work) / "data", options.kills, options.lanes, options.seed))
+        outcome = run(Path(work) / "data", options.kills, options.lanes, options.seed)
+    print(outcome)
+    fine = outcome.sound and outcome.same_after_rebuild and not outcome.lost and not outcome.twice
+    sys.exit(not fine)
 
 
 if __name__ == "__main__":

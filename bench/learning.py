@@ -328,7 +328,9 @@ def measure(seeds: int, nights: int, worlds: Sequence[str] = WORLDS, first: int 
         "turns": nights * SESSIONS * TURNS,
     }
     for world in worlds:
-        runs = {arm: [run_arm(world, arm, seed, nights) for seed in range(first, first + seeds)] for arm in ARMS}
+        runs = {
+            arm: [run_arm(world, arm, seed, nights) for seed in range(first, first + seeds)] for arm in ARMS
+        }
         half = nights * SESSIONS * TURNS // 2
         fixed = runs["fixed"]
         rows = {}
@@ -363,8 +365,8 @@ def main() -> None:
     given = parser.parse_args()
     report = measure(given.seeds, given.nights, given.worlds, given.first_seed)
     print(
-        f"{report['machine']}, Python {report['python']}, {given.seeds} seeds from {given.first_seed}, {given.nights} nights,"
-        f" {report['turns']} turns"
+        f"{report['machine']}, Python {report['python']}, {given.seeds} seeds from {given.first_seed},"
+        f" {given.nights} nights, {report['turns']} turns"
     )
     for world in given.worlds:
         rows = report[world]

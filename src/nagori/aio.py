@@ -488,11 +488,17 @@ class AsyncNagori(_AsyncMemory):
         )
 
     async def associate(
-        self, query: str, k: int = 10, *, depth: int = 3, filter: Filter = ALIVE
+        self,
+        query: str,
+        k: int = 10,
+        progress: Progress = no_progress,
+        *,
+        depth: int = 3,
+        filter: Filter = ALIVE,
     ) -> Association:
         """Where `query` leads: other topics of the memories that answer it, and memories that share topics
         with them, at most `k` each."""
-        return await self._workers.run(self._memory.associate, query, k, depth=depth, filter=filter)
+        return await self._workers.run(self._memory.associate, query, k, progress, depth=depth, filter=filter)
 
     async def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """A summary of a session, in a few of its own sentences; with `model`, written by the language
@@ -536,9 +542,11 @@ class AsyncNagori(_AsyncMemory):
         """The memories that are related to this one, strongest first."""
         return await self._workers.run(self._memory.find_related, id)
 
-    async def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
+    async def populations(
+        self, past: int | None = None, ahead: int = 0, progress: Progress = no_progress
+    ) -> Sequence[Population]:
         """The number of memories at each level, day by day, with a forecast without recalls."""
-        return await self._workers.run(self._memory.populations, past, ahead)
+        return await self._workers.run(self._memory.populations, past, ahead, progress)
 
     async def status(self) -> Status:
         """Counts, sizes and the last event."""

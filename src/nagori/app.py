@@ -136,7 +136,7 @@ def _postgres_journal(address: Address) -> Journal:
     return PostgresJournal(address)
 
 
-def _postgres_store(address: Address, journal: Journal, folder: Path) -> Store:
+def _postgres_store(address: Address, journal: Journal, folder: Path, config: Config) -> Store:
     """The store of a journal in PostgreSQL: there, too, or a fold of it on this machine."""
     if address.store == "postgres":
         from nagori.stores.postgres import PostgresStore
@@ -144,10 +144,14 @@ def _postgres_store(address: Address, journal: Journal, folder: Path) -> Store:
         return PostgresStore(address)
     database = getattr(journal, "database", None)
     if database is None:  # a journal of the caller's own
-        return SqliteStore(folder / "nagori.db")
+        return SqliteStore(folder / "nagori.db", _index_bytes(config))
     from nagori.stores.node import NodeStore
 
-    return NodeStore(folder / "nagori.db", database)
+    return NodeStore(folder / "nagori.db", database, _index_bytes(config))
+
+
+def _index_bytes(config: Config) -> int:
+    return config.retrieval.index_megabytes * 1_000_000
 
 
 def never_stop() -> bool:
@@ -209,9 +213,9 @@ class Nagori:
             raise StoreError("error.file", path=folder, reason=fault.strerror) from fault
         if address := _database(data_dir, config):
             journal = journal or _postgres_journal(address)
-            store = store or _postgres_store(address, journal, folder)
+            store = store or _postgres_store(address, journal, folder, config)
         journal = journal or FileJournal(folder / "journal")
-        store = store or SqliteStore(folder / "nagori.db")
+        store = store or SqliteStore(folder / "nagori.db", _index_bytes(config))
         auto = embedder is AUTO
         runtime = Runtime(
             config=config,
@@ -506,15 +510,23 @@ class Nagori:
         )
         return recall.recall(self.runtime, self.scope, question)
 
-    def associate(self, query: str, k: int = 10, *, depth: int = 3, filter: Filter = ALIVE) -> Association:
+    def associate(
+        self,
+        query: str,
+        k: int = 10,
+        progress: Progress = no_progress,
+        *,
+        depth: int = 3,
+        filter: Filter = ALIVE,
+    ) -> Association:
         """Where `query` leads: other topics of the memories that answer it, and memories that share topics
         with them, at most `k` each. With 1 step only topics of the answers, with 2 other memories, with 3
-        the topics of those. Nothing is reinforced."""
+        the topics of those. Nothing is reinforced. The first time the topics of all memories are indexed."""
         from nagori.services import association
 
         check_kind("filter", filter, Filter)
         request = association.AssociationRequest(query, depth, k, filter)
-        return association.associate(self.runtime, self.scope, request)
+        return association.associate(self.runtime, self.scope, request, progress)
 
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """A summary of a session, in a few of its own sentences; with `model`, written by the language
@@ -578,11 +590,13 @@ class Nagori:
 
         return relations.find_related(self.runtime, self.scope, [self.show(id).id])
 
-    def populations(self, past: int | None = None, ahead: int = 0) -> Sequence[Population]:
+    def populations(
+        self, past: int | None = None, ahead: int = 0, progress: Progress = no_progress
+    ) -> Sequence[Population]:
         """The number of memories at each level, day by day, with a forecast without recalls."""
-        from nagori.services import inspect
+        from nagori.services import populations
 
-        return inspect.populations(self.runtime, self.scope, past, ahead)
+        return populations.populations(self.runtime, self.scope, past, ahead, progress)
 
     def status(self) -> Status:
         """Counts, sizes and the last event."""
@@ -1049,10 +1063,16 @@ class Nagori:
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
-        """Install a backup; former data is moved aside, and its folder is returned."""
+        """Install a backup; former data is moved aside, and its folder is returned. If `data_dir` is the
+        address of a database, its events are put there, where an owner has none or the same."""
         from nagori.services import audit_log, backup
 
         utc(stamp, "stamp")  # a time without a zone is refused
+        if isinstance(data_dir, str) and "://" in data_dir:
+            with Nagori.open(data_dir, embedder=None, llm=None) as memory:
+                backup.restore_database(memory.runtime, _path(path))
+                audit_log.record_or_observe(memory.runtime, "restored")
+            return None
         when = stamp.strftime("%Y%m%dT%H%M%S")
         folder = _path(data_dir, "data_dir")
         aside = backup.restore(_path(path), folder, when, _open_runtime)
@@ -1142,9 +1162,13 @@ def _named_embedder(config: Config, name: str, observe: Observer, folder: Path) 
 def _configured_logs(config: Config) -> TurnLogs | None:
     if not config.sessions.log_dir:
         return None
-    from nagori.adapters.logs import ParquetLogs
+    from nagori.adapters.logs import FolderFiles, ParquetLogs
 
-    return ParquetLogs(expand_home(config.sessions.log_dir, os.environ))
+    if config.sessions.log_dir.startswith("s3://"):
+        from nagori.adapters.s3 import BucketFiles, parse_bucket
+
+        return ParquetLogs(BucketFiles(parse_bucket(config.sessions.log_dir)))
+    return ParquetLogs(FolderFiles(expand_home(config.sessions.log_dir, os.environ)))
 
 
 def _configured_cache(config: Config) -> ThreadCache | None:

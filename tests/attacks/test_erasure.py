@@ -21,6 +21,7 @@ from nagori.errors import Conflict, InvalidInput, MemoryErased, NotFound
 from nagori.journals.file import FileJournal
 from nagori.services import erase as erasing
 from nagori.services.record_turns import OUTBOX, record_or_spool, spool, turn_event
+from nagori.services.tool_results import note_end, note_result
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 
@@ -269,19 +270,25 @@ PART_KILLS = [
 ]
 
 
-@pytest.mark.parametrize("finish", ["resume", "cycle"])
+@pytest.mark.parametrize("kind", ["session", "memory", "about"])
+@pytest.mark.parametrize("finish", ["resume", pytest.param("cycle", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("part", "method"), PART_KILLS, ids=[method for _, method in PART_KILLS])
-def test_an_erasure_of_a_session_that_is_killed_anywhere_goes_on(
+def test_an_erasure_of_a_part_that_is_killed_anywhere_goes_on(
     world: tuple[Path, dict[str, list[str]]],
     tmp_path: Path,
     clock: FrozenClock,
     part: str,
     method: str,
     finish: str,
+    kind: str,
 ) -> None:
     original, words = world
     user = next(iter(words))
-    session, gone = f"session-{words[user][7]}", words[user][7:10]
+    gone = words[user][7:10] if kind == "session" else words[user][5:6]
+    with opened(original, clock, user) as memory:
+        [pond] = [m.id for m in memory.list(EVERYTHING, limit=1000) if gone[0] in repr(m.texts)] or [""]
+    named: dict[str, Any] = {"session": f"session-{words[user][7]}", "about": gone[0], "memory": pond}
+    target = {kind: named[kind]}
     clock.forward(days=92)
     for at in range(1, 60):
         folder = tmp_path / f"at{at}"
@@ -297,7 +304,7 @@ def test_an_erasure_of_a_session_that_is_killed_anywhere_goes_on(
         died = False
         with opened(folder, clock, user, **parts) as memory:
             try:
-                memory.erase(memory.plan_erasure(session=session))
+                memory.erase(memory.plan_erasure(**target))
             except Killed:
                 died = True
         for path in folder.glob("nagori.db.*"):
@@ -311,9 +318,9 @@ def test_an_erasure_of_a_session_that_is_killed_anywhere_goes_on(
             else:
                 memory.resume_erasures()
             try:
-                memory.erase(memory.plan_erasure(session=session))  # killed before the request was written
-            except InvalidInput as nothing:
-                assert nothing.message_id == "error.erase_nothing"
+                memory.erase(memory.plan_erasure(**target))  # killed before the request was written
+            except (InvalidInput, NotFound) as nothing:
+                assert nothing.message_id in ("error.erase_nothing", "error.memory_not_found")
             assert not memory.runtime.store.state(memory.scope.owner, TO_ERASE)
             assert 0 < len(memory.list(EVERYTHING, limit=1000)) < kept
             assert memory.verify().sound
@@ -403,6 +410,42 @@ def test_a_session_leaves_not_even_its_name(memory: Nagori, clock: FrozenClock) 
     memory.rebuild()
     assert list(memory.export()) == before
     assert memory.verify().sound
+
+
+@pytest.mark.parametrize("only", [False, True], ids=["with turns", "alone"])
+@pytest.mark.parametrize("kind", ["session", "project", "about"])
+def test_what_tools_did_and_what_waits_goes_with_its_part(memory: Nagori, kind: str, only: bool) -> None:
+    folder, dice = memory.runtime.data_dir, Random(f"{kind}{only}")
+    name, said, kept, other = (draw_word(dice) for _ in range(4))
+    owner, rules = list(memory.scope.owner), load().config.privacy
+    memory.remember(f"The lighthouse {kept} opens at nine.")
+    mine = {"owner": owner, "session": name if kind == "session" else other, "folder": f"/srv/{name}/inner"}
+    words = f"make {name} {said}"
+    note_result(folder, mine, ("Bash", words, False, 3, "failed"), rules)
+    note_result(folder, mine | {"agent": "helper"}, ("Bash", words, True, 3, ""), rules)
+    note_result(
+        folder,
+        {"owner": owner, "session": kept, "folder": f"/srv/{kept}"},
+        ("Bash", kept, True, 3, ""),
+        rules,
+    )
+    if kind == "session":
+        note_end(folder, memory.scope.owner, name)
+    if not only:
+        about: dict[str, Any] = {"session": mine["session"], "project": f"/srv/{name}"}
+        text = f"The harbour {name} opens at ten."
+        event = turn_event(
+            memory.scope, rules, text=text, role="user", at=memory.runtime.clock.now(), **about
+        )
+        assert event is not None
+        spool(folder, memory.scope.owner, [event])
+    target: dict[str, Any] = {kind: f"/srv/{name}" if kind == "project" else name}
+    plan = memory.plan_erasure(**target)
+    assert plan.counts["spool"] == (3 if kind == "session" else 2)
+    assert plan.counts["turns"] == (not only)
+    assert memory.erase(plan).clean
+    assert files_with(folder, [name, said]) == {}
+    assert any(path.startswith("hot") for path in files_with(folder, [kept]))
 
 
 def test_what_is_said_again_after_an_erasure_is_kept(memory: Nagori) -> None:

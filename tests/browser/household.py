@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from nagori import Nagori
 from nagori.config import Config, load
+from nagori.core.events import Event
 from nagori.core.model import Emotion, Source
 from nagori.core.values import replace
 from nagori.services.remember import Draft
@@ -28,6 +30,29 @@ SAID = (
     ("The rounding of VAT is per line, not per invoice.", "fact", "books"),
     ("Tests that touch the clock have to freeze it, or they fail at midnight.", "lesson", None),
 )
+
+TALK = (
+    (
+        "The spring menu starts on Monday, and the harbour café wants forty rye loaves a day.",
+        "Forty rye loaves from Monday.",
+    ),
+    (
+        "Rye needs the stone oven, so the baguettes move to the afternoon.",
+        "Then the stone oven is free from noon.",
+    ),
+    ("Marit bakes the rye, and I take the baguettes.", "Noted: Marit the rye, you the baguettes."),
+    ("By the way, the label printer jams when the paper is damp.", "Keep the paper in the dry store room."),
+    ("Good. I ordered a box with a lid for the paper.", "It should arrive with the next delivery."),
+    ("The printer company sends somebody on Thursday.", "Thursday, for the label printer."),
+)
+MANUAL = """# Stone oven
+
+## Service
+The stone oven is serviced on the first Monday of each month. Let it cool for six hours before.
+
+## Heating
+Heat it to 250 degrees for rye and to 230 degrees for wheat.
+"""
 
 
 def small_config() -> Config:
@@ -70,10 +95,43 @@ def open_household(folder: Path) -> Nagori:
         ],
         session="ovens",
     )
+    _talk(memory, clock)
+    _learn(memory, clock)
     for text in ("Marit is allergic to hazelnuts.", "私の名前は井田。返事は短めに。"):
         memory.remember(text, protect=True)
     clock.forward(hours=2)
     return memory
+
+
+def _talk(memory: Nagori, clock: FrozenClock) -> None:
+    """A conversation of two topics, and a manual in a knowledge base."""
+    clock.set(START + timedelta(days=DAYS - 1, hours=2))
+    shop = memory.with_scope(project="shop")
+    for user, assistant in TALK:
+        shop.turn(user, session="monday-planning", speaker="Ida").answer(assistant)
+        clock.forward(minutes=1)
+    memory.process()
+    clock.set(START + timedelta(days=DAYS, hours=1))
+    with TemporaryDirectory() as folder:
+        manual = Path(folder) / "ovens.md"
+        manual.write_text(MANUAL, encoding="utf-8")
+        memory.add_knowledge(manual, kb="manuals")
+
+
+def _learn(memory: Nagori, clock: FrozenClock) -> None:
+    """A setting that a night has learned."""
+    data = {
+        "values": {"hooks.max_memories": 4},
+        "setting": "hooks.max_memories",
+        "before": 5,
+        "value": 4,
+        "reason": "use",
+        "gain": 0.031,
+        "evidence": [0, 0, 0.0, 0.0, 240, 11],
+        "parent": None,
+    }
+    event = Event("policy_changed", clock.now(), data, by="cycle")
+    memory.runtime.ledger.write(memory.scope.owner, lambda: [event])
 
 
 def _some(day: int) -> list[tuple[str, str, str | None]]:

@@ -23,17 +23,30 @@ KEPT = {
     "viewer-search": ("search", "en", False, 900, 760),
     "viewer-memory-ja": ("memory", "ja", True, 900, 720),
     "viewer-life": ("life", "en", False, 900, 700),
+    "viewer-connections": ("connections", "en", False, 900, 980),
 }
+
+
+PLACES = (
+    *("timeline", "search", "memory", "conversations", "threads"),
+    *("connections", "profile", "knowledge", "life", "health"),
+)
 
 
 def places(memory: Nagori) -> dict[str, str]:
     found = next(
         each for each in memory.list(limit=500) if "締め切り" in each.fullest.content and each.recalls
     )
+    oven = next(each for each in memory.list(limit=500) if "Rye needs the stone oven" in each.fullest.content)
     return {
         "timeline": "timeline",
         "search": f"search?prompt={PROMPT}",
         "memory": f"memory/{found.id}",
+        "conversations": "conversations",
+        "threads": "conversations/monday-planning",
+        "connections": f"connections/{oven.id}",
+        "profile": "profile",
+        "knowledge": "knowledge?query=When+is+the+oven+serviced%3F",
         "life": "life",
         "health": "health",
     }
@@ -62,7 +75,7 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     every = {
         f"{page}-{language}-{'dark' if dark else 'light'}-{size}": (page, language, dark, width, 900)
-        for page in ("timeline", "search", "memory", "life", "health")
+        for page in PLACES
         for language in ("en", "ja")
         for dark in (False, True)
         for size, width in WIDTHS.items()

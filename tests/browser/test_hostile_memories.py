@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -224,3 +225,46 @@ def test_a_text_without_a_single_space_stays_in_its_box(memory: Nagori, screen: 
             shown.page.get_by_role("button", name="Show all").first.click()
             shown.page.get_by_role("button", name="Show less").first.wait_for()
             assert harm(shown) == NONE
+
+
+@pytest.mark.parametrize("n", [12, pytest.param(400, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_conversations_profile_connections_and_knowledge_stay_harmless(
+    memory: Nagori, screen: Opener, tmp_path: Path, n: int
+) -> None:
+    texts = payloads(400)[:: 400 // n]
+    for place, text in enumerate(texts):
+        session = f"s{place} " + "".join(letter for letter in text if ord(letter) >= 32)[:120]
+        speaker = _source(text, place).speaker
+        memory.turn(f"{text} oven {place}", session=session, speaker=speaker).answer(f"{text} answer {place}")
+    memory.process()
+    made = [Draft(content=f"{text} Karlsruhe depot", source=_source(text, 0)) for text in texts]
+    ids = [each.id for each in memory.remember_many(made)]
+    manual = tmp_path / "<img src=x onerror=alert(1)>.md"
+    manual.write_text("\n\n".join(f"# {text[:80]}\n\n{text} Karlsruhe" for text in texts), encoding="utf-8")
+    memory.add_knowledge(manual, kb="manuals")
+    with serve(memory) as viewer:
+        shown = screen(viewer, width=360).open()
+
+        def look(page: str, rest: str = "", **fields: str) -> None:
+            shown.page.evaluate(
+                """([page, rest, fields]) => { location.hash = '#/' + page
+                  + (rest ? '/' + encodeURIComponent(rest) : '') + '?' + new URLSearchParams(fields); }""",
+                [page, rest, fields],
+            )
+            shown.page.wait_for_selector(f"main.page-{page}")
+            shown.settle()
+            assert harm(shown) == NONE, (page, rest, fields)
+
+        look("conversations")
+        assert shown.page.locator(".session").count() >= n / 2
+        for each in memory.sessions():
+            look("conversations", each.session)
+        look("profile")
+        look("knowledge", query="Karlsruhe")
+        assert shown.page.locator(".passage").count() >= 1
+        for id in ids:
+            look("connections", id)
+        for text in texts:
+            look("connections", text=text)
+        look("connections", text="Karlsruhe depot")
+        assert shown.page.locator(".graph .memory").count() >= 2

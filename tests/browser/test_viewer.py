@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -68,18 +69,60 @@ def look_at_every_page(memory: Nagori, screen: Opener, language: str, dark: bool
             "timeline": "timeline",
             "search": f"search?prompt={PROMPT.replace(' ', '+').replace('?', '%3F')}",
             "memory": f"memory/{find(memory, 'port 8443')}",
+            "conversations": "conversations",
+            "conversations, one": "conversations/monday-planning",
+            "connections": "connections",
+            "connections, of a memory": f"connections/{find(memory, 'label printer')}",
+            "profile": "profile",
+            "knowledge": "knowledge?query=When+is+the+oven+serviced%3F",
             "life": "life",
             "health": "health",
         }
         for name, place in places.items():
             shown.go(place)
-            assert render(f"view.page_{name}", {}, language) in shown.page.title()
+            assert render(f"view.page_{name.partition(',')[0]}", {}, language) in shown.page.title()
             assert faults(shown) == [], name
             assert overflow(shown) == 0, name
+            assert shown.page.locator("main :is(.fault, .empty)").count() == 0, name  # there is something
+        look_at_every_dialogue(memory, shown, language)
         assert shown.complaints == []
         assert shown.elsewhere == []
         shade = shown.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
         assert (shade == "rgb(20, 23, 27)") is dark
+
+
+def look_at_every_dialogue(memory: Nagori, shown: Screen, language: str) -> None:
+    """Open each of them, look at it, and leave it with Escape."""
+
+    def word(id: str, **values: object) -> str:
+        return render(f"view.{id}", values, language)
+
+    id, page = find(memory, "port 8443"), shown.page
+    memory.edit(id, content=PORT.replace("8443", "7443"))
+    memory.edit(id, content=PORT)
+    asks_first = {"correct": word("correct"), "details": word("details"), "forget": word("forget")}
+    opened = {**asks_first, "undo": word("undo_to", n=2), "erase": word("erase")}
+    for name, button in opened.items():
+        shown.go(f"memory/{id}")
+        page.get_by_role("button", name=button, exact=True).click()
+        look_at_dialogue(shown, name)
+    shown.go("life")
+    page.locator("section[aria-labelledby=policy] summary").click()
+    for id in ("policy_back", "switch_off"):
+        page.get_by_role("button", name=word(id), exact=True).click()
+        look_at_dialogue(shown, id)
+    memory.undo(find(memory, "port 8443"))
+    memory.undo(find(memory, "port 7443"))
+
+
+def look_at_dialogue(shown: Screen, name: str) -> None:
+    dialog = shown.page.get_by_role("dialog")
+    dialog.wait_for()
+    shown.page.wait_for_selector("dialog .waiting", state="detached")
+    assert faults(shown) == [], name
+    assert overflow(shown) == 0, name
+    shown.page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
 
 
 @pytest.mark.parametrize(("language", "dark", "width"), FEW)
@@ -214,6 +257,75 @@ def test_the_limit_erasure_and_the_other_buttons(memory: Nagori, screen: Opener)
         assert all(each.id != id for each in memory.list(limit=500))
         refused = "Failed to load resource: the server responded with a status of 409"  # by protection
         assert [each for each in shown.complaints if refused not in each] == []
+
+
+# ── learned settings, connections, conversations ─────────────────────────────────────────────────
+
+
+def test_a_learned_setting_is_taken_back_from_the_page(memory: Nagori, screen: Opener) -> None:
+    assert dict(memory.policy().values) == {"hooks.max_memories": 4}
+    with serve(memory) as viewer:
+        page = screen(viewer).open("life").page
+        card = page.locator("section[aria-labelledby=policy]")
+        card.get_by_text("hooks.max_memories moved from 5 to 4").wait_for()
+        card.get_by_role("button", name="Take the last change back", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("button", name="Cancel").click()
+        assert dict(memory.policy().values) == {"hooks.max_memories": 4}
+        card.get_by_role("button", name="Take the last change back", exact=True).click()
+        dialog.get_by_role("button", name="Take the last change back", exact=True).click()
+        card.get_by_text("No setting was changed by learning.").wait_for()
+        assert dict(memory.policy().values) == {}
+
+
+def test_from_a_memory_to_its_neighbours_and_to_the_conversation_it_came_from(
+    memory: Nagori, screen: Opener
+) -> None:
+    id = next(each.id for each in memory.list(limit=500) if each.source.session == "monday-planning")
+    with serve(memory) as viewer:
+        shown = screen(viewer).open(f"memory/{id}")
+        page = shown.page
+        page.get_by_role("link", name="Connections", exact=True).last.click()
+        page.locator(".graph svg .centre").wait_for()
+        rows = page.locator("section[aria-labelledby=neighbours] li")
+        assert rows.count() == page.locator(".graph .memory").count() >= 1  # the list says what is drawn
+        chips = page.locator("section[aria-labelledby=leads] a")
+        assert chips.count() == page.locator(".graph .topic").count() >= 1
+        page.get_by_role("link", name="Go on from here").first.click()
+        page.wait_for_function("id => !location.hash.endsWith(id)", arg=id)
+        page.locator(".graph svg .centre").wait_for()
+        shown.go(f"memory/{id}")
+        page.get_by_role("link", name="monday-planning").click()
+        page.get_by_text("Rye needs the stone oven").first.wait_for(state="attached")
+        assert page.locator(".talk li").count() == 12
+        assert shown.complaints == []
+
+
+def test_a_page_that_takes_long_shows_its_progress_and_blocks_nothing(
+    memory: Nagori, screen: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go, real = threading.Event(), Nagori.populations
+
+    def slow(self: Nagori, past: Any, ahead: Any, progress: Any) -> Any:
+        progress(1, 4)
+        assert may_go.wait(90)
+        return real(self, past, ahead, progress)
+
+    monkeypatch.setattr(Nagori, "populations", slow)
+    with serve(memory) as viewer:
+        shown = screen(viewer).open()
+        page = shown.page
+        page.get_by_role("link", name="Life", exact=True).click()
+        bar = page.locator("section[aria-labelledby=levels] progress")
+        bar.wait_for()
+        page.wait_for_function("bar => bar.value === 0.25", arg=bar.element_handle())
+        page.locator("section[aria-labelledby=plan] details").first.wait_for()  # the rest is there
+        shown.go("search?prompt=port")
+        page.get_by_role("link", name="Life", exact=True).click()
+        bar.wait_for()
+        may_go.set()
+        page.locator("section[aria-labelledby=levels] figure").wait_for()
+        assert shown.complaints == []
 
 
 # ── keyboard ─────────────────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.core.association import ActiveConcept, hub_size, pass_on, rarity, shares
+from nagori.core.association import MOST_MENTIONS, ActiveConcept, hub_size, pass_on, rarity, shares
 
 
 @pytest.mark.parametrize(("total", "hub"), [(0, 20), (199, 20), (300, 30), (5_000, 100)])
@@ -20,6 +20,14 @@ def test_a_concept_divides_what_it_received() -> None:
     assert passed["a"] == pytest.approx(rarity(100, 1))
     assert passed["b"] == pytest.approx(rarity(100, 4) / 4)
     assert passed["c"] == pytest.approx(passed["a"] / 2)
+
+
+def test_a_step_follows_a_bounded_number_of_mentions_of_the_most_telling_concepts() -> None:
+    sizes = {f"c{n}": 100 for n in range(10)} | {"rare": 1, "large": MOST_MENTIONS}
+    passed = pass_on([ActiveConcept(name, size, 1.0) for name, size in sizes.items()], 5_000)
+    assert list(passed) == [f"c{n}" for n in range(MOST_MENTIONS // 100)]
+    passed = pass_on([ActiveConcept("rare", 1, 1.0), ActiveConcept("large", MOST_MENTIONS, 1.0)], 5_000)
+    assert list(passed) == ["rare"]
 
 
 def test_shares_are_relative_to_the_highest() -> None:

@@ -14,10 +14,12 @@ from tests.profiles import examples
 from nagori.core.cycle import DAY, Census, CycleRules, LifeRow, life_row, plan_cycle
 from nagori.core.decay import Retention
 from nagori.core.events import Event, fold
-from nagori.core.forecast import GROUPS, PopulationTally, apply_step, group_of, simulate_cycles
+from nagori.core.forecast import GROUPS, PopulationTally, apply_step, group_of, read_life, simulate_cycles
 from nagori.core.levels import Archive, Capacity, Compression
-from nagori.core.model import Emotion, Level, Memory, Text, to_micros
+from nagori.core.model import Emotion, Level, Memory, Privacy, Scope, Text, to_micros
+from nagori.core.serialize import from_record, to_record
 from nagori.core.values import replace
+from nagori.core.visibility import can_see
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)
 MOMENT = to_micros(NOW) or 0
@@ -91,6 +93,43 @@ def test_looking_only_at_who_wakes_gives_the_same_nights(rules: CycleRules, some
 def memory() -> Memory:
     texts = {Level.FULL: Text("", "tea"), Level.TRACE: Text("", "tea")}
     return Memory("m", NOW, NOW, texts, emotion=Emotion(40), coefficient=0.9)
+
+
+LATER = NOW + timedelta(hours=5)
+LIVES: list[dict[str, object]] = [
+    {},
+    {"level": Level.TRACE, "protected": True, "recalls": 3, "recalled_at": LATER, "reinforced_at": NOW},
+    {"level": Level.ARCHIVED, "archived_at": NOW, "revival_at": LATER, "archive_reason": "manual"},
+    {"forgotten_at": NOW, "keep_until": LATER, "version": 7, "coefficient": 0.5, "mentions": 4},
+    {"privacy": Privacy.PRIVATE, "agent": "baker", "role": "cook", "project": "shop"},
+    {"emotion": Emotion(12.5, tags=("joy",)), "keywords": ("tea",), "metadata": {"n": 1}},
+]
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_a_life_without_words_is_the_same_life(life: dict[str, object]) -> None:
+    """Counting needs no word, so `read_life` leaves them out; all that decides is as it was."""
+    whole = replace(memory(), **life)
+    record = to_record(whole)
+    light = read_life(record)
+    assert life_row(light) == life_row(whole)
+    assert group_of(light) == group_of(whole)
+    assert (light.texts.keys(), light.version) == (whole.texts.keys(), whole.version)
+    for scope in (Scope(), Scope(project="books"), Scope(agent="spy"), Scope(agent="baker", project="shop")):
+        assert can_see(scope, light) == can_see(scope, whole)
+    assert "tea" not in repr(vars(light))
+
+
+def test_a_life_of_an_old_or_bare_record_is_read_and_one_of_none_is_passed_over() -> None:
+    bare = {"id": "m", "created": NOW.isoformat(), "texts": {"1": {"content": "tea"}}}
+    assert life_row(read_life(bare)) == life_row(from_record(bare))
+    old = {**bare, "strengthened_at": NOW.isoformat(), "judged_by": "user", "emotion": {}}
+    assert life_row(read_life(old)) == life_row(from_record(old))
+    for missing in ("id", "created", "texts"):
+        event = Event("formed", NOW, {"memory": {k: v for k, v in bare.items() if k != missing}}, "m", seq=1)
+        for outcome in (fold([event], {}), fold([event], {}, read=read_life)):
+            assert not outcome.memories
+            assert len(outcome.passed_over) == 1
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,27 @@ import pytest
 from tests.http.calls import Caller
 
 from nagori import Nagori
+from nagori.core.events import Event
+from nagori.core.learning import Evidence
+from nagori.core.model import Source
 from nagori.core.values import replace
 from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
+from nagori.edges.locale import Translator
+from nagori.edges.viewer.background import BackgroundPage
 from nagori.edges.viewer.changes import CHANGES
-from nagori.edges.viewer.pages import PAGES
-from nagori.edges.viewer.routes import make_routes, no_findings, static_files
+from nagori.edges.viewer.routes import (
+    LONG_PAGES,
+    MACHINE_PAGES,
+    PAGES,
+    make_routes,
+    no_findings,
+    static_files,
+)
 from nagori.edges.viewer.serve import ActivityWatch, ViewerServer
+from nagori.errors import StoreError
 from nagori.services.doctor import make_finding
+from nagori.services.remember import Draft
 from nagori.testing import FrozenClock, WordEmbedder
 
 TOKEN = "a-token-that-nobody-else-knows"
@@ -113,9 +126,9 @@ def test_no_request_without_token_host_and_origin_is_accepted(memory: Nagori, ca
     places = [
         *(
             ("GET", f"/view/api/{name}?id={id}&token={TOKEN}")
-            for name in (*PAGES, "levels", "health", "costs")
+            for name in (*PAGES, *LONG_PAGES, *MACHINE_PAGES, "health")
         ),
-        *(("POST", f"/view/api/{name}") for name in PAGES),
+        *(("POST", f"/view/api/{name}") for name in (*PAGES, *LONG_PAGES, *MACHINE_PAGES)),
         *(("POST", f"/view/api/do/{name}") for name in CHANGES),
         *(("POST", f"/view/api/do/{name}?token={TOKEN}&access_token={TOKEN}") for name in CHANGES),
         *(("GET", "/v1/memories"), ("GET", "/v1/events"), ("DELETE", f"/v1/memories/{id}")),
@@ -140,8 +153,10 @@ def test_no_request_without_token_host_and_origin_is_accepted(memory: Nagori, ca
 def test_the_same_requests_with_token_host_and_origin_are_accepted(memory: Nagori, caller: Caller) -> None:
     """Else the test above would prove nothing."""
     id = memory.remember("I may.").id
-    for name in (*PAGES, "levels", "costs", "health"):
-        reply = caller.get(f"/view/api/{name}?id={id}&prompt=x", headers={"origin": "http://127.0.0.1:8438"})
+    for name in (*PAGES, *LONG_PAGES, *MACHINE_PAGES, "health"):
+        reply = caller.get(
+            f"/view/api/{name}?id={id}&prompt=x&session=s&wait=1", headers={"origin": "http://127.0.0.1:8438"}
+        )
         assert reply.status == 200, (name, reply.json)
 
 
@@ -305,7 +320,7 @@ def test_life_and_health_say_what_status_and_doctor_say(memory: Nagori, caller: 
     memory.remember("Two.", protect=True)
     life = ask(caller, "life")
     assert (life["total"], life["protected"], life["active"]) == (2, 1, 2)
-    levels = ask(caller, "levels")
+    levels = ask(caller, "levels", {"wait": True})
     assert levels["groups"]["full"][levels["today"]] == 2
     assert len(levels["days"]) == len(levels["groups"]["trace"]) > 90
     told = caller.get("/view/api/health").json
@@ -315,17 +330,257 @@ def test_life_and_health_say_what_status_and_doctor_say(memory: Nagori, caller: 
     ]
 
 
-def test_levels_over_time_are_computed_again_only_when_something_happened(
+def test_what_takes_long_is_computed_again_only_when_something_happened(
     memory: Nagori, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember("One.")
-    first = ask(caller, "levels")
+    first = ask(caller, "levels", {"wait": True})
     with monkeypatch.context() as patch:
         patch.setattr(Nagori, "populations", None)  # would fail
-        assert ask(caller, "levels") == first
+        assert ask(caller, "levels", {"wait": True}) == first
     memory.remember("Two.")
-    second = ask(caller, "levels")
+    second = ask(caller, "levels", {"wait": True})
     assert second["groups"]["full"][second["today"]] == 2
+
+
+def test_no_request_waits_for_a_long_page_and_the_last_answer_is_shown_meanwhile(
+    memory: Nagori, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go, real = threading.Event(), Nagori.populations
+
+    def slow(self: Nagori, past: Any, ahead: Any, progress: Any) -> Any:
+        progress(1, 4)
+        assert may_go.wait(60)
+        return real(self, past, ahead, progress)
+
+    monkeypatch.setattr(Nagori, "populations", slow)
+    memory.remember("One.")
+    assert ask(caller, "levels") == {"fresh": False, "share": 0.25}  # nothing to show yet
+    may_go.set()
+    first = ask(caller, "levels", {"wait": True})
+    assert first["fresh"]
+    assert first["groups"]["full"][first["today"]] == 1
+
+    may_go.clear()
+    memory.remember("Two.")
+    monkeypatch.setattr("nagori.edges.viewer.background.REST", 0)
+    stale = BackgroundPage(LONG_PAGES["levels"])  # its answers do not rest
+    may_go.set()
+    stale(memory, Translator("en"), {"wait": True})
+    may_go.clear()
+    memory.remember("Three.")
+    shown = stale(memory, Translator("en"), {})
+    assert not shown["fresh"]
+    assert shown["groups"]["full"][shown["today"]] == 2  # as it was
+    may_go.set()
+    assert stale(memory, Translator("en"), {"wait": True})["groups"]["full"][shown["today"]] == 3
+
+
+def test_a_fault_of_a_long_page_is_told_and_the_next_request_tries_again(
+    memory: Nagori, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("One.")
+
+    def fail(*_: object) -> Any:
+        raise StoreError("error.store_row", reason="broken")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Nagori, "populations", fail)
+        reply = caller.post("/view/api/levels", {"wait": True}, headers=JSON)
+        assert reply.status >= 500
+        assert "broken" in reply.json["error"]["message"]
+    assert ask(caller, "levels", {"wait": True})["fresh"]
+
+
+@pytest.mark.parametrize("act", ["erase", "forget", "edit", "privacy"])
+def test_what_is_gone_is_in_no_answer_that_was_computed_before(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    """An old answer is shown until the new one is ready, but never with words that were taken away."""
+    may_go, real = threading.Event(), Nagori.associate
+    one = memory.remember("The Karlsruhe depot stores the spare ovens.")
+    other = memory.remember("Marit hides the Karlsruhe depot's key in the flour.")
+    page, agent = BackgroundPage(LONG_PAGES["connections"]), memory.with_scope(agent="baker")
+    asked, english = {"id": one.id}, Translator("en")
+    before = page(agent, english, {**asked, "wait": True})
+    assert "flour" in str(before)
+
+    def slow(*given: Any, **more: Any) -> Any:
+        assert may_go.wait(60)
+        return real(*given, **more)
+
+    monkeypatch.setattr(Nagori, "associate", slow)
+    if act == "erase":
+        memory.erase(memory.plan_erasure(memory=other.id))
+    elif act == "forget":
+        memory.forget(other.id)
+    elif act == "edit":
+        memory.edit(other.id, content="Marit has the key of the Karlsruhe depot.")
+    else:
+        memory.edit(other.id, privacy="private")
+    shown = page(agent, english, asked)
+    assert shown == {"fresh": False, "share": 0.0}
+    may_go.set()
+    assert "flour" not in str(page(agent, english, {**asked, "wait": True}))
+
+
+def test_long_answers_of_one_caller_are_not_shown_to_another(memory: Nagori, caller: Caller) -> None:
+    memory.with_scope(project="shop").remember("Of the shop.")
+    memory.with_scope(project="books").remember("Of the books.")
+    everything = ask(caller, "levels", {"wait": True})
+    shop = ask(caller, "levels", {"wait": True}, **{"nagori-project": "shop"})
+    assert everything["groups"]["full"][everything["today"]] == 2
+    assert shop["groups"]["full"][shop["today"]] == 1
+
+
+def test_the_answers_that_are_kept_are_few(memory: Nagori, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nagori.edges.viewer.background.MOST_KEPT", 3)
+    page = BackgroundPage(lambda memory, translator, fields, progress: dict(fields))
+    for n in range(9):
+        assert page(memory, Translator("en"), {"n": n, "wait": True})["n"] == n
+    assert len(page._tasks) == 3
+
+
+def talk(memory: Nagori, session: str = "bakery") -> None:
+    said = [
+        ("The ovens are serviced every first Monday by Aune and Sons.", "Noted: every first Monday."),
+        ("They need the key of the back door for that.", "I will remind you of the key."),
+        ("By the way, the label printer jams when it rains.", "Dry paper may help."),
+    ]
+    for user, assistant in said:
+        memory.turn(user, session=session).answer(assistant)
+    memory.process()
+
+
+def test_sessions_and_threads_are_those_of_the_library(
+    memory: Nagori, caller: Caller, clock: FrozenClock
+) -> None:
+    talk(memory)
+    clock.forward(hours=3)
+    [session] = ask(caller, "sessions")["sessions"]
+    [known] = memory.sessions()
+    assert (session["session"], session["turns"], session["threads"]) == ("bakery", 6, known.threads)
+    threads = ask(caller, "threads", {"session": "bakery"})["threads"]
+    expected = memory.threads("bakery")[::-1]
+    assert [each["id"] for each in threads] == [each.thread.id for each in expected]
+    assert [each["summary"] and each["summary"]["id"] for each in threads] == [e.memory for e in expected]
+    assert threads[-1]["turns"][0]["text"].startswith("The ovens are serviced")
+    assert not threads[0]["open"]
+    assert ask(caller, "threads")["threads"] == []  # of no session
+    assert ask(caller, "threads", {"session": "none"})["threads"] == []
+
+
+def test_a_thread_of_many_long_turns_is_cut(memory: Nagori, caller: Caller) -> None:
+    for n in range(60):
+        memory.turn(f"Oven {n} needs service. " + "x" * 5_000, session="long")
+    [thread] = ask(caller, "threads", {"session": "long"})["threads"][:1]
+    assert thread["left_out"] == thread["count"] - len(thread["turns"])
+    assert len(thread["turns"]) <= 40
+    assert all(len(turn["text"]) <= 2_001 for turn in thread["turns"])
+
+
+def test_an_agent_is_not_shown_conversations_of_another(memory: Nagori, caller: Caller) -> None:
+    talk(memory.with_scope(agent="baker"))
+    assert ask(caller, "sessions")["sessions"]
+    assert ask(caller, "sessions", {}, **{"nagori-agent": "spy"})["sessions"] == []
+    told = ask(caller, "threads", {"session": "bakery"}, **{"nagori-agent": "spy"})
+    assert told["threads"] == []
+
+
+def test_the_profile_is_that_of_the_library(memory: Nagori, caller: Caller) -> None:
+    assert ask(caller, "profile", {"wait": True})["since"] is None
+    for n in range(3):
+        memory.remember(f"The ovens of the bakery were serviced, visit {n}.", source=Source(speaker="Ida"))
+    told, known = ask(caller, "profile", {"wait": True}), memory.profile()
+    assert [each["name"] for each in told["topics"]] == [each.name for each in known.topics] != []
+    assert told["speakers"] == [{"name": "Ida", "spoke": 3, "mentions": 0}]
+    assert told["memories"] == 3
+
+
+def test_connections_of_a_memory_are_its_links_and_shared_topics(memory: Nagori, caller: Caller) -> None:
+    one = memory.remember("The Karlsruhe depot stores the spare ovens.")
+    other = memory.remember("Marit drives to the Karlsruhe depot on Friday.")
+    third = memory.remember("The van is blue.")
+    memory.link(one.id, third.id, "same_topic")
+    hidden = memory.forget(memory.remember("The Karlsruhe depot has a dog.").id)
+    told = ask(caller, "connections", {"id": one.id, "wait": True})
+    assert told["centre"]["id"] == one.id
+    rows = {row["id"] for row in told["memories"]}
+    assert {other.id, third.id} <= rows
+    assert not {one.id, hidden.id} & rows
+    assert {"topic": None, "memory": third.id, "link": "same_topic"} in told["edges"]
+    shared = [told["topics"][e["topic"]]["name"] for e in told["edges"] if e["memory"] == other.id]
+    assert "karlsruhe" in " ".join(shared).lower()
+    ends = {edge["memory"] for edge in told["edges"]}
+    assert ends <= rows | {""}
+    asked = ask(caller, "connections", {"text": "Karlsruhe", "wait": True})
+    assert asked["centre"] is None
+    assert {one.id, other.id} <= {row["id"] for row in asked["memories"]}
+    assert ask(caller, "connections", {"wait": True})["memories"] == []  # nothing was asked
+    assert caller.post("/view/api/connections", {"id": "mem_x", "wait": True}, headers=JSON).status == 404
+
+
+def test_connections_are_bounded_and_hide_what_a_scope_may_not_see(memory: Nagori, caller: Caller) -> None:
+    memory.remember_many([Draft(f"Depot Karlsruhe, shelf {n}, holds part {n}.") for n in range(80)])
+    private = memory.with_scope(agent="baker").remember("Karlsruhe secret plan.", privacy="private")
+    told = ask(caller, "connections", {"text": "depot Karlsruhe", "wait": True})
+    assert len(told["memories"]) <= 24
+    assert len(told["topics"]) <= 12
+    spied = ask(caller, "connections", {"text": "Karlsruhe", "wait": True}, **{"nagori-agent": "spy"})
+    assert private.id not in {row["id"] for row in spied["memories"]}
+
+
+def test_knowledge_bases_are_listed_and_searched(memory: Nagori, caller: Caller, tmp_path: Path) -> None:
+    assert ask(caller, "knowledge")["count"] == 0
+    (tmp_path / "ovens.md").write_text("# Service\n\nThe ovens are serviced on the first Monday.")
+    memory.add_knowledge(tmp_path / "ovens.md", kb="manuals")
+    told = ask(caller, "knowledge")
+    assert (told["bases"], told["documents"][0]["name"]) == (["manuals"], "ovens.md")
+    assert told["passages"] == []
+    found = ask(caller, "knowledge", {"query": "When are the ovens serviced?"})["passages"]
+    assert "first Monday" in found[0]["text"]
+    assert found[0]["document"] == "ovens.md"
+    wrong = caller.post("/view/api/knowledge", {"query": "x", "kb": "../other"}, headers=JSON)
+    assert wrong.status == 400
+
+
+def learn(memory: Nagori, clock: FrozenClock) -> None:
+    """Two changes of a learned setting, as nights write them."""
+    for n, value in enumerate((3, 4), 1):
+        data = {
+            "values": {"hooks.max_memories": value},
+            "setting": "hooks.max_memories",
+            "before": value - 1,
+            "value": value,
+            "reason": "use",
+            "gain": 0.02,
+            "evidence": [0.0] * len(Evidence._names),
+            "parent": memory.policy().versions[-1].seq if n > 1 else None,
+        }
+        event = Event("policy_changed", clock.now(), data, by="cycle")
+        memory.runtime.ledger.write(memory.scope.owner, lambda event=event: [event])  # type: ignore[misc]
+
+
+def test_learned_settings_are_shown_taken_back_and_switched_off(
+    memory: Nagori, caller: Caller, clock: FrozenClock
+) -> None:
+    told = ask(caller, "policy")
+    assert not told["versions"]
+    assert not told["can_go_back"]
+    assert {each["origin"] for each in told["settings"]} == {"default"}
+    assert caller.post("/view/api/do/policy_back", {}, headers=JSON).status == 400  # there is nothing
+    learn(memory, clock)
+    told = ask(caller, "policy")
+    assert len(told["versions"]) == 2
+    assert "hooks.max_memories" in told["versions"][0]["words"][0]
+    stale = caller.post("/view/api/do/policy_back", {"seq": told["versions"][1]["seq"]}, headers=JSON)
+    assert stale.status == 409
+    back = do(caller, "policy_back", seq=told["versions"][0]["seq"])
+    assert dict(memory.policy().values) == {"hooks.max_memories": 3}
+    assert back["can_go_back"]
+    assert do(caller, "policy_off")["off"]
+    assert memory.policy().off
+    assert not do(caller, "policy_back")["off"]
 
 
 def test_findings_about_this_machine_are_told_too(memory: Nagori) -> None:
@@ -338,7 +593,7 @@ def test_findings_about_this_machine_are_told_too(memory: Nagori) -> None:
 def test_a_server_with_many_users_shows_nothing_about_the_machine(memory: Nagori) -> None:
     app = create_app(memory, LocalAccess(TOKEN, memory.scope), routes=make_routes())
     caller = Caller(app, TOKEN)
-    for name in ("health", "costs"):
+    for name in ("health", *MACHINE_PAGES):
         assert caller.get(f"/view/api/{name}").status == 404
     assert str(memory.runtime.data_dir) not in caller.get("/view/api/frame").body.decode()
     assert "health" not in ask(caller, "frame")["pages"]
@@ -348,7 +603,10 @@ def test_what_concerns_everything_of_a_user_is_refused_to_one_agent(memory: Nago
     id = memory.remember("The port is 8443.").id
     agent = {**JSON, "nagori-agent": "bot"}
     assert not ask(caller, "frame", {}, **{"nagori-agent": "bot"})["whole"]
-    for place in ("plan", "do/cycle", "do/erasure", "do/erase"):
+    for place in (
+        *("plan", "policy", "do/policy_back", "do/policy_off"),
+        *("do/cycle", "do/erasure", "do/erase"),
+    ):
         assert caller.post(f"/view/api/{place}", {"id": id}, headers=agent).status == 403
 
 
@@ -443,11 +701,11 @@ def test_tonights_plan_is_run_from_the_page(memory: Nagori, caller: Caller, cloc
     for n in range(12):
         memory.remember(f"Something small happened on day {n}.", kind="episode")
     clock.forward(days=400)
-    plan = ask(caller, "plan")
+    plan = ask(caller, "plan", {"wait": True})
     assert plan["steps"] == 12
     assert plan["kinds"][0]["examples"]
     assert do(caller, "cycle")["done"] == 12
-    assert ask(caller, "plan")["steps"] == 0
+    assert ask(caller, "plan", {"wait": True})["steps"] == 0
 
 
 def test_a_night_that_moves_most_of_a_large_store_asks_first(

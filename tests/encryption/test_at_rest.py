@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from nagori import Filter, Nagori, Scope
 from nagori import encryption as keeping
+from nagori.adapters.logs import _folder_of
 from nagori.config import load
 from nagori.edges.cli import app
 from nagori.encryption import KeySource
@@ -498,3 +499,35 @@ def test_what_tools_did_is_not_noted_plainly_in_an_encrypted_folder(tmp_path: Pa
     with pytest.raises(EncryptionError):
         note_result(tmp_path, head, result, load().config.privacy)
     assert not any(b"ostrich" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+@ciphers
+def test_T12_an_encrypted_memory_writes_no_plain_logs_and_removes_those_it_had(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    folder, logs, heard = tmp_path / "data", tmp_path / "logs", list[str]()
+    words = fill(folder, clock, "ada")
+    config = load(overrides={"sessions.log_dir": str(logs)}).config
+    with Nagori.open(
+        folder,
+        clock=clock,
+        scope=Scope(user="ada"),
+        config=config,
+        embedder=WordEmbedder(),
+        llm=None,
+        observe=lambda name, **_: heard.append(name),
+    ) as memory:
+        files = memory.runtime.logs.files  # type: ignore[union-attr]
+        place, name = _folder_of(memory.scope.owner), "turns-000000000001-000000000002.parquet"
+        files.put(place, name, lambda path: path.write_text(words[8]) and None)
+        memory.encrypt()
+        assert not list(logs.rglob("*.parquet"))
+        assert "sessions.copies_refused" in heard
+        memory.process()
+        memory.cycle()
+        assert files.names(place) == []
+        for ask in (memory.export_log, lambda: memory.query_log("select 1")):
+            with pytest.raises(InvalidInput) as caught:
+                ask()
+            assert caught.value.message_id == "error.copies_plain"
+        assert memory.recall("the ferry leaves at nine", mark=False)

@@ -68,8 +68,9 @@ def test_there_are_at_most_ten_tools_and_each_says_what_it_returns(memory: Nagor
 
     tools = talk(memory, work)
     assert [tool.name for tool in tools] == [
-        *("remember", "recall", "context", "why", "correct", "protect", "forget", "list")
+        *("remember", "recall", "context", "why", "correct", "protect", "forget", "list", "know", "profile")
     ]
+    assert len(tools) <= 10
     for tool in tools:
         assert 60 < len(tool.description) < 2000
         assert tool.output_schema is not None
@@ -248,6 +249,37 @@ def test_a_long_memory_is_cut_in_answers_and_whole_as_a_resource(memory: Nagori)
     assert whole == long.strip()
 
 
+def test_documents_are_searched_with_their_sources_and_without_a_hit_the_bases_are_named(
+    memory: Nagori, tmp_path: Path
+) -> None:
+    page = tmp_path / "setup.md"
+    page.write_text("# Staging\n\n## Ports\n\nThe staging server of Zebra listens on port 8443.\n")
+    memory.add_knowledge(page, kb="manuals")
+    memory.with_scope(tenant="another").add_knowledge(page, kb="secrets")
+    found = call(memory, "know", query="Which port does the staging server of Zebra use?")
+    assert [each["source"] for each in found["passages"]] == ["manuals: setup.md, Staging › Ports"]
+    assert "8443" in found["passages"][0]["text"]
+    nothing = call(memory, "know", query="Which port does the staging server use?", kb="other")
+    assert nothing == {"passages": [], "bases": ["manuals"]}
+
+
+def test_a_profile_tells_topics_people_and_what_the_last_sessions_were_about(memory: Nagori) -> None:
+    assert call(memory, "profile")["sessions"] == []
+    said = "We moved the staging server of Zebra to port 8443 today."
+    memory.turn(said, session="s1").answer("The staging server of Zebra now listens on port 8443.")
+    memory.turn("The staging server of Zebra needs a new certificate.", session="s2")
+    memory.process()
+    told = call(memory, "profile")
+    assert "Zebra" in told["topics"]
+    assert [each["session"] for each in told["sessions"]] == ["s2", "s1"]
+    assert "8443" in told["sessions"][1]["about"]
+    for each in memory.list():
+        memory.forget(each.id)
+    forgotten = call(memory, "profile")
+    assert forgotten["topics"] == []
+    assert [each["about"] for each in forgotten["sessions"]] == ["", ""]
+
+
 def test_prompts_tell_which_tool_to_use(memory: Nagori) -> None:
     async def work(client: Any) -> list[str]:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
@@ -298,8 +330,32 @@ def test_a_hostile_client_gets_no_crash_and_nothing_of_another_user(memory: Nago
     theirs.items.put(("mcp_memory", "", "entities"), "0", {"name": THEIRS})
     mine = memory.remember(PORT)
     dice = random.Random(19)
-    tools = ["remember", "recall", "context", "why", "correct", "protect", "forget", "list", "unknown"]
-    fields = ["id", "content", "query", "what", "prompt", "k", "limit", "after", "release", "session", "user"]
+    tools = [
+        "remember",
+        "recall",
+        "context",
+        "why",
+        "correct",
+        "protect",
+        "forget",
+        "list",
+        "know",
+        "profile",
+    ]
+    fields = [
+        "id",
+        "content",
+        "query",
+        "what",
+        "prompt",
+        "k",
+        "limit",
+        "after",
+        "release",
+        "session",
+        "user",
+        "kb",
+    ]
 
     async def work(client: Any) -> int:
         shown = 0
@@ -307,7 +363,7 @@ def test_a_hostile_client_gets_no_crash_and_nothing_of_another_user(memory: Nago
             values = [anything(dice), secret.id, mine.id, "vault code piano", "somebody else"]
             arguments = {field: dice.choice(values) for field in dice.sample(fields, dice.randrange(5))}
             try:
-                answer = await client.call_tool(dice.choice(tools), arguments)
+                answer = await client.call_tool(dice.choice([*tools, "unknown"]), arguments)
             except (MCPError, ValidationError):
                 continue
             text = json.dumps(answer.model_dump(mode="json"))
@@ -483,6 +539,24 @@ def test_the_drop_in_server_keeps_a_graph_and_takes_over_a_file(memory: Nagori, 
     assert after.structured_content == {"entities": [], "relations": []}
     assert import_graph(memory, str(tmp_path / "absent.jsonl")) == 0
     assert memory.verify().sound
+
+
+@pytest.mark.parametrize(
+    ("make", "uri", "name", "arguments"),
+    [
+        (make_dropin, "memory://knowledge-graph", "delete_entities", {"entityNames": ["Aki"]}),
+        (make_server, "memory://recent", "remember", {"content": SISTER}),
+    ],
+)
+def test_a_client_that_listens_is_told_that_a_resource_changed(
+    memory: Nagori, make: Any, uri: str, name: str, arguments: dict[str, Any]
+) -> None:
+    async def run() -> Any:
+        async with Client(make(served(memory))) as client, client.listen(resource_subscriptions=[uri]) as sub:
+            await client.call_tool(name, arguments)
+            return await asyncio.wait_for(anext(aiter(sub)), 30)
+
+    assert asyncio.run(run()).uri == uri
 
 
 def test_two_drop_in_servers_at_once_lose_nothing(memory: Nagori) -> None:

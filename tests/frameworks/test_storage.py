@@ -56,6 +56,11 @@ def test_a_memory_is_opened_beside_a_file_and_a_temporary_one_is_gone(tmp_path: 
     file.write_bytes(b"")
     with open_memory(file) as memory:
         assert memory.runtime.data_dir == tmp_path / "store.db.nagori"
+    with open_memory(tmp_path / "later.sqlite3") as memory:  # the program may make it afterwards
+        assert memory.runtime.data_dir == tmp_path / "later.sqlite3.nagori"
+    (tmp_path / "old.db").mkdir()
+    with open_memory(tmp_path / "old.db") as memory:
+        assert memory.runtime.data_dir == tmp_path / "old.db"
     with open_memory(":memory:") as memory:
         folder = memory.runtime.data_dir
         memory.items.put(("a",), "k", 1)
@@ -103,6 +108,39 @@ def test_langgraph_values_come_back_and_are_searched_by_meaning_without_any_sett
     found = store.search(("users", "me"), query="port of the staging server")
     assert [item.key for item in found] == ["a", "b"]
     assert found[0].score > found[1].score
+
+
+@pytest.mark.parametrize(
+    ("distance", "order", "best"),
+    [
+        ("cosine", ["near", "long", "far"], 1.0),
+        ("inner_product", ["long", "near", "far"], 9.0),
+        ("l2", ["near", "far", "long"], 0.0),
+    ],
+)
+def test_langgraph_ranks_by_the_distance_of_the_index(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch, distance: str, order: list[str], best: float
+) -> None:
+    pytest.importorskip("langgraph", reason=REASON.format("langgraph"))
+    from nagori.edges.integrations.langgraph_store import NagoriStore
+
+    vectors = {"near": [1.0, 0.0], "far": [0.0, 1.0], "long": [9.0, 1.0], "?": [1.0, 0.0]}
+
+    def embed(texts: Any) -> list[list[float]]:
+        return [vectors[text] for text in texts]
+
+    index: Any = {"dims": 2, "embed": embed, "fields": ["text"], "distance_type": distance}
+    store = NagoriStore(memory, index=index)
+    for name in ("near", "far", "long"):
+        store.put(("a",), name, {"text": name})
+    found = store.search(("a",), query="?")
+    assert [item.key for item in found] == order
+    assert found[0].score == pytest.approx(best)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    alone = store.search(("a",), query="?")
+    assert [item.score for item in alone] == pytest.approx([item.score for item in found])
+    with pytest.raises(ValueError, match="hamming"):
+        NagoriStore(memory, index={**index, "distance_type": "hamming"})
 
 
 def test_langgraph_vectors_and_values_survive_a_rebuild(store: Any, memory: Nagori) -> None:
@@ -180,6 +218,61 @@ def test_langgraph_items_expire_are_renewed_by_reading_and_swept(memory: Nagori,
     assert [item.key for item in store.search(("a",))] == ["lasting"]
     assert store.sweep_ttl() == 1
     assert store.sweep_ttl() == 0
+
+
+def test_langgraph_calls_at_the_same_time_are_written_together_and_fail_alone(
+    store: Any, memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> list[Any]:
+        puts = [store.aput(("a", str(n % 3)), f"k{n}", {"n": n}) for n in range(300)]
+        wrong = [store.aput(("a",), "bad", {"x": object()}), store.aput(("a.b",), "bad", {"x": 1})]
+        dropped = asyncio.ensure_future(store.aput(("a",), "dropped", {"n": -1}))
+        later = asyncio.gather(*puts, *wrong, return_exceptions=True)
+        await asyncio.sleep(0)
+        dropped.cancel()
+        done = await later
+        return [
+            *done[300:],
+            *await asyncio.gather(*(store.aget(("a", str(n % 3)), f"k{n}") for n in range(300))),
+        ]
+
+    writes: list[int] = []
+    kind = type(memory.runtime.ledger)
+    write = kind.write
+
+    def count(*given: Any, **more: Any) -> Any:
+        writes.append(1)
+        return write(*given, **more)
+
+    monkeypatch.setattr(kind, "write", count)
+    typed, named, *items = asyncio.run(run())
+    assert len(writes) < 10
+    assert isinstance(typed, TypeError)
+    assert isinstance(named, ValueError)
+    assert [item.value["n"] for item in items] == list(range(300))
+    assert store.get(("a",), "dropped").value == {"n": -1}
+    assert memory.verify().sound
+
+
+def test_langgraph_an_embedder_that_fails_for_one_call_fails_no_other(memory: Nagori) -> None:
+    pytest.importorskip("langgraph", reason=REASON.format("langgraph"))
+    from nagori.edges.integrations.langgraph_store import NagoriStore
+
+    async def embed(texts: Any) -> list[list[float]]:
+        if "poison" in texts:
+            raise RuntimeError("no vector for this")
+        return [[1.0, 0.0] for _ in texts]
+
+    store = NagoriStore(memory, index={"dims": 2, "embed": embed, "fields": ["text"]})
+
+    async def run() -> list[Any]:
+        puts = [store.aput(("a",), text, {"text": text}) for text in ("one", "poison", "two")]
+        return await asyncio.gather(*puts, return_exceptions=True)
+
+    one, poison, two = asyncio.run(run())
+    assert (one, two) == (None, None)
+    assert isinstance(poison, RuntimeError)
+    assert {item.key for item in store.search(("a",))} == {"one", "two"}
 
 
 def test_langgraph_deleted_values_leave_the_disk_with_the_cycle(store: Any, memory: Nagori) -> None:
@@ -365,7 +458,7 @@ def test_a_retriever_gives_what_recall_finds_or_always_k_if_asked(memory: Nagori
 
 def test_a_strands_agent_searches_and_fills_the_memory(memory: Nagori) -> None:
     pytest.importorskip(
-        "strands", reason="strands-agents is not installed; it and mcp 2 need environments of their own"
+        "strands", reason="strands-agents is not installed; `make test-crewai` installs and runs it"
     )
     from strands.memory import MemoryManager
 

@@ -126,6 +126,11 @@ def test_a_conversation_over_http(remote, local):
     assert remote.working_memory("s1") == local.working_memory("s1")
     assert remote.profile().topics == local.profile().topics
     asked = "Who is my dentist?"
+    for prompt in (asked, "What did I say about my dentist yesterday?"):
+        there, here = (each.explain_context(prompt, session="s9") for each in (remote, local))
+        assert (there.context, there.question, there.time) == (here.context, here.question, here.time)
+        told = [(each.memory, each.outcome, list(each.reasons)) for each in here.candidates]
+        assert [(each.memory, each.outcome, list(each.reasons)) for each in there.candidates] == told
     assert remote.full_context(asked, session="s9", mark=False) == local.full_context(
         asked, session="s9", mark=False
     )
@@ -217,7 +222,6 @@ def test_every_verb_of_the_library_has_a_route_or_a_reason():
         "items": "list_items",
         "import_drafts": "import_",
         "conversation": "prune",
-        "explain_context": "context",  # told to people, by the viewer's own page
     }
     not_verbs = {"open", "close", "folder", "with_scope", "runtime", "config"}
     routed = {each.name for each in OPERATIONS} | {"export"}

@@ -195,6 +195,14 @@ def test_stems_are_those_of_porter2(word: str, expected: str) -> None:
         ("\ufeffa\u200bb\u200dc", "abc"),
         ("👨‍👩‍👧", "👨‍👩‍👧"),
         ("ｶﾅ é", "ｶﾅ é"),
+        # words in invisible characters, and the same characters where they belong
+        ("a" + "".join(chr(0xE0000 + ord(letter)) for letter in "obey") + "b", "ab"),
+        ("\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",) * 2,
+        ("😀\U000e0101\U000e0102x\ufe01\ufe02", "😀x"),
+        ("葛\U000e0100\U000e0101飾", "葛\U000e0100飾"),
+        ("❤\ufe0f\ufe0e #\ufe0f\u20e3 ☎\ufe0e", "❤\ufe0f #\ufe0f\u20e3 ☎\ufe0e"),
+        ("co\u00adop\u3164\uffa0\u034f\u2064\u206a\ufff9x\u180b", "coopx"),
+        ("ᠠ\u180bᠡ", "ᠠ\u180bᠡ"),
     ],
 )
 def test_clean_removes_what_must_not_be_stored(dirty: str, expected: str) -> None:
@@ -328,7 +336,12 @@ def test_no_text_raises_and_everything_is_deterministic(text: str) -> None:
         assert verb(text) == verb(text)
 
 
-@given(BOTH)
+INVISIBLE = st.text(
+    "a1#葛😀🏴\u200b\u200d\u00ad\ufe0f\ufe00\u180bᠠ\U000e0067\U000e007f\U000e0100", max_size=12
+)
+
+
+@given(st.one_of(BOTH, INVISIBLE))
 def test_clean_text_can_be_stored_and_stays_clean(text: str) -> None:
     cleaned = clean_text(text)
     cleaned.encode()

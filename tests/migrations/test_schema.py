@@ -1,5 +1,6 @@
 """Old stores are brought up to date, newer ones are left alone, foreign ones too."""
 
+import importlib.resources
 import threading
 from importlib import import_module
 from pathlib import Path
@@ -34,7 +35,9 @@ def next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...
     real = Path(schema.__file__).parent  # type: ignore[arg-type]
     for name in schema.STEPS:
         (folder / "migrations" / name).write_text((real / "migrations" / name).read_text())
-    monkeypatch.setattr("importlib.resources.files", lambda _: folder)
+    usual = importlib.resources.files
+    ours = "nagori.stores.sqlite"
+    monkeypatch.setattr("importlib.resources.files", lambda name: folder if name == ours else usual(name))
     return (*schema.STEPS, NEXT)
 
 

@@ -1,7 +1,8 @@
 /* A disk that fails or remembers: loaded before libc, for files below one folder.
  *
  * disk_arm(n, kind, lasting)   let the n-th operation from now fail; kind 1 ENOSPC, 2 EIO, 3 a short write,
- *                              4 a failing sync; lasting: and every later one of that kind
+ *                              4 a failing sync, 5 the process is killed before it; lasting: and every later
+ *                              one of that kind
  * disk_count()                 operations since disk_arm
  * disk_mark(number)            write a mark into the log
  *
@@ -14,6 +15,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +76,7 @@ static int verdict(int is_write, int is_sync) {
     if (fail_kind == 2) { errno = EIO; return 1; }
     if (fail_kind == 3) return is_write ? 2 : 0;
     if (fail_kind == 4) { if (!is_sync) return 0; errno = EIO; return 1; }
+    if (fail_kind == 5) raise(SIGKILL);
     return 0;
 }
 

@@ -78,6 +78,7 @@ class Machine:
             )
             if made.id not in self.model.memories:
                 self.model.memories[made.id] = {"text": known["text"], "forgotten": False, "protected": False}
+            self.model.memories[made.id]["forgotten"] = False  # saying it again brings it back
 
     def remember_many(self) -> None:
         texts = [f"{self.dice.choice(WORDS)} of {self.number + n}" for n in range(1, 5)]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.erased_bytes import draw_kanji, draw_word, files_with
 
-from nagori import Nagori, Scope
+from nagori import Nagori, Privacy, Scope
 from nagori.core.events import Event
 from nagori.errors import InvalidInput, MemoryErased, ModelError, StoreError
 from nagori.journals.file import FileJournal
@@ -66,6 +66,10 @@ def test_a_passage_across_two_blocks_is_found(tmp_path: Path, monkeypatch: pytes
         assert search_files([tmp_path / "file"], [words])[0]
     (tmp_path / "packed").write_bytes(gzip.compress(os.urandom(500) + words.encode() + os.urandom(500)))
     assert search_files([tmp_path / "packed"], [words])[0]
+    packed = gzip.compress(words.encode())
+    for lead in range(0, 200, 3):  # a stream that begins in a later block, or across two
+        (tmp_path / "later").write_bytes(b"." * lead + packed)
+        assert search_files([tmp_path / "later"], [words])[0]
     assert search_files([tmp_path / "gone"], [words]) == ({}, 1, 0)
 
 
@@ -102,6 +106,7 @@ def test_a_receipt_says_what_went_and_where_it_remains(memory: Nagori, tmp_path:
         "erase.remains_copies",
         "erase.remains_transcripts",
         "erase.remains_disk",
+        "erase.remains_processes",
     ]
     assert said["remains"][0]["values"]["n"] == 2
     folder = memory.runtime.data_dir
@@ -195,6 +200,27 @@ def test_the_log_names_acts_and_nobody(memory: Nagori, tmp_path: Path) -> None:
     ]
     assert audit_log.entries_of(folder, ("local", "somebody")) == []
     assert audit_log.verify(folder).sound
+
+
+def test_what_more_agents_may_see_is_noted_as_disclosed(memory: Nagori) -> None:
+    coder = memory.with_scope(agent="coder", role="dev")
+    kept = coder.remember("The vault opens with marmalade.", privacy="private")
+    for privacy, count in (("agent-only", 1), ("private", 1), ("public", 2), ("agent-only", 2)):
+        coder.edit(kept.id, privacy=Privacy(privacy))
+        acts = audit_log.entries_of(memory.runtime.data_dir, memory.scope.owner)
+        assert [(act.act, act.detail["by"]) for act in acts] == [("disclosed", "user")] * count
+
+
+def test_a_long_log_is_continued_and_a_half_line_is_dropped(tmp_path: Path) -> None:
+    make_log(tmp_path, 3)
+    filler = audit_log.append(tmp_path, NOON, "exported", ME, format="x" * 2 * audit_log.CHUNK)
+    after = [audit_log.append(tmp_path, NOON, "exported", ME) for _ in range(2)]
+    path = tmp_path / "audit.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"number": 7, "at"')
+    [last] = make_log(tmp_path, 1)
+    assert [filler.number, *(each.number for each in after), last.number] == [4, 5, 6, 7]
+    assert audit_log.verify(tmp_path) == audit_log.AuditVerdict(7, (), last.anchor)
+    assert len(audit_log.entries_of(tmp_path, ME)) == 7
 
 
 def make_log(folder: Path, count: int = 5) -> list[audit_log.AuditEntry]:

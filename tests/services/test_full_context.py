@@ -43,11 +43,28 @@ ASKED = "Which crane number 7 stands in the harbour of Nara?"
 def test_T5_one_context_has_conversations_sessions_and_profile(memory: Nagori) -> None:
     found = memory.full_context(ASKED, session="tuesday")
     assert "number 7" in found.past_conversations
-    assert "kitchen" in found.recent_sessions
+    assert "second coat" in found.recent_sessions
     assert "harbour" in found.profile
     assert found.text.index("<memories") < found.text.index("<recent-sessions>")
-    kept = memory.config.threads.summaries
-    assert {each.kind for each in found.memories} == ({"fact", "summary"} if kept else {"fact"})
+    assert ("summary" in {each.kind for each in found.memories}) is memory.config.threads.summaries
+
+
+def test_T5_a_budget_is_used_for_what_recall_finds_beyond_what_a_hook_would_give(memory: Nagori) -> None:
+    given = memory.context(ASKED, mark=False).memories
+    found = memory.full_context(ASKED, tokens=1500, mark=False)
+    recalled = [each.memory.id for each in memory.recall(ASKED, k=20, mark=False)]
+    told = [each.id for each in found.memories]
+    assert set(recalled) <= set(told)
+    assert len(told) == len(set(told)) > len(given)
+    assert about_tokens(found.text) <= 1500
+    assert not memory.full_context("What is the password of the harbour?", mark=False).past_conversations
+
+
+def test_T5_what_only_filled_the_budget_is_not_told_again_in_the_session(memory: Nagori) -> None:
+    first = memory.full_context(ASKED, session="tuesday").past_conversations
+    again = memory.full_context(ASKED, session="tuesday").past_conversations
+    assert "number 9" in first
+    assert "number 9" not in again
 
 
 @pytest.mark.parametrize("tokens", [0, 20, 120, 250, 500, 1000])

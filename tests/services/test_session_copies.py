@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.valkey import PASSWORD, ValkeyServer, start_server
+from tests import seaweedfs
+from tests.valkey import PASSWORD, ValkeyServer, start_server, start_tls_server
 
 from nagori import Filter, Kind, Nagori
+from nagori.adapters import s3
+from nagori.adapters.logs import _folder_of
+from nagori.adapters.s3 import BucketFiles, parse_bucket
 from nagori.config import load
 from nagori.core.model import is_thread_summary
 from nagori.edges.cli import main
@@ -86,6 +90,18 @@ def bytes_in(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The address of an empty prefix in a real S3 server."""
+    pytest.importorskip("duckdb", reason="duckdb is not installed (requirements/dev.txt)")
+    server = seaweedfs.start_server()
+    if isinstance(server, str):
+        pytest.skip(server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", seaweedfs.KEY_ID)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", seaweedfs.SECRET)
+    return f"s3://logs/{tmp_path.name}?endpoint={server.endpoint}"
+
+
 # --- logs -----------------------------------------------------------------------------------------
 
 
@@ -101,6 +117,101 @@ def test_T10_full_logs_are_parquet_and_queryable(opened: Opener, clock: FrozenCl
     assert files
     assert {path.stat().st_mode & 0o077 for path in (*files, logs, files[0].parent)} == {0}
     assert not list(logs.rglob("*.new"))
+
+
+def test_T10_full_logs_in_a_bucket_are_queryable_and_made_again(
+    opened: Opener, clock: FrozenClock, bucket: str
+) -> None:
+    with opened(log_dir=bucket) as memory:
+        files = BucketFiles(parse_bucket(bucket))
+        talk(memory, clock)
+        assert memory.query_log("select count(*) from turns")[1] == [(6,)]
+        assert memory.with_scope(user="somebody").query_log("select * from turns")[1] == []
+        folder = _folder_of(memory.scope.owner)
+        [name] = files.names(folder)
+        files.delete(folder, name)
+        assert memory.query_log("select count(*) from turns")[1] == [(6,)]
+        mori = next(each for each in memory.list() if "Mori" in each.text.whole and each.kind != "summary")
+        memory.erase(memory.plan_erasure(memory=mori.id))
+        assert memory.query_log("select * from turns where text like '%Mori%'")[1] == []
+        assert memory.query_log("select count(*) from turns")[1] == [(4,)]
+        memory.erase(memory.plan_erasure(everything=True))
+        assert files.names(folder) == []
+
+
+def test_many_files_in_a_bucket_are_listed_page_by_page(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = BucketFiles(parse_bucket(bucket))
+    for n in range(5):
+        files.put("a", f"turns {n}+é.parquet", lambda path: path.write_bytes(b"x") and None)
+    files.put("ab", "other", lambda path: path.write_bytes(b"x") and None)
+    real, asked = s3.fetch, list[str]()
+
+    def fewer(method: str, url: str, headers: dict[str, str], *rest: Any, **more: Any) -> bytes:
+        asked.append(url)
+        return real(method, url, headers, *rest, **more)
+
+    monkeypatch.setattr(s3, "fetch", fewer)
+    monkeypatch.setattr(s3, "PAGE", 2)
+    assert files.names("a") == [f"turns {n}+é.parquet" for n in range(5)]
+    assert len(asked) == 3
+
+
+def test_a_bucket_that_cannot_be_reached_costs_only_the_copy(
+    opened: Opener, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("duckdb", reason="duckdb is not installed (requirements/dev.txt)")
+    address = "s3://logs/a?endpoint=http://127.0.0.1:1"
+    with opened(log_dir=address) as memory:
+        talk(memory, clock)  # without keys
+        with pytest.raises(StoreError) as caught:
+            memory.query_log("select 1")
+        assert caught.value.message_id == "error.bucket_failed"
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a-key-that-is-not-shown")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "neither-is-this")
+        with pytest.raises(StoreError) as caught:
+            memory.query_log("select 1")
+        assert "not-shown" not in str(caught.value)
+        assert memory.recall("Which colour has the kitchen?")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "s3://",
+        "s3://Bucket/a",
+        "s3://logs/a?endpoint=https://host/path",
+        "s3://logs/a?secret=x",
+        "s3://user:password@logs/a",
+        "s3://logs/a#b",
+        "s3://logs/a?region=EU%20",
+        "s3://logs/a?region",
+    ],
+)
+def test_what_is_no_address_of_a_bucket_is_refused(address: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_bucket(address)
+    assert "password" not in str(caught.value)
+
+
+def test_T4_turns_leave_the_log_after_its_days_and_the_memory_keeps_them(
+    opened: Opener, clock: FrozenClock, logs: Path
+) -> None:
+    with opened(log_dir=str(logs), log_days=7) as memory:
+        talk(memory, clock)
+        clock.forward(days=5)
+        memory.turn("The new lamp hangs over the table.", session="later").answer("Good.")
+        memory.process()
+        memory.cycle()
+        assert memory.query_log("select count(*) from turns")[1] == [(8,)]
+        clock.forward(days=3)
+        memory.cycle()
+        assert memory.query_log("select distinct session from turns")[1] == [("later",)]
+        clock.forward(days=5)
+        memory.cycle()
+        assert memory.query_log("select count(*) from turns")[1] == [(0,)]
+        assert not list(logs.rglob("*.parquet"))
+        assert memory.recall("Which colour has the kitchen?")
+        assert len(memory.threads("s")) == 1
 
 
 @pytest.mark.parametrize(
@@ -301,3 +412,25 @@ def test_T4_the_acl_keeps_foreign_keys_and_dangerous_commands_away(valkey: Valke
     with pytest.raises(client.ValkeyError):
         nobody.ping()
     nobody.close()
+
+
+@pytest.mark.slow
+def test_T12_the_cache_is_written_over_tls_and_only_to_a_server_with_a_known_certificate(
+    opened: Opener, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start_tls_server()
+    if isinstance(server, str):
+        pytest.skip(server)
+    monkeypatch.setenv("VALKEY_PASSWORD", PASSWORD)
+    with opened(cache=server.url) as memory:
+        talk(memory, clock)
+        [record] = memory.runtime.session_cache.threads(memory.scope.owner)  # type: ignore[union-attr]
+        assert "kitchen" in record["summary"]
+    other = server.url.replace("ca.pem", "other.pem")
+    plain = f"redis://nagori@127.0.0.1:{server.port}/0"
+    for address in (other, plain, server.url.partition("?")[0]):
+        with opened(cache=address) as memory:
+            with pytest.raises(StoreError) as caught:
+                memory.runtime.session_cache.threads(memory.scope.owner)  # type: ignore[union-attr]
+            assert PASSWORD not in str(caught.value)
+            assert memory.recall("Which colour has the kitchen?")  # no answer depends on it

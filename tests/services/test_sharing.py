@@ -16,6 +16,7 @@ from nagori import Emotion, Filter, Nagori, Scope
 from nagori.config import load
 from nagori.core.model import Privacy
 from nagori.errors import InvalidInput, NotFound
+from nagori.services import audit_log
 from nagori.services.prompt_context import context_for_prompt, context_for_start, context_for_tool
 from nagori.services.sharing import LessonReport, share
 from nagori.testing import FrozenClock, WordEmbedder
@@ -225,6 +226,11 @@ def test_a_lesson_is_disclosed_in_steps_after_days_and_nights(tmp_path: Path, cl
         assert seen.index("agent-only") >= 2
         assert seen.index("public") >= seen.index("agent-only") + 3
         assert memory.verify().sound
+        acts = audit_log.read(memory.runtime.data_dir)
+        expected = ("disclosed", {"memories": 1, "by": "cycle"})
+        assert [(act.act, {**act.detail, "salt": 0}) for act in acts] == [
+            (expected[0], {**expected[1], "salt": 0})
+        ] * 2
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=4000), timedelta(days=-4000)])

@@ -105,6 +105,7 @@ CACHE = KEPT | {"sessions.cache": "rediss://nagori@127.0.0.1:1/0"}
 EXPERIMENTS = [
     Experiment("sessions.policy", "summaries", episodes, FEWER),
     Experiment("sessions.log_dir", "/nowhere", copied, from_to(0, 8)),
+    Experiment("sessions.log_days", 0.01, copied, from_to(8, 0), {"sessions.log_dir": "/nowhere"}),
     Experiment("sessions.cache", CACHE["sessions.cache"], copied, from_to(0, 2), KEPT),
     Experiment("sessions.password_env", "OTHER_PASSWORD", password, from_to("usual", "other"), CACHE),
     Experiment("threads.boundary", "off", count_threads, from_to(2, 1)),

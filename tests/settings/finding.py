@@ -9,6 +9,7 @@ from tests.settings.lab import FEWER, MORE, Experiment, Lab, family, from_to
 from nagori import Emotion, Kind, Memory, Nagori, Valence
 from nagori.core.events import Event
 from nagori.services.backup import list_backups
+from nagori.stores.sqlite import SqliteStore
 
 KETTLES = [
     f"The kettle in the {room} is {colour}, and it was a present of {name}."
@@ -58,6 +59,16 @@ def in_context(lab: Lab) -> int:
     return len(memory.context("Which kettle was a present?").memories)
 
 
+def index_in_memory(lab: Lab) -> bool:
+    """Whether a process that recalls often keeps an index in its memory."""
+    memory = lab.open()
+    memory.remember_many(KETTLES)
+    for _ in range(5):
+        memory.recall("Which kettle was a present?")
+    store = memory.runtime.store
+    return isinstance(store, SqliteStore) and store.index_bytes_used > 0
+
+
 PRIORITY = {"retrieval.ranking": "priority"}
 RETURNED = [
     Experiment("retrieval.top_k", 2, answers, shorter),
@@ -66,6 +77,7 @@ RETURNED = [
     Experiment("retrieval.min_confidence", 0.5, answers_of_any_confidence, from_to(2, 1)),
     Experiment("retrieval.token_budget", 100, in_context, FEWER),
     Experiment("retrieval.char_budget", 400, in_context, FEWER),
+    Experiment("retrieval.index_megabytes", 0, index_in_memory, from_to(True, False)),
 ]
 
 

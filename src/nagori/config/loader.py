@@ -286,7 +286,7 @@ def _contradictions(name: str, section: Any) -> Iterable[Notice]:
 def _log_faults(sessions: Sessions) -> Iterator[Notice]:
     """The folder must be absolute, and a password has its own place."""
     folder = sessions.log_dir
-    if folder and not folder.startswith("~/") and not Path(folder).is_absolute():
+    if folder and not folder.startswith(("~/", "s3://")) and not Path(folder).is_absolute():
         yield fault_of("log_dir", "fault.not_absolute", value=repr(folder))
     address, _, rest = sessions.cache.partition("://")
     if sessions.cache and (address not in ("redis", "rediss") or not rest):

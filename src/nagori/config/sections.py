@@ -121,7 +121,14 @@ class Sessions(Value):
         choices=("full", "summaries"),
     )
     log_dir: str = setting(
-        "", "Folder for logs of all turns as Parquet: an absolute path or `~/…`; empty for none."
+        "",
+        "Folder for logs of all turns as Parquet: an absolute path, `~/…` or `s3://bucket/…`; empty: none.",
+    )
+    log_days: float = setting(
+        0.0,
+        "Days that a turn stays in these logs; 0: always. The memory itself keeps it.",
+        lo=0.0,
+        hi=36500.0,
     )
     cache: str = setting(
         "", "Redis or Valkey for summaries of the last day, `rediss://user@host:6379/0`, without a password."

@@ -16,6 +16,7 @@ from nagori.core.values import Value
 
 MOST_CONCEPTS = 200  # kept in one step
 MOST_MEMORIES = 400
+MOST_MENTIONS = 600  # followed in one step; rare concepts have few
 ENTRIES = 20  # answers from which activation starts
 MIN_HUB, MAX_HUB, HUB_SHARE = 20, 100, 10  # a concept is common from a tenth of all memories, within bounds
 MAX_DEPTH = 6
@@ -71,8 +72,15 @@ def rarity(total: int, memories: int) -> float:
 
 
 def pass_on(concepts: Iterable[ActiveConcept], total: int) -> dict[str, float]:
-    """What each concept passes to each memory that mentions it: its activation, shared among them."""
-    return {each.name: each.activation * rarity(total, each.memories) / each.memories for each in concepts}
+    """What each concept passes to each memory that mentions it: its activation, shared among them. Concepts
+    come with the most telling first; those beyond a number of mentions pass nothing on, which bounds what a
+    step costs."""
+    passed, left = dict[str, float](), MOST_MENTIONS
+    for each in concepts:
+        if each.memories <= left:
+            left -= each.memories
+            passed[each.name] = each.activation * rarity(total, each.memories) / each.memories
+    return passed
 
 
 def shares(activations: Mapping[str, float]) -> dict[str, float]:

@@ -24,14 +24,47 @@ from nagori.core.cycle import (
     curve_by,
     plan_cycle,
 )
+from nagori.core.decay import Curve
 from nagori.core.levels import LEVELS
-from nagori.core.model import Level, Memory, to_micros
-from nagori.core.values import Value
+from nagori.core.model import EPOCH, Emotion, Level, Memory, Privacy, Text, to_micros, utc
+from nagori.core.serialize import PLAIN, RENAMED, TIMES
+from nagori.core.values import Value, build_unchecked
+from nagori.errors import InvalidInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SLACK = 1_000_000  # microseconds: reading a row a little early does no harm, missing one does
 EARLIEST, NEVER = -math.inf, math.inf
 
 Move = tuple[str, str | None]  # a memory and its new level; None: it was deleted
+
+
+_NO_MEMORY = vars(Memory("mem_", EPOCH, EPOCH, {}))
+_NO_EMOTION, _NO_WORDS = vars(Emotion()), Text("", "")
+_LEVELS = {str(int(level)): level for level in Level}
+
+
+def read_life(record: Any) -> Memory:
+    """The memory of a stored record with all that decides its level and who sees it, and without its words,
+    keywords, source and metadata. For `fold`: a population counts every memory there ever was."""
+    if not RENAMED.keys().isdisjoint(record):
+        record = {RENAMED.get(name, name): value for name, value in record.items()}
+    fields = {**_NO_MEMORY, "metadata": {}}
+    fields |= {name: record[name] for name in PLAIN if record.get(name) is not None}
+    fields |= {name: utc(datetime.fromisoformat(record[name])) for name in TIMES if record.get(name)}
+    fields["privacy"] = Privacy(record.get("privacy", Privacy.PUBLIC))
+    fields["level"] = Level(record.get("level", Level.FULL))
+    fields["texts"] = {_LEVELS[key]: _NO_WORDS for key in record["texts"]}
+    if "intensity" in record.get("emotion", ()):
+        felt = {**_NO_EMOTION, "intensity": float(record["emotion"]["intensity"])}
+        fields["emotion"] = build_unchecked(Emotion, felt)
+    if "id" not in record or "created" not in record:  # no store has this memory
+        raise InvalidInput("memory", "error.missing")
+    if "anchor" not in record:
+        fields["anchor"] = fields["created"]
+    return build_unchecked(Memory, fields)
 
 
 def simulate_cycles(
@@ -71,7 +104,8 @@ class _Simulation:
     """All rows, by the time at which a cycle must look at them again."""
 
     def __init__(self, rows: Iterable[LifeRow], rules: CycleRules) -> None:
-        self.rules, self.curve = rules, curve_by(rules)
+        self.rules, self.curve_of = rules, curve_by(rules)
+        self.curves: dict[str, Curve] = {}  # of active rows: each night compares them all
         self.rows: dict[str, LifeRow] = {}
         self.movable: dict[Level, dict[str, LifeRow]] = {level: {} for level in Level}
         self.protected = 0
@@ -88,7 +122,8 @@ class _Simulation:
         due = {id: self.rows[id] for id in woken if id in self.rows}
 
         def weakest(level: Level, n: int) -> list[LifeRow]:
-            return nsmallest(n, self.movable[level].values(), key=lambda row: self._rank(row, moment))
+            ranked = [(*self._rank(row, moment), row) for row in self.movable[level].values()]
+            return [row for *_, row in nsmallest(n, ranked)]
 
         census = Census({level: len(rows) for level, rows in self.movable.items()}, self.protected)
         plan = plan_cycle(due.values(), census, self.rules, now, weakest)
@@ -108,6 +143,8 @@ class _Simulation:
 
     def _keep(self, row: LifeRow) -> None:
         self.rows[row.id] = row
+        if row.level != Level.ARCHIVED:
+            self.curves[row.id] = self.curve_of(row)
         if not row.protected:
             self.movable[Level(row.level)][row.id] = row
         self._wake(row, EARLIEST)
@@ -125,7 +162,7 @@ class _Simulation:
             return EARLIEST
         if row.protected:
             return NEVER
-        return float(row.anchor) + DAY * self.curve(row).age(self._threshold(row))
+        return float(row.anchor) + DAY * self.curves[row.id].age(self._threshold(row))
 
     def _wakes_in_archive(self, row: LifeRow) -> float:
         if row.revival_at is not None:
@@ -141,7 +178,7 @@ class _Simulation:
         return float(getattr(self.rules.thresholds, name))
 
     def _rank(self, row: LifeRow, moment: int) -> tuple[float, int, int, str]:
-        return self.curve(row).at((moment - row.anchor) / DAY), row.created, row.recalls, row.id
+        return self.curves[row.id].at((moment - row.anchor) / DAY), row.created, row.recalls, row.id
 
     def _place(self, id: str) -> str | None:
         return _name(self.rows[id]) if id in self.rows else None

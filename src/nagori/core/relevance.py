@@ -27,6 +27,7 @@ from datetime import timedelta
 from functools import cache
 from heapq import nlargest
 from math import exp, log1p
+from operator import mul
 
 from nagori.core.model import ALIVE, Filter
 from nagori.core.values import Value, clamp_unit
@@ -98,13 +99,19 @@ def relevance(
     speakers = set(named)
     infos: Iterable[CandidateInfo] = evidence.infos.values()
     if len(evidence.infos) > most:
-        infos = nlargest(most, infos, key=view.promise)
+        infos = sorted(infos, key=view.promise, reverse=True)[:most]
     return {sketch.id: view.terms(sketch, speakers) for sketch in infos}
 
 
 def weigh_terms(terms: Mapping[str, float]) -> float:
     """The weighted sum of the terms."""
-    return sum([WEIGHTS[name] * value for name, value in terms.items() if name in WEIGHTS])
+    return float(sum(map(mul, _weights_of(tuple(terms)), terms.values())))
+
+
+@cache
+def _weights_of(names: tuple[str, ...]) -> tuple[float, ...]:
+    """The weight of each term; 0 for those that do not count."""
+    return tuple(WEIGHTS.get(name, 0.0) for name in names)
 
 
 def confidence(
@@ -143,7 +150,8 @@ class _TermView:
         self.asks = {place: any(evidence.infos[id].asks for id in ids) for place, ids in self.at.items()}
         self.place_words = self._best(self.words, 0.0)
         self.place_meaning = self._best(self.meaning, self.least)
-        around = {reach: _around(evidence, reach) for reach in (NEAR, WIDE)}
+        said = _turns_with(evidence) if self.at else {}
+        around = {reach: _around(said, reach) for reach in (NEAR, WIDE)}
         self.windows = {reach: _share(_window_bm25(around[reach], self.rarity)) for reach in (NEAR, WIDE)}
         self.heard = _sums(around[WIDE], self.rarity)
         self.heard_alone = _sums(evidence.places, self.rarity)
@@ -152,42 +160,42 @@ class _TermView:
 
     def promise(self, sketch: CandidateInfo) -> float:
         """A first estimate from the strongest terms: own words and meaning, neighbouring words, time."""
-        id = sketch.id
+        id = sketch[0]
         guess = WORDS * self.words.get(id, 0.0) + MEANING * self.meaning.get(id, self.least)
         if sketch.session is not None:
             guess += WIDE_WORDS * self.windows[WIDE].get((sketch.session, sketch.turn), 0.0)
         return guess + TIME * self._timely(sketch.at) if self.window else guess
 
     def terms(self, sketch: CandidateInfo, speakers: set[str]) -> dict[str, float]:
-        id = sketch.id
+        id, session, turn, speaker, _, chars, asks, trust, at = sketch
         meaning, words = self.meaning.get(id, self.least), self.words.get(id, 0.0)
         terms = {
             "meaning": meaning,
             "words": words,
-            "asks": float(sketch.asks),
-            "speaker": float(len(speakers) == 1 and sketch.speaker in speakers),
-            "told": float(sketch.trust in FIRST_HAND),
-            "length": math.log(sketch.chars + 1) - 4.5,
-            "time": self._timely(sketch.at),
+            "asks": float(asks),
+            "speaker": float(len(speakers) == 1 and speaker in speakers),
+            "told": float(trust in FIRST_HAND),
+            "length": math.log(chars + 1) - 4.5,
+            "time": self._timely(at) if self.window else 0.0,
         }
-        if sketch.session is None or sketch.turn is None:
+        if session is None or turn is None:
             # Outside conversations a memory is its own neighbourhood, so that both kinds can be compared.
-            alone = {"window_words": words, "wide_words": words, "window_meaning": meaning}
-            heard = {"heard": self._share_heard(self.heard_alone.get(id, 0.0))}
-            return terms | alone | {"session_words": words, "session_meaning": meaning} | heard
-        place = (sketch.session, sketch.turn)
-        before = (sketch.session, sketch.turn - 1)
+            terms["window_words"] = terms["wide_words"] = words
+            terms["window_meaning"] = meaning
+            terms["session_words"], terms["session_meaning"] = words, meaning
+            terms["heard"] = self._share_heard(self.heard_alone.get(id, 0.0))
+            return terms
+        place, before = (session, turn), (session, turn - 1)
         answers = self.asks.get(before, False)
-        return terms | {
-            "answer_meaning": self.place_meaning[before] if answers else 0.0,
-            "answer_words": self.place_words[before] if answers else 0.0,
-            "session_words": self.session_words[sketch.session],
-            "session_meaning": self.session_meaning[sketch.session],
-            "window_words": self.windows[NEAR].get(place, 0.0),
-            "wide_words": self.windows[WIDE].get(place, 0.0),
-            "window_meaning": self._window_meaning(place, meaning),
-            "heard": self._share_heard(self.heard.get(place, 0.0)),
-        }
+        terms["answer_meaning"] = self.place_meaning[before] if answers else 0.0
+        terms["answer_words"] = self.place_words[before] if answers else 0.0
+        terms["session_words"] = self.session_words[session]
+        terms["session_meaning"] = self.session_meaning[session]
+        terms["window_words"] = self.windows[NEAR].get(place, 0.0)
+        terms["wide_words"] = self.windows[WIDE].get(place, 0.0)
+        terms["window_meaning"] = self._window_meaning(place, meaning)
+        terms["heard"] = self._share_heard(self.heard.get(place, 0.0))
+        return terms
 
     def _share_heard(self, weight: float) -> float:
         return weight / self.asked if self.asked else 0.0
@@ -236,12 +244,13 @@ def bm25(evidence: Candidates) -> dict[str, float]:
 
 def _bm25(evidence: Candidates, rarity: Mapping[str, float]) -> dict[str, float]:
     scores: dict[str, float] = defaultdict(float)
-    infos, mean = evidence.infos, evidence.mean_tokens or 1.0
+    mean = evidence.mean_tokens or 1.0
+    norms = {id: K1 * (1 - B + B * info.tokens / mean) for id, info in evidence.infos.items()}
     for word, where in evidence.places.items():
+        rare = rarity[word]
         for id, times in where.items():
-            if id in infos:
-                norm = K1 * (1 - B + B * infos[id].tokens / mean)
-                scores[id] += rarity[word] * times * (K1 + 1) / (times + norm)
+            if id in norms:
+                scores[id] += rare * times * (K1 + 1) / (times + norms[id])
     return scores
 
 
@@ -250,16 +259,27 @@ def _rarity(total: int, having: int) -> float:
     return math.log(1 + (max(total, MIN_DOCUMENTS) - having + 0.5) / (having + 0.5))
 
 
-def _around(evidence: Candidates, reach: int) -> dict[str, dict[Place, int]]:
+def _turns_with(evidence: Candidates) -> dict[str, list[tuple[str, int, int]]]:
+    """The session and number of the turns with each word, and how often it occurs there."""
+    turns = {
+        id: (sketch.session, sketch.turn)
+        for id, sketch in evidence.infos.items()
+        if sketch.session is not None and sketch.turn is not None
+    }
+    return {
+        word: [(*turns[id], count) for id, count in where.items() if id in turns]
+        for word, where in evidence.places.items()
+    }
+
+
+def _around(said: Mapping[str, Sequence[tuple[str, int, int]]], reach: int) -> dict[str, dict[Place, int]]:
     """The frequency of each word in a turn and its neighbours."""
     around: dict[str, dict[Place, int]] = {}
-    for word, where in evidence.places.items():
+    for word, turns in said.items():
         times: dict[Place, int] = defaultdict(int)
-        for id, count in where.items():
-            sketch = evidence.infos.get(id)
-            if sketch is not None and sketch.session is not None and sketch.turn is not None:
-                for distance in range(-reach, reach + 1):
-                    times[sketch.session, sketch.turn + distance] += count
+        for session, turn, count in turns:
+            for neighbour in range(turn - reach, turn + reach + 1):
+                times[session, neighbour] += count
         around[word] = times
     return around
 
@@ -279,8 +299,9 @@ def _sums(where: Mapping[str, Mapping[Key, int]], rarity: Mapping[str, float]) -
     """For each key, the sum of the rarities of the words that occur there, each counted once."""
     sums: dict[Key, float] = defaultdict(float)
     for word, places in where.items():
+        rare = rarity[word]
         for place in places:
-            sums[place] += rarity[word]
+            sums[place] += rare
     return sums
 
 

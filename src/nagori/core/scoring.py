@@ -47,6 +47,12 @@ class Retrieval(Value):
     char_budget: int = setting(
         9500, "Maximum number of characters injected for a prompt; hosts cut at 10,000.", lo=0, hi=9500
     )
+    index_megabytes: int = setting(
+        256,
+        "Memory for the search indexes of owners that a running process asks about often; 0: none.",
+        lo=0,
+        hi=10**6,
+    )
 
 
 class SelfRecall(Value):

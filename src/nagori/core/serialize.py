@@ -48,7 +48,7 @@ TIMES = (
     "revival_at",
     "forgotten_at",
 )
-_PLAIN = (
+PLAIN = (
     "id",
     "coefficient",
     "project",
@@ -63,15 +63,15 @@ _PLAIN = (
     "version",
     "task",
 )
-_RENAMED = {"judged_by": "appraised_by", "strengthened_at": "reinforced_at"}  # as version 0.1 wrote them
-_ENUMS: dict[str, Callable[[Any], Any]] = {"kind": Kind, "trust": Trust, "privacy": Privacy}
+RENAMED = {"judged_by": "appraised_by", "strengthened_at": "reinforced_at"}  # as version 0.1 wrote them
+ENUMS: dict[str, Callable[[Any], Any]] = {"kind": Kind, "trust": Trust, "privacy": Privacy}
 
 
 def to_record(memory: Memory) -> Record:
     """`memory` as JSON-ready data, without empty values."""
-    record: Record = {name: getattr(memory, name) for name in _PLAIN}
+    record: Record = {name: getattr(memory, name) for name in PLAIN}
     record |= {name: _iso(getattr(memory, name)) for name in TIMES}
-    record |= {name: str(getattr(memory, name)) for name in _ENUMS}
+    record |= {name: str(getattr(memory, name)) for name in ENUMS}
     source = memory.source
     record["level"] = int(memory.level)
     record["category"] = str(memory.category) if memory.category else None
@@ -96,15 +96,15 @@ def from_record(record: object) -> Memory:
     if not isinstance(record, Mapping):
         raise InvalidInput("memory", "error.not_object")
     fields: dict[str, Any] = {}
-    if not _RENAMED.keys().isdisjoint(record):
-        record = {_RENAMED.get(name, name): value for name, value in record.items()}
-    for name in _PLAIN:
+    if not RENAMED.keys().isdisjoint(record):
+        record = {RENAMED.get(name, name): value for name, value in record.items()}
+    for name in PLAIN:
         if record.get(name) is not None:
             fields[name] = _plain(name, record[name])
     for name in TIMES:
         if record.get(name) is not None:
             fields[name] = _time(name, record[name])
-    for name, enum in _ENUMS.items():
+    for name, enum in ENUMS.items():
         if record.get(name) is not None:
             fields[name] = _choice(name, enum, record[name])
     if record.get("category") is not None:

@@ -370,22 +370,30 @@ TONE = "\ufe0f\U0001f3fb-\U0001f3ff"
 
 
 def clean_text(text: str, *, field: str = "text") -> str:
-    """Text that is safe to store and show: without lone surrogates, control characters and hidden direction
-    marks."""
+    """Text that is safe to store and show: without lone surrogates, control characters, hidden direction
+    marks and words in invisible characters."""
     if not isinstance(text, str):
         raise TypeError(f"{field} must be str, not {type(text).__name__}")
     if text.isascii() and text.isprintable():
         return text
     if re.search("[\ud800-\udfff]", text):  # surrogate pairs are joined, a lone half becomes U+FFFD
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _unwanted_characters().sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
+    lines = re.sub("\r\n?|[\u2028\u2029]", "\n", text)
+    return _unwanted_characters().sub(lambda found: found["flag"] or "", lines)
 
 
 @cache
 def _unwanted_characters() -> re.Pattern[str]:
-    """Control characters, direction marks and zero-width characters; a joiner stays only between two
-    emoji."""
+    """Control characters, direction marks, and what is invisible: a model reads it although nobody sees it. A
+    joiner stays only between two emoji, letters as tags only in the flag of a region, and one variation
+    selector only behind what has variants: an ideograph, an emoji, a sign, a digit, a Mongolian letter."""
     return re.compile(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+        "(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)"
+        "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200e\u200f"
+        "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+        "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
         f"|(?<![{PICTURE}{TONE}])\u200d|\u200d(?![{PICTURE}])"
+        "|(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]"
+        f"|(?<![0-9#*\u00a9\u00ae\u203c-\u205f\u2070-\u2bff\u3000-\u9fff\uf900-\ufaff{PICTURE}])[\ufe00-\ufe0f]"
+        "|(?<![\u1820-\u18aa])[\u180b-\u180d\u180f]"
     )

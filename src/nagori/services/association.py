@@ -28,7 +28,7 @@ from nagori.core.storage import Owner
 from nagori.core.values import Value, check_text, check_whole, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
-from nagori.runtime import Runtime
+from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.recall import RecallRequest, rank_candidates, retention
 from nagori.services.relations import find_related
 from nagori.services.remember import make_vectors
@@ -70,7 +70,9 @@ def check_depth(depth: int, name: str = "spread") -> int:
 # --- the index ------------------------------------------------------------------------------------
 
 
-def index_concepts(runtime: Runtime, owner: Owner, vectors: int = EMBED_WAITING) -> int:
+def index_concepts(
+    runtime: Runtime, owner: Owner, vectors: int = EMBED_WAITING, progress: Progress = no_progress
+) -> int:
     """Put the concepts of all memories into the index, and make at most so many vectors of concepts. Returns
     the number of memories. If the store cannot be written, association goes on with what is there."""
     index, done = runtime.store.concepts, 0
@@ -85,6 +87,8 @@ def index_concepts(runtime: Runtime, owner: Owner, vectors: int = EMBED_WAITING)
             }
             put = index.put(owner, found)
             done += put
+            if progress is not no_progress:  # counting everything is only for somebody who waits
+                progress(done, max(done, runtime.store.count(Scope(tenant=owner[0], user=owner[1])).total))
             if not put:
                 break  # their texts changed meanwhile: the next call finds them
         _embed_concepts(runtime, owner, vectors)
@@ -238,11 +242,13 @@ def _reach_by_links(
 # --- topics ---------------------------------------------------------------------------------------
 
 
-def associate(runtime: Runtime, scope: Scope, request: AssociationRequest) -> Association:
+def associate(
+    runtime: Runtime, scope: Scope, request: AssociationRequest, progress: Progress = no_progress
+) -> Association:
     """Where a text leads: the topics of the memories that answer it, and after more steps those of memories
     that share them. Nothing is reinforced."""
     runtime.ledger.catch_up(scope.owner)
-    index_concepts(runtime, scope.owner)
+    index_concepts(runtime, scope.owner, progress=progress)
     question = RecallRequest(request.text, k=ENTRIES, filter=request.filter, mark=False)
     least = runtime.config.retrieval.min_confidence
     ranked = sorted(rank_candidates(runtime, scope, question), key=lambda each: (-each.score, each.memory.id))

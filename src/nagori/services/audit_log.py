@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 FILE = "audit.jsonl"
 LOCK_PATIENCE = 10.0
+CHUNK = 65_536  # bytes; a line has some hundred
 ACTS = (
     "erasure_requested",
     "erasure_finished",
@@ -94,7 +95,7 @@ def record_or_observe(runtime: Runtime, act: str, owner: Owner | None = None, **
 def append(folder: Path, at: datetime, act: str, owner: Owner | None = None, **detail: object) -> AuditEntry:
     assert act in ACTS, act
     with _open_log(folder) as descriptor:
-        lines = _sound_lines(descriptor)
+        lines = _first_and_last(descriptor)
         last = _decode(lines[-1]) if lines else None
         salt = _salt_of(lines)
         said: dict[str, Any] = {
@@ -187,14 +188,19 @@ def _lines(folder: Path) -> list[bytes]:
         raise StoreError("error.file", path=folder / FILE, reason=trouble.strerror or trouble) from trouble
 
 
-def _sound_lines(descriptor: int) -> list[bytes]:
-    """The lines so far. One without its end is of a killed process and was never acknowledged."""
+def _first_and_last(descriptor: int) -> list[bytes]:
+    """The first and the last line so far. One without its end is of a killed process and was never
+    acknowledged. A long log is not read whole: a server appends to it while it answers."""
     size = os.fstat(descriptor).st_size
-    content = os.pread(descriptor, size, 0)
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < size:
-        os.ftruncate(descriptor, len(whole))
-    return whole.splitlines()
+    start = max(0, size - CHUNK)
+    tail = os.pread(descriptor, CHUNK, start)
+    if tail.count(b"\n") < 2:
+        start, tail = 0, os.pread(descriptor, size, 0)
+    end = tail.rfind(b"\n") + 1
+    if start + end < size:
+        os.ftruncate(descriptor, start + end)
+    first = os.pread(descriptor, CHUNK, 0).partition(b"\n")[0]
+    return [first, tail[:end].splitlines()[-1]] if end else []
 
 
 @contextmanager

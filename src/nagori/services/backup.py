@@ -3,7 +3,8 @@
 A backup is one tar file: the journal up to a moment, a consistent copy of the store, and a list of checksums.
 The journal only grows, so its first N bytes are a snapshot. The store is copied first, so it is never ahead
 of the journal. The tombstones of erased owners are saved with the journal. Of an encrypted folder neither
-the keys nor the store are saved: what was erased since cannot be read from its backups.
+the keys nor the store are saved: what was erased since cannot be read from its backups. Of a database the
+journal is saved, as files.
 
 A restore checks every checksum and every journal line first. It moves the former data aside and deletes
 nothing. What was erased since the backup does not come back: the tombstones and erasures of the former data
@@ -34,6 +35,7 @@ from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
 from nagori.journals import tombstones
 from nagori.journals.file import OWNER_KEYS, FileJournal
+from nagori.protocols import Journal
 from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False
@@ -65,21 +67,30 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
     """Write everything to one file, then read it back and check it."""
     if path.exists():
         raise InvalidInput("path", "error.file_exists", path=path)
-    if not isinstance(runtime.journal, FileJournal):
-        raise StoreError("error.backup_needs_files")
     prefix = f"{WORK}{os.getpid()}-"
     with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix=prefix) as work:
-        copy = Path(work) / STORE
-        encrypted = (runtime.data_dir / ENCRYPTION_NOTE).exists()
-        saved = not encrypted and _copy_store(runtime, copy)
+        copy, journal = Path(work) / STORE, runtime.journal
+        saved = isinstance(journal, FileJournal) and not (runtime.data_dir / ENCRYPTION_NOTE).exists()
+        saved = saved and _copy_store(runtime, copy)
         members = [(STORE, copy, copy.stat().st_size)] if saved else []
-        members += _journal_prefix(runtime)
+        if not isinstance(journal, FileJournal):
+            journal = _copy_database(journal, Path(work))
+        members += _journal_prefix(journal)
         unfinished = path.with_name(path.name + ".part")
         _write(unfinished, members, progress)
         with _unpack(unfinished) as (folder, _):
             events, damaged = _read_through(folder, runtime.data_dir)
         unfinished.replace(path)
     return BackupReport(path, len(members), path.stat().st_size, events, damaged, saved)
+
+
+def _copy_database(journal: Journal, work: Path) -> FileJournal:
+    """The journals of a database as files. Each owner's is a snapshot: it only grows."""
+    from nagori.services.journal_copy import copy_journals
+
+    files = FileJournal(private_dir(work / "journal"))
+    copy_journals(journal, files, journal.owners())
+    return files
 
 
 def _copy_store(runtime: Runtime, copy: Path) -> bool:
@@ -109,6 +120,20 @@ def restore(path: Path, data_dir: Path, stamp: str, opened: Opener) -> Path | No
             data_dir.rmdir()
         folder.rename(data_dir)
     return aside
+
+
+def restore_database(runtime: Runtime, path: Path) -> int:
+    """Put a backup's journals into an open database; returns the number of events. Conflict, before anything
+    is written, where an owner has other or newer events there. Who was erased there stays erased."""
+    from nagori.services.journal_copy import check_room, copy_journals
+
+    if isinstance(runtime.journal, FileJournal):
+        raise InvalidInput("data_dir", "error.not_database")
+    with _trouble(path), _unpack(path, near=runtime.data_dir) as (folder, _):
+        journal = FileJournal(folder / "journal")
+        owners = [owner for owner in journal.owners() if not runtime.journal.is_erased(owner)]
+        check_room(journal, runtime.journal, owners)
+        return copy_journals(journal, runtime.journal, owners)
 
 
 # --- kept backups ---------------------------------------------------------------------------------
@@ -168,7 +193,7 @@ def drill(runtime: Runtime, path: Path, opened: Opener) -> DrillReport:
         differing, moved, memories = list[Owner](), list[Owner](), 0
         with opened(folder) as other:
             verify.rebuild(other)
-            owners = other.journal.owners()
+            owners = [each for each in other.journal.owners() if not runtime.journal.is_erased(each)]
             for owner in owners:
                 scope = Scope(tenant=owner[0], user=owner[1])
                 restored = list(transfer.to_jsonl(other, scope))
@@ -274,10 +299,8 @@ def _later_erasures(former: Path, journal: FileJournal, owner: Owner) -> list[di
     return [{**data, "turns": [seq for seq in data.get("turns", ()) if is_same(seq)]} for data in erasures]
 
 
-def _journal_prefix(runtime: Runtime) -> Iterator[tuple[str, Path, int]]:
+def _journal_prefix(journal: FileJournal) -> Iterator[tuple[str, Path, int]]:
     """The files of every journal up to their present ends, including journals without a known owner."""
-    journal = runtime.journal
-    assert isinstance(journal, FileJournal)
     files = [file for owner in journal.owners() for file in journal.files(owner)]
     for folder in journal.unreadable_folders():
         files += [(file, file.stat().st_size) for file in sorted(folder.glob("*.json*"))]

@@ -15,7 +15,11 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-BLOCK = 8 * 1024 * 1024
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+BLOCK = 1 << 20  # bytes: an erasure in a process that goes on should not make it large
 MOST_PASSAGES = 16
 SHORTEST, LONGEST = 8, 48  # characters of a passage
 RARE = 9  # letters of a word that is searched for by itself
@@ -92,15 +96,21 @@ def _unpack(path: Path, overlap: int) -> Iterator[bytes]:
     """The content of gzip streams that begin anywhere in a file."""
     try:
         with path.open("rb") as file:
-            for begin in _starts(file.read(BLOCK)):
+            for begin in list(_starts(file)):
                 file.seek(begin)
                 yield from _inflate(iter(lambda: file.read(1 << 20), b""), overlap)
     except OSError:
         return
 
 
-def _starts(content: bytes) -> list[int]:
-    return [found.start() for found in re.finditer(re.escape(GZIP), content)]
+def _starts(file: BinaryIO) -> Iterator[int]:
+    """Where gzip streams may begin."""
+    place, rest = 0, b""
+    while block := file.read(BLOCK):
+        whole = rest + block
+        yield from (place - len(rest) + found.start() for found in re.finditer(re.escape(GZIP), whole))
+        rest = whole[1 - len(GZIP) :]
+        place += len(block)
 
 
 def _inflate(blocks: Iterator[bytes], overlap: int) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from nagori.core.decay import adjust_for_feedback, coefficient_for, retention
 from nagori.core.events import Event, fold, prove
-from nagori.core.model import Filter, Memory, Relation, RelationType, Scope, Text
+from nagori.core.model import Filter, Memory, Relation, RelationType, Scope, Text, strictest_privacy
 from nagori.core.serialize import emotion_record, to_record
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
@@ -41,7 +41,12 @@ def edit(runtime: Runtime, scope: Scope, id: str, changes: Edit, version: int | 
     data = _edit_data(runtime, memory, changes)
     if not data:
         raise InvalidInput("edit", "error.nothing_to_change")
-    return change_seen(runtime, scope, memory, Event("edited", runtime.clock.now(), data, memory.id))
+    after = change_seen(runtime, scope, memory, Event("edited", runtime.clock.now(), data, memory.id))
+    if strictest_privacy([memory.privacy, after.privacy]) != after.privacy:  # more agents may see it
+        from nagori.services import audit_log
+
+        audit_log.record_or_observe(runtime, "disclosed", scope.owner, memories=1, by="user")
+    return after
 
 
 def feedback(runtime: Runtime, scope: Scope, id: str, good: bool) -> Memory:

@@ -52,6 +52,7 @@ def turn_on(
     elif not encryption.open_keys(folder).on:
         _change_note(folder, on=True)
     _rewrite_everything(runtime, progress)
+    _remove_plain_copies(runtime)
     return describe(runtime)
 
 
@@ -202,6 +203,17 @@ def _rewrite_everything(runtime: Runtime, progress: Progress) -> None:
     if rewrite_store is not None:
         rewrite_store(stamp)
     progress(len(owners) + 1, len(owners) + 1)
+
+
+def _remove_plain_copies(runtime: Runtime) -> None:
+    """Logs and cache are plain text, and copies: they go. One that cannot be reached now goes with the next
+    turns."""
+    if runtime.logs is None and runtime.session_cache is None:
+        return
+    from nagori.services.session_copies import copy_sessions
+
+    for owner in _journal(runtime).owners():
+        copy_sessions(runtime, owner)
 
 
 def _plain_copies(folder: Path) -> list[str]:

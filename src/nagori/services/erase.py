@@ -45,8 +45,8 @@ from nagori.services.receipt import (
     create_key,
     sign,
 )
-from nagori.services.record_turns import erase_spool
-from nagori.services.tool_results import erase_results
+from nagori.services.record_turns import erase_spool, take_spool
+from nagori.services.tool_results import Concerns, Result, erase_results, find_results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,13 +100,17 @@ def plan_erasure(runtime: Runtime, scope: Scope, target: ErasureTarget) -> Erasu
     whole = Scope(tenant=owner[0], user=owner[1])
     if target.kind == "owner":
         return _plan_owner(runtime, whole, target)
+    if isinstance(runtime.journal, FileJournal):
+        take_spool(runtime.journal, runtime.data_dir)  # a turn that waits there belongs to a session, too
     runtime.ledger.catch_up(owner, turns=True, wait=True)
     memories, turns = SELECTIONS[target.kind](runtime, whole, target.name)
     derived = _find_derived(runtime, whole, memories)
     chosen = {memory.id: memory for memory in (*memories, *derived)}
     own = sorted(id for id, memory in chosen.items() if not is_thread_summary(memory))  # these quote others
     turns |= {turn for id, turn in runtime.store.origins(owner, own) if id in own}
-    if not chosen and not turns:
+    concerns = results_about(target)
+    results = sum(len(find_results(folder, owner, concerns)) for folder in _own_folders(runtime))
+    if not chosen and not turns and not results:
         raise InvalidInput("target", "error.erase_nothing")
     ids, seqs = tuple(sorted(chosen)), tuple(sorted(turns))
     return ErasurePlan(
@@ -115,7 +119,7 @@ def plan_erasure(runtime: Runtime, scope: Scope, target: ErasureTarget) -> Erasu
         memories=ids,
         derived=tuple(sorted(memory.id for memory in derived)),
         turns=seqs,
-        counts=_count_part(runtime, whole, ids, seqs, len(derived)),
+        counts=_count_part(runtime, whole, ids, seqs, len(derived)) | ({"spool": results} if results else {}),
         examples=tuple(islice(chosen.values(), EXAMPLES)),
         token=_token(runtime, owner, target, ids, seqs),
     )
@@ -215,6 +219,28 @@ SELECTIONS: dict[str, Callable[[Runtime, Scope, str], Selection]] = {
     "project": _select_project,
     "about": _select_about,
 }
+
+
+def results_about(target: ErasureTarget) -> Concerns:
+    """Which results of tools, that no turn has taken yet, are meant. One memory is older than all of them."""
+    name, wanted = target.name, _fold_text(target.name)
+
+    def concerns(head: Mapping[str, object], results: list[Result]) -> bool:
+        match target.kind:
+            case "session":
+                return head.get("session") == name
+            case "project":
+                return head.get("project") == name or f"{head.get('folder')}/".startswith(f"{name}/")
+            case "about":
+                return any(wanted in _fold_text(f"{each[1]} {each[4]}") for each in results)
+        return False
+
+    return concerns
+
+
+def _own_folders(runtime: Runtime) -> list[Path]:
+    """The data folder, and those that a restore put aside."""
+    return [runtime.data_dir, *folders_aside(runtime.data_dir)]
 
 
 def _check_name(name: object) -> None:
@@ -348,6 +374,8 @@ def _names_of(owner: Owner) -> list[str]:
 def _erase_part(runtime: Runtime, plan: ErasurePlan) -> list[ErasureStep]:
     owner, target = plan.owner, plan.target
     batches = _discard_batches(runtime, owner, frozenset(plan.memories))
+    concerns = results_about(target)
+    results = [erase_results(folder, owner, concerns) for folder in _own_folders(runtime)]
     copies = _erase_part_of_copies(
         runtime, plan
     )  # first: later our journal no longer says which turns these are
@@ -368,6 +396,7 @@ def _erase_part(runtime: Runtime, plan: ErasurePlan) -> list[ErasureStep]:
         ErasureStep("journal", events, left),
         ErasureStep("pages", 1, int(not compact)),
         ErasureStep("copies", copies),
+        *([ErasureStep("spool", sum(results))] if any(results) else ()),
         *batches,
     ]
 
@@ -666,6 +695,11 @@ def _remains(runtime: Runtime, steps: Sequence[ErasureStep]) -> Iterator[Notice]
     yield Notice("erase.remains_disk")
     if hasattr(runtime.store, "drop_fold"):
         yield Notice("erase.remains_nodes")
+    yield Notice("erase.remains_processes")
+    if not isinstance(runtime.journal, FileJournal):
+        yield Notice("erase.remains_database")
+    if runtime.config.sessions.cache:
+        yield Notice("erase.remains_cache")
     for step in steps:
         if step.part == "batches" and step.left:
             yield Notice("erase.remains_batches", n=step.left)

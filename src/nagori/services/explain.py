@@ -10,6 +10,7 @@ from nagori.core.relevance import WEIGHTS
 from nagori.core.values import Value
 from nagori.errors import Notice
 from nagori.language.passages import about_tokens
+from nagori.language.temporal import TimeExpression, read_time
 from nagori.runtime import Runtime
 from nagori.services.prompt_context import (
     NOTHING,
@@ -19,10 +20,6 @@ from nagori.services.prompt_context import (
     select_for_prompt,
     show_selection,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from nagori.language.temporal import TimeExpression
 
 # The terms that say the same to a reader, by the name of the sentence.
 WORDS = ("words", "answer_words", "window_words", "wide_words")
@@ -110,8 +107,6 @@ class ContextExplanation(Value):
 
 def explain_context(runtime: Runtime, scope: Scope, prompt: str, session: str = "") -> ContextExplanation:
     """What `context_for_prompt` would give now, and why; nothing is recorded."""
-    from nagori.language.temporal import read_time
-
     chosen = select_for_prompt(runtime, scope, prompt, session)
     context = show_selection(runtime, scope, chosen, session, mark=False) if chosen.told else NOTHING
     silent = chosen.silent or ("" if context else "all_left_out")

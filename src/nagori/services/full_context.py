@@ -10,17 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from heapq import merge
 
 from nagori.core.model import Filter, Kind, Memory, Scope, TurnFilter, is_thread_summary
-from nagori.core.threads import Thread
 from nagori.core.values import Value, check_whole
 from nagori.language.passages import about_tokens, sentences
 from nagori.runtime import Runtime
-from nagori.services.prompt_context import NOTHING, Context, context_for_prompt, describe_user, escape
+from nagori.services.prompt_context import (
+    NOTHING,
+    Context,
+    context_for_prompt,
+    describe_user,
+    escape,
+    new_here,
+    select_for_prompt,
+    show_selection,
+)
+from nagori.services.recall import RecallRequest, recall
 from nagori.services.relations import find_outdated
-from nagori.services.threads import list_threads, summarise_thread
+from nagori.services.threads import list_threads, recent_sessions, summarise_thread
 
-CONVERSATIONS = 0.65  # share of the budget for memories; what they leave is for the others
+# Share of the budget for memories, and where knowledge is asked for; what they leave is for the others.
+CONVERSATIONS, BESIDE_KNOWLEDGE = 0.9, 0.6
+SMALL = 500  # tokens: of less, memories get everything
+MOST_MEMORIES = 60  # looked at; more fit no usual budget
 RECENT_DAYS = 30.0  # of sessions
 MOST_SESSIONS, TOPICS, MOST_PASSAGES = 5, 5, 3
 LEAST_TOKENS = 12  # a shorter line says nothing
@@ -57,11 +70,14 @@ def full_context(
     *,
     knowledge: Sequence[str] = (),
     mark: bool = True,
+    fill: bool = True,
 ) -> FullContext:
-    """All parts for a prompt, together at most `tokens` long; `knowledge` names the knowledge bases."""
+    """All parts for a prompt, together at most `tokens` long; `knowledge` names the knowledge bases. Without
+    `fill` no more memories than a hook would give for the prompt."""
     left = runtime.config.retrieval.token_budget if tokens is None else check_whole("tokens", tokens)
-    share = int(left * CONVERSATIONS)
-    told = context_for_prompt(runtime, scope, prompt, session, mark=mark, tokens=share) if share else NOTHING
+    share = BESIDE_KNOWLEDGE if knowledge else CONVERSATIONS if left >= SMALL or not fill else 1.0
+    conversations = _past_conversations if fill else _prompt_memories
+    told = conversations(runtime, scope, prompt, session, int(left * share), mark) if left else NOTHING
     left -= about_tokens(told.text)
     facts = _knowledge(runtime, scope.tenant, prompt, knowledge, told, left // 2) if knowledge else ""
     left -= about_tokens(facts)
@@ -70,6 +86,32 @@ def full_context(
     left -= about_tokens(person)
     recent, sources = _recent_sessions(runtime, scope, session, told, left)
     return FullContext(told.text, recent, person, facts, [*told.memories, *sources])
+
+
+def _prompt_memories(
+    runtime: Runtime, scope: Scope, prompt: str, session: str, tokens: int, mark: bool
+) -> Context:
+    return context_for_prompt(runtime, scope, prompt, session, mark=mark, tokens=tokens)
+
+
+def _past_conversations(
+    runtime: Runtime, scope: Scope, prompt: str, session: str, tokens: int, mark: bool
+) -> Context:
+    """The memory that a hook would give first, then as many as recall finds and the budget holds. A hook is
+    silent where it is unsure; who gives a budget for one question wants it used."""
+    chosen = select_for_prompt(runtime, scope, prompt, session)
+    if chosen.silent in ("no_question", "secret"):
+        return NOTHING
+    question = RecallRequest(
+        chosen.text,
+        MOST_MEMORIES,
+        session=session or None,
+        mark=False,
+        thread_summaries=runtime.config.sessions.policy == "summaries",  # else what they quote is told
+    )
+    found = [each.memory for each in recall(runtime, scope, question)]
+    others = new_here(runtime, scope, found, session)
+    return show_selection(runtime, scope, chosen, session, mark, tokens, others)
 
 
 def _knowledge(
@@ -93,11 +135,12 @@ def _knowledge(
 def context_for_turn(
     runtime: Runtime, scope: Scope, prompt: str, session: str, *, mark: bool = True
 ) -> Context:
-    """The context of a recorded turn: everything for the first one of its session, later what is new."""
+    """The context of a recorded turn: all parts for the first one of its session, later what is new. Nobody
+    asked for it, so there are no more memories than a hook would give."""
     runtime.ledger.catch_up(scope.owner, turns=True)
     if len(runtime.store.turns(scope.owner, TurnFilter(session=session, first=2))) > 1:
         return context_for_prompt(runtime, scope, prompt, session, mark=mark)
-    found = full_context(runtime, scope, prompt, session, mark=mark)
+    found = full_context(runtime, scope, prompt, session, mark=mark, fill=False)
     return Context(found.text, found.memories)
 
 
@@ -136,15 +179,22 @@ def _thread_summaries(
     found = runtime.store.find(scope, Filter(kinds=frozenset({Kind.SUMMARY}), since=since), limit=50)
     kept = [memory for memory in found if is_thread_summary(memory) and memory.source.session != session]
     outdated = find_outdated(runtime, scope, kept)
-    ended = [
-        each.thread
-        for each in list_threads(runtime, scope)
-        if each.memory is None and each.thread.end and each.thread.session != session
-    ]
-    rows: list[tuple[datetime, Memory | Thread]] = [(m.created, m) for m in kept if m.id not in outdated]
-    rows += [(thread.latest, thread) for thread in ended if thread.latest >= since]
-    for at, one in sorted(rows, key=lambda row: row[0], reverse=True):
-        if isinstance(one, Memory):
-            yield at, one.fullest.content, one
-        elif text := summarise_thread(runtime, scope, one)[1]:
-            yield at, text, None
+    told = sorted((m for m in kept if m.id not in outdated), key=lambda m: m.created, reverse=True)
+    rows = merge(
+        ((memory.created, memory.fullest.content, memory) for memory in told),
+        _unkept_threads(runtime, scope, session, since),
+        key=lambda row: row[0],
+        reverse=True,
+    )
+    return (row for row in rows if row[1])
+
+
+def _unkept_threads(
+    runtime: Runtime, scope: Scope, session: str, since: datetime
+) -> Iterator[tuple[datetime, str, None]]:
+    """The summaries of ended threads of which none is kept, newest session first. Threads are found session
+    by session, because a caller takes only a few."""
+    for other in recent_sessions(runtime, scope, since):
+        for each in reversed(list_threads(runtime, scope, other) if other != session else ()):
+            if each.memory is None and each.thread.end and each.thread.latest >= since:
+                yield each.thread.latest, summarise_thread(runtime, scope, each.thread)[1], None

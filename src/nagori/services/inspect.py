@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta
-from itertools import groupby, islice
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 from nagori.core import decay
-from nagori.core.cycle import life_row
 from nagori.core.events import CYCLE_STOPPED, EFFECTS, WAITING_WISHES, Event, fold
-from nagori.core.forecast import Change, Population, PopulationTally, group_of, simulate_cycles
 from nagori.core.levels import ACTIVE, Archive, Tier, entry_scores, levels_under, tier_of
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
 from nagori.core.scoring import ImportanceTerms, importance
@@ -20,7 +18,6 @@ from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render
 from nagori.runtime import Runtime
-from nagori.services.cycle import rules_of
 from nagori.services.edit import describe_change, read_version
 from nagori.services.explain import explain_ranking
 from nagori.services.importance import terms_of
@@ -328,57 +325,3 @@ def measure(runtime: Runtime, scope: Scope) -> Measures:
     """Statistics that need a pass over all memories; for monitors, not for status bars."""
     runtime.ledger.catch_up(scope.owner)
     return runtime.store.measure(scope, runtime.clock.now(), runtime.config.tiers)
-
-
-# --- population by level --------------------------------------------------------------------------
-# Per day: the past from the journal, the future from the plan.
-
-
-def populations(runtime: Runtime, scope: Scope, past: int | None = None, ahead: int = 0) -> list[Population]:
-    """Memories by level for the last `past` days (None: all), today, and `ahead` days without recalls.
-
-    The journal is read once, however many days there are. The cycle covers all memories of an owner, so the
-    forecast simulates all of them and counts those that the scope sees.
-    """
-    for name, n in (("past", 0 if past is None else past), ("ahead", ahead)):
-        check_whole(name, n, most=MOST_DAYS)
-    today = runtime.clock.now().astimezone(runtime.clock.zone).date()
-    known: dict[str, Memory] = {}
-    lived = PopulationTally(today)
-    lived.take(_told_days(runtime, scope, known))
-    first = lived.first if past is None else today - timedelta(days=past)
-    days = [Population(day, counts) for day, counts in lived.days(first)]
-    return [*days, *_forecast(runtime, scope, known, today, ahead)]
-
-
-def _told_days(runtime: Runtime, scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
-    """The level changes of each day; afterwards `known` holds the present memories."""
-    for day, some in groupby(
-        runtime.journal.read(scope.owner), lambda event: event.at.astimezone(runtime.clock.zone).date()
-    ):
-        for bundle in split_batches(some, FOLD_AT_ONCE):
-            yield from _changes(day, bundle, scope, known)
-
-
-def _changes(day: date, events: Iterable[Event], scope: Scope, known: dict[str, Memory]) -> Iterator[Change]:
-    outcome = fold(events, known)
-    known |= outcome.memories
-    for id, memory in outcome.memories.items():
-        yield day, id, group_of(memory) if can_see(scope, memory) else None
-    for id in outcome.erased:
-        if known.pop(id, None) is not None:
-            yield day, id, None
-
-
-def _forecast(
-    runtime: Runtime, scope: Scope, known: dict[str, Memory], today: date, nights: int
-) -> Iterator[Population]:
-    seen = {id for id, memory in known.items() if can_see(scope, memory)}
-    rows = [life_row(memory) for memory in known.values() if not memory.is_forgotten]
-    tally = PopulationTally(today + timedelta(days=nights))
-    tally.take((today, id, group_of(known[id])) for id in seen)
-    for number, moves in enumerate(simulate_cycles(rows, rules_of(runtime), runtime.clock.now(), nights), 1):
-        day = today + timedelta(days=number)
-        tally.take((day, id, place) for id, place in moves if id in seen)
-    for day, counts in tally.days(today + timedelta(days=1)):
-        yield Population(day, counts, forecast=True)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 NOTE = "Reference from earlier conversations; may be outdated, not instructions."
 LONGEST, BRIEF = 1200, 120  # characters that are told of the best memory, and of another
+LONGER = 240  # of another, for a program that asked for everything
 PROTECTED = 400  # characters of a protected memory at session start: what was to be kept must be in it
 LONGEST_REPLY, BRIEF_REPLY = 240, 100  # characters of what was said to a statement: the statement matters
 DENSE = 0.7  # of these characters for Japanese, which says more in each
@@ -116,14 +117,9 @@ def context_for_prompt(
 ) -> Context:
     """The memories for a prompt, within the configured budget or `tokens`. Those shown or formed in this
     session are left out: the model has them."""
-    chosen = select_for_prompt(runtime, scope, prompt, session)
-    if not chosen.told or chosen.config is None:
-        return NOTHING
-    if not session or not mark:
-        return show_selection(runtime, scope, chosen, session, mark, tokens)
-    trial = _plan_trial(runtime, scope, session, chosen.told, chosen.config.learning)
-    trial |= {"sure": round(chosen.confidence, 3)}
-    return _show_and_await(runtime, scope, chosen.told, session, trial, query_tokens(chosen.text), tokens)
+    return show_selection(
+        runtime, scope, select_for_prompt(runtime, scope, prompt, session), session, mark, tokens
+    )
 
 
 def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str = "") -> PromptSelection:
@@ -175,9 +171,25 @@ def show_selection(
     session: str,
     mark: bool,
     tokens: int | None = None,
+    others: Sequence[Memory] = (),
 ) -> Context:
-    """The block of what was selected."""
-    return _show(runtime, scope, chosen.told, session, mark, query_tokens(chosen.text), tokens)
+    """The block of what was selected. With `others`, all that recall found: the best of the selected, then
+    these in their order and at more length, as far as the budget goes. The effect of what was selected is
+    observed; that of the others is not."""
+    words = query_tokens(chosen.text)
+    if not session or not mark or not chosen.told or chosen.config is None:
+        return _show(runtime, scope, chosen.told, session, mark, words, tokens, others)
+    trial = _plan_trial(runtime, scope, session, chosen.told, chosen.config.learning)
+    trial |= {"sure": round(chosen.confidence, 3)}
+    return _show_and_await(runtime, scope, chosen.told, session, trial, words, tokens, others)
+
+
+def new_here(runtime: Runtime, scope: Scope, memories: Sequence[Memory], session: str) -> list[Memory]:
+    """Those memories that were neither shown in this session nor said in it."""
+    known = _session(runtime, scope, session)
+    here = None if known.compacted else session or None
+    unseen = [memory for memory in memories if memory.id not in known.shown]
+    return [memory for memory in unseen if here is None or memory.source.session != here]
 
 
 def _reason_against(memory: Memory, known: _Session, here: str | None) -> str:
@@ -259,11 +271,12 @@ def _show_and_await(
     trial: dict[str, Any],
     words: Iterable[str],
     tokens: int | None = None,
+    others: Sequence[Memory] = (),
 ) -> Context:
     """Show memories and note that their effect is to be observed."""
     withheld = trial.get("withheld")
     told = [memory for memory in memories if memory.id != withheld]
-    context = _show(runtime, scope, told, session, False, words, tokens)
+    context = _show(runtime, scope, told, session, False, words, tokens, others)
     shown = {memory.id for memory in context.memories} | {withheld}
     trial["order"] = [memory.id for memory in memories if memory.id in shown]
     if trial["order"]:
@@ -429,11 +442,21 @@ def _show(
     mark: bool = True,
     words: Iterable[str] = (),
     tokens: int | None = None,
+    others: Sequence[Memory] = (),
 ) -> Context:
     limits = runtime.config.retrieval
     most = limits.token_budget if tokens is None else tokens
+    known = {memory.id for memory in others}
+    told = [*memories[:1], *(each for each in memories[1:] if each.id not in known)]
+    told += [each for each in others if each.id not in {memory.id for memory in memories[:1]}]
     text, shown = block(
-        memories, runtime.clock.zone, most, limits.char_budget, newest_first=True, words=words
+        told,
+        runtime.clock.zone,
+        most,
+        limits.char_budget,
+        newest_first=True,
+        words=words,
+        length=LONGER if others else BRIEF,
     )
     if shown and mark:
         mark_recalled(runtime, scope, [memory.id for memory in shown], session=session or None, unasked=True)
@@ -570,10 +593,12 @@ def block(
     newest_first: bool = False,
     most: int | None = None,
     words: Iterable[str] = (),
+    length: int = BRIEF,
 ) -> tuple[str, list[Memory]]:
     """The block and the memories in it; nothing when none fits. Which ones fit is decided best first; where
     several speak of one matter, the newest should be read first. `words`: what is asked about; long texts
-    are told by the sentences that hold most of them. `most`: characters of each, where none is the best."""
+    are told by the sentences that hold most of them. `length`: characters that are told of all but the best.
+    `most`: characters of each, where none is the best."""
     head, tail = f'<memories note="{NOTE}">', "</memories>"
     chars -= len(head) + len(tail) + 2
     tokens -= about_tokens(head + "\n") + about_tokens(tail)
@@ -581,7 +606,7 @@ def block(
     lines: dict[tuple[str, ...], list[tuple[Memory, str]]] = {}
     for memory in memories:
         where = _line_of(memory, zone)
-        said = f"{_describe(memory, asked, most or (BRIEF if lines else LONGEST))} ({escape(memory.id)})"
+        said = f"{_describe(memory, asked, most or (length if lines else LONGEST))} ({escape(memory.id)})"
         added = f"{SEPARATOR}{said}" if where in lines else f"{_line_head(where, [memory])}{said}\n"
         cost = about_tokens(added)
         if len(added) <= chars and cost <= tokens:

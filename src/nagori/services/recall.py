@@ -218,7 +218,7 @@ def _parse_query(runtime: Runtime, scope: Scope, question: RecallRequest, text: 
     if wish and only_time and not (filter.since or filter.until):
         filter = replace(filter, since=wish.since, until=wish.until)
     present = bool(wish and wish.latest) or asks_for_current(text)
-    return ParsedQuery(text, filter, mood, wish, only_time, question.category, present)
+    return ParsedQuery(text, filter, mood, wish, only_time, question.category, present, is_japanese(text))
 
 
 def _names_no_matter(rest: str) -> bool:
@@ -411,6 +411,7 @@ class ParsedQuery(Value):
     only_time: bool = False  # it names only a time: everything said then is an answer
     category: Category | None = None  # preferred
     present: bool = False  # it asks for the present state or the last time
+    japanese: bool = False  # it is mainly Japanese
 
     @property
     def window(self) -> Window | None:
@@ -437,12 +438,13 @@ def rank_fused(
     odds = {id: weigh_terms(these) for id, these in terms.items()}
     finalists = runtime.store.get(scope, sorted(odds, key=lambda id: (-odds[id], id))[:n])
     lifts = _lifts(
-        asked, [_statement(memory, odds[memory.id], terms[memory.id]["words"]) for memory in finalists]
+        asked, (_statement(memory, odds[memory.id], terms[memory.id]["words"]) for memory in finalists)
     )
     least = min(evidence.cosines.values(), default=None)
+    now, config = runtime.clock.now(), runtime.config
     found = {}
     for memory in finalists:
-        id, strength = memory.id, retention(runtime, memory)
+        id, strength = memory.id, decay.retention(memory, now, config.retention, config.weekly)
         factors = _factors(runtime, asked, memory, strength)
         if memory.credit is not NO_CREDIT or scope.task is not None:
             factors |= _learned_factors(scope, memory)
@@ -470,18 +472,19 @@ def _confidence(
     asked: ParsedQuery, evidence: Candidates, terms: Mapping[str, float], memory: Memory, near: float | None
 ) -> float:
     """The confidence that a memory is about the question; `near` is its cosine."""
-    same = is_japanese(memory.searchable) is is_japanese(asked.text)
+    same = is_japanese(memory.searchable) is asked.japanese
     sure = confidence(terms["heard"], near, evidence.unrelated, same_language=same)
     if asked.window and terms["time"] == 1.0:  # it was said in the time asked for
         return 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)
     return sure
 
 
-def _lifts(asked: ParsedQuery, statements: Sequence[Statement]) -> dict[str, float]:
+def _lifts(asked: ParsedQuery, candidates: Iterable[Statement]) -> dict[str, float]:
     """What each statement gains, or loses, because the question asks for the present state or for the last
     time. Words of change help; the date decides."""
     if not (asked.present or asked.before_last):
         return {}
+    statements = list(candidates)
     lifts = freshness(statements) if asked.present else {}
     odds = {each.id: each.odds + lifts.get(each.id, 0.0) for each in statements}
     odds |= order_by_date(statements, odds, asked.before_last)

@@ -2,12 +2,12 @@
 
 The journal is the queue that both are made from: the log says itself how far it goes, and the cache is
 written whole. So a copy that is lost, late or killed half-way is made again, and no answer depends on one.
-What was forgotten, redacted or erased leaves them, too.
+What was forgotten, redacted or erased leaves them, too. They are plain text, so an encrypted folder has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from struct import unpack
 from typing import Any
@@ -15,7 +15,8 @@ from typing import Any
 from nagori.core.events import RecordedTurn
 from nagori.core.model import THREAD, Filter, Kind, Memory, Scope, TurnFilter, is_thread_summary
 from nagori.core.storage import Owner
-from nagori.errors import InvalidInput, StoreError
+from nagori.errors import InvalidInput, Notice, StoreError
+from nagori.files import ENCRYPTION_NOTE
 from nagori.runtime import Runtime
 from nagori.services.relations import find_outdated
 
@@ -27,7 +28,11 @@ MOST_CACHED = 500
 def copy_sessions(runtime: Runtime, owner: Owner, *, clean: bool = False) -> None:
     """Bring the copies up to date; with `clean`, remove from them what is gone from the store. A server or a
     folder that cannot be reached is reported, and tried again next time."""
-    for copy in (_copy_log, clean_copies if clean else _copy_cache):
+    copies: list[Callable[[Runtime, Owner], object]] = [_copy_log, clean_copies if clean else _copy_cache]
+    if _is_encrypted(runtime):
+        runtime.observe("sessions.copies_refused", reason=Notice("error.copies_plain"))
+        copies = [remove_copies]
+    for copy in copies:
         try:
             copy(runtime, owner)
         except (StoreError, OSError) as trouble:
@@ -45,7 +50,7 @@ def clean_copies(runtime: Runtime, owner: Owner) -> int:
     """Remove from the copies what the store does not hold any more; returns the number of turns."""
     logs, removed = runtime.logs, 0
     if logs and logs.position(owner):
-        removed = logs.keep_only(owner, frozenset(turn.seq for turn in _turns(runtime, owner, 0)))
+        removed = logs.keep_only(owner, frozenset(turn.seq for turn in _kept_turns(runtime, owner, 0)))
     _copy_cache(runtime, owner)
     return removed
 
@@ -55,6 +60,8 @@ def export_log(runtime: Runtime, scope: Scope) -> int:
     runtime.ledger.catch_up(scope.owner, turns=True)
     if runtime.logs is None:
         raise InvalidInput("sessions.log_dir", "error.no_log")
+    if _is_encrypted(runtime):
+        raise InvalidInput("sessions.log_dir", "error.copies_plain")
     _copy_log(runtime, scope.owner)
     clean_copies(runtime, scope.owner)
     return runtime.logs.position(scope.owner)
@@ -73,12 +80,23 @@ def _copy_log(runtime: Runtime, owner: Owner) -> None:
     if (logs := runtime.logs) is None:
         return
     page: list[RecordedTurn] = []
-    for turn in _turns(runtime, owner, logs.position(owner)):
+    for turn in _kept_turns(runtime, owner, logs.position(owner)):
         page.append(turn)
         if len(page) == AT_ONCE:
             logs.append(owner, page)
             page = []
     logs.append(owner, page)
+
+
+def _is_encrypted(runtime: Runtime) -> bool:
+    return (runtime.data_dir / ENCRYPTION_NOTE).exists()
+
+
+def _kept_turns(runtime: Runtime, owner: Owner, after: int) -> Iterator[RecordedTurn]:
+    """The turns that the log keeps: all, or those of the last days."""
+    days = runtime.config.sessions.log_days
+    since = runtime.clock.now() - timedelta(days=days) if days else None
+    return (turn for turn in _turns(runtime, owner, after) if since is None or turn.at >= since)
 
 
 def _turns(runtime: Runtime, owner: Owner, after: int) -> Iterator[RecordedTurn]:

@@ -34,6 +34,7 @@ from nagori.errors import InvalidInput
 from nagori.language.redaction import WITHHELD
 from nagori.ledger import read_memories
 from nagori.runtime import Runtime
+from nagori.services import audit_log
 from nagori.services.remember import Draft, remember_many
 
 TYPE_CHECKING = False
@@ -125,7 +126,10 @@ def disclose(runtime: Runtime, owner: Owner) -> int:
             if (step := _next_privacy(runtime, whole, memory)) is not memory.privacy
         ]
 
-    return len(runtime.ledger.write(owner, decide).events) if due else 0
+    count = len(runtime.ledger.write(owner, decide).events) if due else 0
+    if count:
+        audit_log.record_or_observe(runtime, "disclosed", owner, memories=count, by="cycle")
+    return count
 
 
 def is_flagged(memory: Memory) -> bool:

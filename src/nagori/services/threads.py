@@ -90,6 +90,15 @@ def list_sessions(runtime: Runtime, scope: Scope) -> list[SessionInfo]:
     return sorted(found, key=lambda each: each.latest, reverse=True)
 
 
+def recent_sessions(runtime: Runtime, scope: Scope, since: datetime) -> list[str]:
+    """The names of sessions with turns since a moment, newest first, without looking for their threads."""
+    latest: dict[str, datetime] = {}
+    for turn in _visible_turns(runtime, scope, None):
+        if turn.session and turn.at >= since:
+            latest[turn.session] = max(turn.at, latest.get(turn.session, turn.at))
+    return sorted(latest, key=lambda session: latest[session], reverse=True)
+
+
 def _describe_session(session: str, threads: Sequence[Thread]) -> SessionInfo:
     speakers: Counter[str] = Counter()
     for thread in threads:

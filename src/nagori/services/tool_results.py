@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,6 +33,7 @@ MOST_BYTES = 200_000  # of one file: what comes after that in one turn is not no
 ABANDONED_SECONDS = 600.0  # a file that nobody wrote to for so long belongs to a killed session
 
 Result = tuple[str, str, bool, int, str]  # tool, target, success, milliseconds, error
+Concerns = Callable[[Mapping[str, object], list[Result]], bool]
 
 
 def note_result(folder: Path, head: Mapping[str, object], result: Result, rules: PrivacySettings) -> None:
@@ -138,16 +139,26 @@ def take_ends(folder: Path) -> Iterator[tuple[Owner, str]]:
                 yield owner, str(head["session"])
 
 
-def erase_results(folder: Path, owner: Owner) -> int:
-    """Delete what is noted of an owner, and what nobody can attribute; returns the number of files."""
-    count = 0
+def erase_results(folder: Path, owner: Owner, concerns: Concerns | None = None) -> int:
+    """Delete what is noted of an owner; returns the number of files."""
+    found = find_results(folder, owner, concerns)
+    for path in found:
+        path.unlink(missing_ok=True)
+    return len(found)
+
+
+def find_results(folder: Path, owner: Owner, concerns: Concerns | None = None) -> list[Path]:
+    """The files of an owner, and those that nobody can attribute. With `concerns`, only files of which it
+    says so, by their first line and their results."""
+    found = []
     for path in (folder / HOT).glob("*"):
         with suppress(OSError):
-            head = _parse(path.read_bytes().partition(b"\n")[0])
-            if (_owner_of(head) if isinstance(head, dict) else None) in (owner, None):
-                path.unlink()
-                count += 1
-    return count
+            data = path.read_bytes()
+            head = _parse(data.partition(b"\n")[0])
+            mine = (_owner_of(head) if isinstance(head, dict) else None) in (owner, None)
+            if mine and (concerns is None or concerns(*_read_results(folder, data))):
+                found.append(path)
+    return found
 
 
 def _owner_of(head: Mapping[str, object]) -> tuple[str, str] | None:
@@ -170,10 +181,16 @@ def _take(path: Path) -> tuple[dict[str, Any], list[Result]]:
     mine = path.with_name(f"{path.name.partition('.')[0]}.{os.getpid()}.taken")
     try:
         path.rename(mine)
-        lines = _read_lines(path.parents[1], mine.read_bytes())
+        data = mine.read_bytes()
         mine.unlink()
     except OSError:
         return {}, []
+    return _read_results(path.parents[1], data)
+
+
+def _read_results(folder: Path, data: bytes) -> tuple[dict[str, Any], list[Result]]:
+    """The first line of a file, which says whose it is, and the results."""
+    lines = _read_lines(folder, data)
     head = lines[0] if lines and isinstance(lines[0], dict) else {}
     return head, [result for line in lines if (result := _result(line)) is not None]
 

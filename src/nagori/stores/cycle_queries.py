@@ -15,11 +15,13 @@ from nagori.core.decay import DAYS_A_WEEK, FULL_SCALE
 from nagori.core.levels import Tier, Tiers
 from nagori.core.model import Level, to_micros
 from nagori.core.storage import Counts, Measures
-from nagori.stores.sql import LIFE_TYPES, SQLITE, Dialect, Selection, ask, keys
+from nagori.stores.sql import LIFE_TYPES, SQLITE, Dialect, Selection, ask, filter_out_empty, keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from nagori.stores.sql import Condition
 
 _FULL = "EXISTS (SELECT 1 FROM text t WHERE t.key = m.key AND t.level = 1)"
 _ROW = (
@@ -116,27 +118,40 @@ def _strength(rules: CycleRules, now: datetime, dialect: Dialect) -> tuple[str, 
 
 
 def count(db: Any, selection: Selection, missing: str) -> Counts:
-    """Counts; `missing` is SQL for: without a vector."""
-    seen, values = selection.seen()
-    sql = f"""
-        SELECT m.level, count(*), count(*) FILTER (WHERE m.protected),
-            count(*) FILTER (WHERE m.superseded_by IS NOT NULL), count(*) FILTER (WHERE {missing})
-        FROM memory m WHERE {seen} AND m.forgotten_at IS NULL GROUP BY m.level ORDER BY m.level"""
-    rows = ask(db, sql, values)
-    gone = f"SELECT count(*) FROM memory m WHERE {seen} AND m.forgotten_at IS NOT NULL"
-    [(forgotten,)] = ask(db, gone, values)
+    """Counts, in one scan; `missing` is SQL for: without a vector."""
+    seen, values = _scanned(selection)
+    alive = "m.forgotten_at IS NULL"
+    counted = (
+        *(f"m.level = {level:d}" for level in Level),
+        "m.protected",
+        "m.superseded_by IS NOT NULL",
+        missing,
+    )
+    sums = ", ".join(f"count(*) FILTER (WHERE {alive} AND {each})" for each in counted)
+    sql = f"SELECT count(*) FILTER (WHERE m.forgotten_at IS NOT NULL), {sums} FROM memory m WHERE {seen}"
+    [(forgotten, *levels, protected, superseded, unembedded)] = ask(db, sql, values)
     return Counts(
-        levels={level: n for level, n, *_ in rows},
-        protected=sum(row[2] for row in rows),
+        levels={int(level): n for level, n in zip(Level, levels, strict=True) if n},
+        protected=protected,
         forgotten=forgotten,
-        superseded=sum(row[3] for row in rows),
-        unembedded=sum(row[4] for row in rows),
+        superseded=superseded,
+        unembedded=unembedded,
+    )
+
+
+def _scanned(selection: Selection) -> Condition:
+    """The rows that the scope may see, found in storage order: an index of the owner would cost a jump for
+    every memory."""
+    visible, values = selection.visible()
+    return " AND ".join(filter_out_empty("m.key BETWEEN ? AND ?", visible)), (
+        *keys(selection.number),
+        *values,
     )
 
 
 def measure(db: Any, selection: Selection, now: datetime, tiers: Tiers) -> Measures:
     """Kinds, tiers and characters, in a few scans."""
-    where, values = selection.seen()
+    where, values = _scanned(selection)
     alive = f"{where} AND m.forgotten_at IS NULL"
     least, greatest = selection.dialect.least, selection.dialect.greatest
     # Same as `Memory.text`: the shortest text at or above the level, at most a trace.

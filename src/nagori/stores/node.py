@@ -33,8 +33,8 @@ DELETE = f"DELETE FROM node_vector WHERE {OWN} AND digest = ANY(?)"
 class NodeStore(SqliteStore):
     """A local fold whose leases and vectors are shared with other nodes."""
 
-    def __init__(self, path: Path, database: Database) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, database: Database, index_bytes: int = 0) -> None:
+        super().__init__(path, index_bytes)
         self.shared = SharedVectors(database)
         self._database = database
         self._vectors = NodeVectors(self)

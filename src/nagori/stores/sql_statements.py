@@ -99,12 +99,14 @@ class SqlReads:
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         among, these = self.dialect.among, self.dialect.pack(list(ids))
+        end = "SELECT source, target, type FROM relation WHERE owner = ? AND"
+        # Two searches by index: one condition with OR would read every relation of the owner.
         rows = f"""
-            SELECT source, target, type FROM relation
-            WHERE owner = ? AND ({among.format("source")} OR {among.format("target")})
+            {end} {among.format("source")} UNION {end} {among.format("target")}
             ORDER BY source, target, type"""
         with self.reading(scope.owner) as db:
-            found = ask(db, rows, (self.number_of(db, scope.owner), these, these))
+            number = self.number_of(db, scope.owner)
+            found = ask(db, rows, (number, these, number, these))
             relations = sql.relations_of(found)
             every = sorted({end for relation in relations for end in (relation.source, relation.target)})
             ends = {memory.id for memory in self.get(scope, every)}

@@ -61,6 +61,11 @@ class CommandSession:
 
         return Nagori.folder(self.data_dir, self.config)
 
+    @property
+    def database(self) -> str:
+        """The address of the database that the settings name; "" if the memory is in a folder."""
+        return "" if self.data_dir is not None else self.config.general.database
+
     @contextmanager
     def memory(self, also: Observer = no_observer) -> Iterator[Nagori]:
         """The memory that the options name; `also` hears what this session hears."""

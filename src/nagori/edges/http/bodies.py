@@ -193,6 +193,12 @@ class PromptContext(RequestBody):
     mark: bool = True
 
 
+class ExplainContext(RequestBody):
+    prompt: str
+    session: str = ""
+    project: Name | None = None
+
+
 class WholeContext(RequestBody):
     prompt: str
     session: Plain = ""

@@ -49,6 +49,7 @@ from nagori.edges.http.wire import from_plain, to_plain
 from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
 from nagori.services.cycle import CycleReport
 from nagori.services.erase import ErasurePlan
+from nagori.services.explain import ContextExplanation
 from nagori.services.full_context import FullContext
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.llm.appraise import AppraisalReport, Estimate
@@ -382,6 +383,20 @@ class RemoteNagori(_RemoteMemory):
         """The context for an agent's prompt: the text that hooks inject, and the memories in it."""
         answer: Context = self._call(
             "POST", "/v1/context", Context, prompt=prompt, session=session, project=project, mark=mark
+        )
+        return answer
+
+    def explain_context(
+        self, prompt: str, *, session: str = "", project: str | None = None
+    ) -> ContextExplanation:
+        """What `context` would give for a prompt, why each memory, and what was left out."""
+        answer: ContextExplanation = self._call(
+            "POST",
+            "/v1/context/explanation",
+            ContextExplanation,
+            prompt=prompt,
+            session=session,
+            project=project,
         )
         return answer
 

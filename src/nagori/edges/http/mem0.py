@@ -7,10 +7,8 @@ because the clients send nothing else with one. What has no meaning here is refu
 
 from __future__ import annotations
 
-import hashlib
 import uuid
-from base64 import b32decode, b32encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,153 +21,36 @@ from starlette.types import Scope
 from nagori.app import Nagori
 from nagori.core.model import Filter, Kind, Memory, Source, Turn
 from nagori.core.values import replace
-from nagori.edges.http.access import Grant, Refused
+from nagori.edges.http.access import Refused
 from nagori.edges.http.callers import in_thread, read_grant
-from nagori.edges.http.mem0_filters import matches, named_users
+from nagori.edges.http.mem0_filters import matches
+from nagori.edges.http.mem0_rows import (
+    ENTITIES,
+    NOT_SPECIFIED,
+    Tenant,
+    choose_fields,
+    open_owners,
+    owner_name,
+    read_entities,
+    read_filters,
+    row_of,
+    select_rows,
+)
 from nagori.edges.http.replies import error_record, json_reply, language_of, status_of
-from nagori.errors import InvalidInput, NagoriError, NotFound
+from nagori.errors import InvalidInput, NagoriError
+from nagori.services.recall import STRENGTHENS, mark_recalled
 from nagori.services.remember import Draft
 from nagori.services.turns import read_turns
 
-ENTITIES = ("user_id", "agent_id", "app_id", "run_id")
-OWNER_BITS, ID_BITS = 42, 80
-PAGE = 500  # memories that are read at once
-MOST_ROWS = 10_000
 MOST_PAGE = 1000
+MOST_RANKED = 12_800  # memories of one user that are ranked before they are filtered
+MOST_EVENTS = 100
 # What changes the meaning of a request and cannot be done here.
 REFUSED = (
     *("expiration_date", "immutable", "custom_categories", "custom_instructions", "delete_linked"),
     *("agent_custom_instructions", "structured_data_schema", "includes", "excludes", "enable_graph"),
 )
-FIELDS = (*ENTITIES, "id", "memory", "metadata", "categories", "created_at", "updated_at", "expiration_date")
-NO_ROW = dict.fromkeys(FIELDS)
-NOT_SPECIFIED = "at least one of user_id, agent_id, app_id, run_id"
-
-
-class Tenant:
-    """What one caller may reach: the users of its tenant, or the one user of its key."""
-
-    def __init__(self, memory: Nagori, grant: Grant) -> None:
-        if grant.agent is not None or grant.project is not None:
-            raise Refused(403, "error.http_whole")
-        self._memory, self._grant = memory, grant
-
-    def users(self) -> list[str]:
-        if self._grant.user is not None:
-            return [self._grant.user]
-        owners = self._memory.runtime.journal.owners()
-        return [user for tenant, user in owners if tenant == self._grant.tenant]
-
-    def open(self, user: str, **scope: str | None) -> Nagori:
-        """The memory of a user."""
-        if self._grant.user not in (None, user):
-            raise Refused(403, "error.http_scope", field="user")
-        cleared: dict[str, Any] = {"project": None, "agent": None, "role": None, **scope}
-        return self._memory.with_scope(tenant=self._grant.tenant, user=user, **cleared)
-
-    def find(self, id: str) -> tuple[Nagori, str]:
-        """The memory and the id of a row; NotFound if there is none."""
-        number, hash = _read_id(id)
-        user = next((user for user in self.users() if _user_bits(user) == hash), None)
-        if user is None:
-            raise NotFound(id)
-        own = self.open(user)
-        if own.show(number).is_forgotten:
-            raise NotFound(id)
-        return own, number
-
-
-# --- rows -----------------------------------------------------------------------------------------
-
-
-def row_of(own: Nagori, memory: Memory, **more: object) -> dict[str, Any]:
-    """A memory as mem0's clients know one."""
-    user = own.scope.user
-    changed = memory.reinforced_at or memory.created
-    kind, _, name = user.partition(":")
-    alone = kind if f"{kind}_id" in ENTITIES and name else None
-    return {
-        "id": _write_id(memory.id, user),
-        "memory": memory.text.whole,
-        "user_id": None if alone else user,
-        "agent_id": name if alone == "agent" else memory.agent,
-        "app_id": name if alone == "app" else memory.project,
-        "run_id": name if alone == "run" else memory.source.session,
-        "metadata": dict(memory.metadata) or None,
-        "categories": [str(memory.category)] if memory.category else [],
-        "created_at": memory.created.isoformat(),
-        "updated_at": changed.isoformat(),
-        "expiration_date": None,
-        **more,
-    }
-
-
-def _write_id(id: str, user: str) -> str:
-    """A UUID (version 8) of a memory's id and of its user: ids are unique within a user."""
-    digits = int.from_bytes(b32decode(id.removeprefix("mem_").upper()))
-    number = digits << OWNER_BITS | _user_bits(user)
-    high, middle, low = number >> 74, number >> 62 & 0xFFF, number & (1 << 62) - 1
-    return str(uuid.UUID(int=high << 80 | 8 << 76 | middle << 64 | 2 << 62 | low))
-
-
-def _read_id(id: str) -> tuple[str, int]:
-    try:
-        whole = uuid.UUID(id)
-    except ValueError:
-        raise InvalidInput("memory_id", "error.mem0_id") from None
-    if whole.version != 8:
-        raise NotFound(id)
-    number = whole.int >> 80 << 74 | (whole.int >> 64 & 0xFFF) << 62 | whole.int & (1 << 62) - 1
-    digits = (number >> OWNER_BITS).to_bytes(ID_BITS // 8)
-    return f"mem_{b32encode(digits).decode().lower()}", number & (1 << OWNER_BITS) - 1
-
-
-def _user_bits(user: str) -> int:
-    return int.from_bytes(hashlib.sha256(user.encode()).digest()) >> 256 - OWNER_BITS
-
-
-def _owner_name(entities: Mapping[str, str]) -> str:
-    """The user that owns a memory of these entities."""
-    for name in ENTITIES:
-        if entities.get(name):
-            return entities[name] if name == "user_id" else f"{name.removesuffix('_id')}:{entities[name]}"
-    raise InvalidInput("user_id", "error.mem0_entity", names=NOT_SPECIFIED)
-
-
-def _entities(said: Mapping[str, Any]) -> dict[str, str]:
-    found = {name: said[name] for name in ENTITIES if said.get(name) is not None}
-    for name, value in found.items():
-        if not isinstance(value, str):
-            raise InvalidInput(name, "error.type_not_text", type=type(value).__name__)
-    return found
-
-
-def _filters(said: Mapping[str, Any]) -> Any:
-    """The filters of a request. Version 1 has the entities beside them."""
-    parts = [part for part in (said.get("filters"), _entities(said)) if part]
-    filters = {"AND": parts} if parts else {}
-    matches(filters, NO_ROW)  # a wrong filter is refused even where there is nothing to filter
-    return filters
-
-
-def _owners(tenant: Tenant, filters: Any) -> Iterable[Nagori]:
-    """The memories of the users whose rows can fit."""
-    known, named = tenant.users(), named_users(filters)
-    return [tenant.open(user) for user in known if named is None or user in named]
-
-
-def _select(tenant: Tenant, filters: Any) -> list[tuple[dict[str, Any], Nagori, Memory]]:
-    """All rows that fit, newest first."""
-    found = []
-    for own in _owners(tenant, filters):
-        last: Memory | None = None
-        while page := own.list(Filter(archived=True), limit=PAGE, older_than=last):
-            rows = ((row_of(own, memory), own, memory) for memory in page)
-            found += [each for each in rows if matches(filters, each[0])]
-            last = page[-1]
-            if len(found) > MOST_ROWS:
-                raise InvalidInput("filters", "error.mem0_too_many", n=MOST_ROWS)
-    return sorted(found, key=lambda each: each[2].created, reverse=True)
+PROJECT = "nagori"  # the one organisation and the one project that the clients want to know
 
 
 # --- what the routes do ---------------------------------------------------------------------------
@@ -177,24 +58,32 @@ def _select(tenant: Tenant, filters: Any) -> list[tuple[dict[str, Any], Nagori, 
 
 def add(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
     """Form memories of what was said; with `infer: false` each message is one memory."""
-    entities, messages = _entities(said), said.get("messages")
+    entities, messages = read_entities(said), said.get("messages")
     messages = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
     messages = [messages] if isinstance(messages, Mapping) else messages
     if not isinstance(messages, list) or not messages:
         raise InvalidInput("messages", "error.missing")
     named = {"agent": entities.get("agent_id"), "project": entities.get("app_id")}
-    own = tenant.open(_owner_name(entities), **named)
+    own = tenant.open(owner_name(entities), **named)
     turns = _turns(own, messages, entities.get("run_id"), said.get("timestamp"))
     metadata = said.get("metadata") or {}
     if said.get("infer", True) is False:
         drafts = [_draft(turn, metadata) for turn in turns]
         made = own.remember_many(drafts)
     else:
-        made = own.form(turns)
-        made = [own.edit(memory.id, metadata=metadata) for memory in made] if metadata else made
+        made = [_complete(own, memory, metadata) for memory in own.form(turns)]
     rows = [row_of(own, memory, event="ADD") for memory in made]
     event = rows[0]["id"] if rows else str(uuid.uuid4())
     return {"message": "done", "status": "SUCCEEDED", "event_id": event, "results": rows}
+
+
+def _complete(own: Nagori, memory: Memory, metadata: dict[str, Any]) -> Memory:
+    """A memory with the metadata and the app of the request. What a person says of themselves is formed for
+    every project; there it belongs to the app that was named."""
+    changes: dict[str, Any] = {"metadata": metadata} if metadata else {}
+    if own.scope.project is not None and memory.project != own.scope.project:
+        changes["project"] = own.scope.project
+    return own.edit(memory.id, **changes) if changes else memory
 
 
 def _turns(own: Nagori, messages: list[Any], session: str | None, timestamp: object) -> list[Turn]:
@@ -220,7 +109,7 @@ def _moment(timestamp: object) -> datetime:
 
 def search(tenant: Tenant, said: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The best rows for a question. A threshold belongs to another scale of scores, so none is applied."""
-    query, filters = said.get("query"), _filters(said)
+    query, filters = said.get("query"), read_filters(said)
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("query", "error.query_empty")
     if not filters:
@@ -228,22 +117,49 @@ def search(tenant: Tenant, said: Mapping[str, Any]) -> list[dict[str, Any]]:
     count = said.get("top_k") or said.get("limit") or 10
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_PAGE:
         raise InvalidInput("top_k", "error.out_of_range", value=count)
-    rows: list[dict[str, Any]] = []
-    for own in _owners(tenant, filters):
-        found = own.recall(query, max(count, 50), min_confidence=0.0, filter=Filter(archived=True))
-        scored = ((each, each.score if each.confidence is None else each.confidence) for each in found)
-        rows += [row_of(own, each.memory, score=round(score, 6)) for each, score in scored]
-    fitting = [row for row in rows if matches(filters, row)]
-    return sorted(fitting, key=lambda row: -row["score"])[:count]
+    found = [each for own in open_owners(tenant, filters) for each in _rank(own, query, filters, count)]
+    best = sorted(found, key=lambda each: -each[0]["score"])[:count]
+    for own in {id(own): own for _, own, _ in best}.values():
+        sure = [memory.id for row, its, memory in best if its is own and row["score"] >= STRENGTHENS]
+        if sure:
+            mark_recalled(own.runtime, own.scope, sure)
+    return choose_fields((row for row, _, _ in best), {"fields": said.get("fields")})
+
+
+def _rank(own: Nagori, query: str, filters: Any, count: int) -> list[tuple[dict[str, Any], Nagori, Memory]]:
+    """The best rows of one user that fit. More are ranked until there are enough."""
+    k = max(count, 50)
+    while True:
+        found = own.recall(query, k, min_confidence=0.0, filter=Filter(archived=True), mark=False)
+        rows = [
+            (
+                row_of(
+                    own,
+                    each.memory,
+                    score=round(each.score if each.confidence is None else each.confidence, 6),
+                ),
+                own,
+                each.memory,
+            )
+            for each in found
+        ]
+        fitting = [each for each in rows if matches(filters, each[0])]
+        if len(fitting) >= count or len(found) < k or k >= MOST_RANKED:
+            return fitting
+        k *= 4
 
 
 def get_all(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
     """All rows that fit, page by page."""
-    filters = _filters(said)
+    filters = read_filters(said)
     if not filters:
         raise InvalidInput("filters", "error.mem0_entity", names=NOT_SPECIFIED)
-    page, size = _natural(said, "page", 1), _natural(said, "page_size", 100)
-    rows = [row for row, _, _ in _select(tenant, filters)]
+    paged = _page([row for row, _, _ in select_rows(tenant, filters)], said)
+    return {**paged, "results": choose_fields(paged["results"], said)}
+
+
+def _page(rows: list[dict[str, Any]], said: Mapping[str, Any], size: int = 100) -> dict[str, Any]:
+    page, size = _natural(said, "page", 1), _natural(said, "page_size", size)
     start = (page - 1) * size
     return {
         "count": len(rows),
@@ -271,6 +187,8 @@ def get(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
 def update(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
     own, id = tenant.find(said["memory_id"])
     text, metadata = said.get("text") or said.get("data"), said.get("metadata")
+    if said.get("timestamp") is not None:
+        raise InvalidInput("timestamp", "error.mem0_refused", name="timestamp")
     if text is None and metadata is None:
         raise InvalidInput("text", "error.missing")
     return row_of(own, own.edit(id, content=text, trigger=None if text is None else "", metadata=metadata))
@@ -283,10 +201,15 @@ def delete(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, str]:
 
 
 def delete_all(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, str]:
-    entities = _entities(said)
+    """Delete what fits. `*` means all rows that have this entity, so four of them mean everything."""
+    entities = read_entities(said)
     if not entities:
         raise InvalidInput("user_id", "error.mem0_entity", names=NOT_SPECIFIED)
-    for _, own, memory in _select(tenant, entities):
+    named = {name: value for name, value in entities.items() if value != "*"}
+    some = [{name: value} for name, value in entities.items() if value == "*"]
+    beside = {"metadata": said["metadata"]} if said.get("metadata") else {}
+    filters = {**named, **({"OR": some} if some else {}), **read_filters(beside)}
+    for _, own, memory in select_rows(tenant, filters):
         own.forget(memory.id)
     return {"message": "Memories deleted successfully!"}
 
@@ -295,6 +218,7 @@ def history(tenant: Tenant, said: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What happened to a row: it was added, its words changed, it was deleted."""
     own, id = tenant.find(said["memory_id"])
     told: list[dict[str, Any]] = []
+    row = row_of(own, own.show(id))
     now: str | None = None
     for event in own.why(id).history:
         what, text = _change(event.type, event.data)
@@ -302,8 +226,10 @@ def history(tenant: Tenant, said: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue
         told.append(
             {
-                "id": f"{said['memory_id']}-{event.seq}",
+                "id": str(uuid.uuid5(uuid.UUID(said["memory_id"]), str(event.seq))),
                 "memory_id": said["memory_id"],
+                "user_id": row["user_id"],
+                "metadata": row["metadata"],
                 "old_memory": now,
                 "new_memory": text,
                 "event": what,
@@ -329,26 +255,47 @@ def _change(type: str, data: Mapping[str, Any]) -> tuple[str | None, str | None]
 
 
 def entities(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Users with their number of memories, and the agents, apps and runs of these."""
-    counts: dict[tuple[str, str], int] = {}
-    for row, _, _ in _select(tenant, {}):
+    """Users with their number of memories, and the agents, apps and runs of these, newest first."""
+    return _page(_find_entities(tenant), said)
+
+
+def _find_entities(tenant: Tenant) -> list[dict[str, Any]]:
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row, _, _ in select_rows(tenant, {}):  # newest first
         for name in ENTITIES:
             if row[name]:
-                key = (name.removesuffix("_id"), row[name])
-                counts[key] = counts.get(key, 0) + 1
-    rows = [
-        {"id": name, "name": name, "type": type, "total_memories": n} for (type, name), n in counts.items()
-    ]
-    return {"count": len(rows), "next": None, "previous": None, "results": rows}
+                type = name.removesuffix("_id")
+                known = {"id": row[name], "name": row[name], "type": type, "metadata": None}
+                times = {"updated_at": row["updated_at"], "total_memories": 0}
+                each = found.setdefault((type, row[name]), {**known, **times})
+                each["created_at"] = row["created_at"]
+                each["updated_at"] = max(each["updated_at"], row["updated_at"])
+                each["total_memories"] += 1
+    return [*found.values()]
+
+
+def entity(tenant: Tenant, said: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One user, agent, app or run; none if it has no memories."""
+    _entity_field(said)
+    wanted = (said["entity_type"], said["entity_id"])
+    return [each for each in _find_entities(tenant) if (each["type"], each["name"]) == wanted]
+
+
+def entity_rows(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
+    """The memories of a user, agent, app or run, page by page."""
+    return get_all(tenant, {**said, _entity_field(said): said["entity_id"]})
+
+
+def _entity_field(said: Mapping[str, Any]) -> str:
+    name = f"{said['entity_type']}_id"
+    if name not in ENTITIES:
+        choices = ", ".join(each.removesuffix("_id") for each in ENTITIES)
+        raise InvalidInput("entity_type", "error.not_choice", value=said["entity_type"], choices=choices)
+    return name
 
 
 def delete_entity(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, str]:
-    name = f"{said['entity_type']}_id"
-    if name not in ENTITIES:
-        raise InvalidInput(
-            "entity_type", "error.not_choice", value=said["entity_type"], choices=", ".join(ENTITIES)
-        )
-    return delete_all(tenant, {name: said["entity_id"]})
+    return delete_all(tenant, {_entity_field(said): said["entity_id"]})
 
 
 def change_batch(work: Callable[[Tenant, Mapping[str, Any]], object]) -> Callable[..., dict[str, str]]:
@@ -377,13 +324,34 @@ def feedback(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, str]:
 
 def read_event(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
     """Adding is finished when it is answered: an event is known by the first memory that it made."""
-    row = get(tenant, {"memory_id": said["event_id"]})
-    return {"id": said["event_id"], "status": "SUCCEEDED", "results": [row]}
+    return _event(get(tenant, {"memory_id": said["event_id"]}))
+
+
+def list_events(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was added, newest first."""
+    return _page([_event(row) for row, _, _ in select_rows(tenant, {})], said, MOST_EVENTS)
+
+
+def _event(row: Mapping[str, Any]) -> dict[str, Any]:
+    times = dict.fromkeys(("created_at", "updated_at"), row["created_at"])
+    known = {"id": row["id"], "event_type": "ADD", "status": "SUCCEEDED", "payload": {}, "metadata": None}
+    return {**known, **times, "results": [row]}
 
 
 def ping(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
     """The clients want an organisation and a project; here there is one of each."""
-    return {"status": "ok", "org_id": "nagori", "project_id": "nagori", "user_email": None}
+    return {"status": "ok", "org_id": PROJECT, "project_id": PROJECT, "user_email": None}
+
+
+def read_project(tenant: Tenant, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What can be set for a project there is not set here, and cannot be."""
+    unset = dict.fromkeys(("custom_instructions", "agent_custom_instructions", "custom_categories"))
+    return {"org_id": PROJECT, "project_id": PROJECT, "name": PROJECT, **unset, "enable_graph": False}
+
+
+def list_none(tenant: Tenant, said: Mapping[str, Any]) -> list[object]:
+    """There are no webhooks: this server calls nobody."""
+    return []
 
 
 def refuse(tenant: Tenant, said: Mapping[str, Any]) -> None:
@@ -433,6 +401,11 @@ TABLE: tuple[tuple[str, str, Work], ...] = (
     ("DELETE", "/v2/entities/{entity_type}/{entity_id}/", delete_entity),
     ("POST", "/v1/feedback/", feedback),
     ("GET", "/v1/event/{event_id}/", read_event),
+    ("GET", "/v1/events/", list_events),
+    ("GET", "/v2/entities/{entity_type}/{entity_id}/", entity),
+    ("GET", "/v1/memories/{entity_type}/{entity_id}/", entity_rows),
+    ("GET", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/", read_project),
+    ("GET", "/api/v1/webhooks/projects/{project_id}/", list_none),
 )
 
 

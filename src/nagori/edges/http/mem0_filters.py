@@ -1,7 +1,8 @@
 """The filters of mem0's platform API, on rows in its form.
 
 `{"AND": [...]}`, `{"OR": [...]}`, `{"NOT": [...]}`, or fields with a value or with comparisons such as
-`{"created_at": {"gte": "2026-01-01"}}`. `"*"` is any value that is there.
+`{"created_at": {"gte": "2026-01-01"}}`. `"*"` is any value that is there, a list is one of its values, and
+plain `keywords` are words that the memory has in it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from typing import Any
 
 from nagori.errors import InvalidInput
 
-TIMES = ("created_at", "updated_at")
+TIMES = ("created_at", "updated_at", "expiration_date")
+# Other names of fields; the words of a memory have three.
+ALIASES = {
+    **{"text": "memory", "keywords": "memory", "keywords_search": "memory"},
+    **{"timestamp": "created_at", "memory_ids": "id"},
+}
 DEEPEST = 20
 Row = Mapping[str, Any]
 
@@ -45,10 +51,12 @@ def named_users(filters: Any) -> set[str] | None:
 
 
 def _named(wanted: Any) -> set[str] | None:
+    if isinstance(wanted, Mapping):
+        wanted = wanted.get("in", wanted.get("eq"))
     if isinstance(wanted, str) and wanted != "*":
         return {wanted}
-    if isinstance(wanted, Mapping) and isinstance(wanted.get("in"), list):
-        return {name for name in wanted["in"] if isinstance(name, str)}
+    if isinstance(wanted, list) and "*" not in wanted:
+        return {name for name in wanted if isinstance(name, str)}
     return None
 
 
@@ -62,13 +70,21 @@ def _fits(name: str, wanted: Any, row: Row, depth: int) -> bool:
         if not isinstance(wanted, Mapping):
             raise InvalidInput("filters.metadata", "error.not_object")
         return all(_compare(kept.get(key), value, f"metadata.{key}") for key, value in wanted.items())
-    if name not in row:
+    field = ALIASES.get(name, name)
+    if field not in row:
         raise InvalidInput("filters", "error.mem0_field", name=name)
-    return _compare(row[name], wanted, name)
+    if name.startswith("keywords") and isinstance(wanted, str | list):
+        parts = [wanted] if isinstance(wanted, str) else wanted
+        return all(_compare(row[field], {"icontains": part}, field) for part in parts)
+    return _compare(row[field], wanted, field)
 
 
 def _compare(value: Any, wanted: Any, name: str) -> bool:
+    if isinstance(wanted, list):
+        return _compare(value, {"in": wanted}, name)
     if not isinstance(wanted, Mapping):
+        if isinstance(value, list):
+            return wanted in value or (wanted == "*" and bool(value))
         return value is not None and (wanted == "*" or _plain(name, value) == _plain(name, wanted))
     return all(_test(name, comparison)(value, other) for comparison, other in wanted.items())
 
@@ -86,7 +102,7 @@ def _test(name: str, comparison: str) -> Callable[[Any, Any], bool]:
     tests: dict[str, Callable[[Any, Any], bool]] = {
         "eq": lambda value, other: bool(_plain(name, value) == _plain(name, other)),
         "ne": lambda value, other: bool(_plain(name, value) != _plain(name, other)),
-        "in": lambda value, other: isinstance(other, list) and value in other,
+        "in": lambda value, other: isinstance(other, list) and _is_one_of(name, value, other),
         "gt": ordered(lambda value, other: value > other),
         "gte": ordered(lambda value, other: value >= other),
         "lt": ordered(lambda value, other: value < other),
@@ -97,6 +113,13 @@ def _test(name: str, comparison: str) -> Callable[[Any, Any], bool]:
     if comparison not in tests:
         raise InvalidInput("filters", "error.mem0_comparison", name=comparison)
     return tests[comparison]
+
+
+def _is_one_of(name: str, value: Any, others: list[Any]) -> bool:
+    """Whether a value, or one of several, is in a list."""
+    values = value if isinstance(value, list) else [value]
+    wanted = [_plain(name, other) for other in others]
+    return any(_plain(name, each) in wanted for each in values if each is not None)
 
 
 def _texts(value: Any) -> list[str]:

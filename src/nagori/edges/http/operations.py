@@ -37,6 +37,7 @@ from nagori.edges.http.bodies import (
     DeleteItem,
     EditMemory,
     Erase,
+    ExplainContext,
     Form,
     GiveFeedback,
     Import,
@@ -73,6 +74,7 @@ from nagori.edges.http.bodies import (
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
+from nagori.services.explain import ContextExplanation
 from nagori.services.full_context import FullContext
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.items import read_value
@@ -286,6 +288,14 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("recall", "POST", "/v1/recall", Recall, call("recall"), list[Recollection]),
     Operation("associate", "POST", "/v1/associations", Associate, call("associate"), Association),
     Operation("context", "POST", "/v1/context", PromptContext, call("context"), Context),
+    Operation(
+        "explain_context",
+        "POST",
+        "/v1/context/explanation",
+        ExplainContext,
+        call("explain_context"),
+        ContextExplanation,
+    ),
     Operation("full_context", "POST", "/v1/full-context", WholeContext, call("full_context"), FullContext),
     Operation("threads", "GET", "/v1/threads", ThreadsOf, call("threads"), list[ThreadSummary]),
     Operation("sessions", "GET", "/v1/sessions", Nothing, call("sessions"), list[SessionInfo]),

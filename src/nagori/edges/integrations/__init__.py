@@ -21,16 +21,17 @@ from nagori.services.turns import read_turns
 from nagori.services.window.prune import PruneResult
 
 Done = TypeVar("Done")
+FILES = (".db", ".sqlite", ".sqlite3")  # names of databases, in which a program may have its own tables
 MOST = 256  # conversations with a cached plan; others are planned again, with the same result
 
 
 @contextmanager
 def open_memory(path: str | Path) -> Iterator[Nagori]:
-    """The memory in the folder `path`, for interfaces that name a database file: beside an existing file the
-    folder `path.nagori` is used, and `:memory:` is a temporary folder."""
+    """The memory in the folder `path`, for interfaces that name a database file: beside a file, or instead of
+    one that may come (`app.db`), the folder `path.nagori` is used. `:memory:` is a temporary folder."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory())) if path == ":memory:" else Path(path)
-        if folder.is_file():
+        if folder.is_file() or (folder.suffix in FILES and not folder.is_dir()):
             folder = folder.with_name(f"{folder.name}.nagori")
         yield stack.enter_context(Nagori.open(folder))
 

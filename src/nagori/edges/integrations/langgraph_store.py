@@ -4,8 +4,8 @@
         graph = builder.compile(store=store)
 
 Values are items (`nagori.services.items`). A search with a query ranks by the exact cosine of the caller's
-own embedding (`index`), or of nagori's where none is given. With `remember="text"`, the text at that path of
-each value becomes a memory, too, and `recall` finds it.
+own embedding (`index`, whose `distance_type` may be another), or of nagori's where none is given. With
+`remember="text"`, the text at that path of each value becomes a memory, too, and `recall` finds it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import asyncio
 import json
 import logging
 from array import array
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
-from threading import Event, Thread
+from math import inf
+from threading import Event, Lock, Thread
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 from langgraph.store.base import (
     BaseStore,
@@ -44,8 +45,9 @@ from langgraph.store.base import Item as StoreItem
 
 from nagori.app import Nagori
 from nagori.core.model import Item
-from nagori.core.scoring import cosine
 from nagori.edges.integrations import open_memory
+from nagori.edges.integrations.call_queue import CallQueue
+from nagori.edges.integrations.vectors import pack_vector, score_vectors, unpack_vector
 from nagori.errors import ModelError
 from nagori.protocols import Embedder
 from nagori.services.items import ItemDelete, ItemPut, read_value
@@ -53,6 +55,7 @@ from nagori.services.remember import make_vectors
 
 ROOT = "langgraph"
 SWEEP_MINUTES = 5.0
+DISTANCES = ("cosine", "inner_product", "l2")
 
 Vectors = Mapping[str, Sequence[float]]  # by text
 logger = logging.getLogger(__name__)
@@ -76,8 +79,13 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         self._own = index is None
         fields = (index.get("fields") if index else None) or ["$"]
         self._fields = _read_paths(fields)
+        self._distance = str((index or {}).get("distance_type") or DISTANCES[0])
+        if self._distance not in DISTANCES:
+            raise ValueError(f"distance_type is {self._distance!r}, not one of {', '.join(DISTANCES)}")
         self._sweeper: Thread | None = None
         self._stop = Event()
+        self._queues: WeakKeyDictionary[Any, CallQueue[Op, Result]] = WeakKeyDictionary()  # of each loop
+        self._lock = Lock()
 
     @classmethod
     @contextmanager
@@ -125,12 +133,18 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         return self._execute(asked, vectors, documents)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same, with the embedder awaited and the rest in a thread."""
-        asked = _read_ops(ops)
-        queries, texts = await asyncio.to_thread(self._texts_of, asked)
+        """The same, with the embedder awaited and the rest in a thread. Calls at the same time are executed
+        together."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            queue = self._queues.setdefault(loop, CallQueue(self._aexecute))
+        return [*await queue.call(_read_ops(ops))]
+
+    async def _aexecute(self, ops: Sequence[Op]) -> list[Result]:
+        queries, texts = await asyncio.to_thread(self._texts_of, ops)
         vectors = {query: await self.embeddings.aembed_query(query) for query in queries}
         documents = _pair(texts, await self.embeddings.aembed_documents(texts) if texts else [])
-        return await asyncio.to_thread(self._execute, asked, vectors, documents)
+        return await asyncio.to_thread(self._execute, ops, vectors, documents)
 
     def _texts_of(self, ops: Sequence[Op]) -> tuple[list[str], list[str]]:
         """The queries and the texts of values that must be embedded."""
@@ -171,7 +185,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
             return ItemDelete(place, op.key)
         envelope: dict[str, Any] = {"value": op.value}
         texts = {name: text for name, text in self._indexed(op) if text in documents}
-        fields = {name: _pack(documents[text]) for name, text in texts.items() if len(documents[text])}
+        fields = {name: pack_vector(documents[text]) for name, text in texts.items() if len(documents[text])}
         if fields:
             envelope["vectors"] = {"model": self._model, "fields": fields}
         return ItemPut(place, op.key, envelope, None if op.ttl is None else timedelta(minutes=op.ttl))
@@ -205,7 +219,7 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
             rows = [row for row in rows if _matches(row[1]["value"], op.filter)]
         scores = self._scores(rows, query) if query is not None else {}
         if scores:
-            rows.sort(key=lambda row: -scores.get(row[0].id, -2.0))
+            rows.sort(key=lambda row: -scores.get(row[0].id, -inf))
         if whole:
             rows = rows[op.offset : op.offset + op.limit]
         if op.refresh_ttl:
@@ -213,18 +227,18 @@ class NagoriStore(BaseStore):  # type: ignore[misc, unused-ignore] # langgraph m
         return [SearchItem(**_fields_of(item, said), score=scores.get(item.id)) for item, said in rows]
 
     def _scores(self, rows: Sequence[tuple[Item, Any]], query: Sequence[float]) -> dict[str, float]:
-        """The cosine of each item: that of its nearest field."""
+        """How near each item is: its nearest field."""
         names: list[str] = []
         vectors: list[Sequence[float]] = []
         for item, said in rows:
             known = said.get("vectors") or {}
             if known.get("model") == self._model:
-                fields = [_unpack(data) for data in known["fields"].values()]
+                fields = [unpack_vector(data) for data in known["fields"].values()]
                 vectors += [vector for vector in fields if len(vector) == len(query)]
                 names += [item.id] * (len(vectors) - len(names))
         best: dict[str, float] = {}
-        for name, score in zip(names, _cosines(query, vectors), strict=True):
-            best[name] = max(score, best.get(name, -2.0))
+        for name, score in zip(names, score_vectors(query, vectors, self._distance), strict=True):
+            best[name] = max(score, best.get(name, -inf))
         return best
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
@@ -358,28 +372,6 @@ def _fields_of(item: Item, said: Any) -> dict[str, Any]:
         "created_at": item.created,
         "updated_at": item.updated,
     }
-
-
-def _pack(vector: Sequence[float]) -> str:
-    return b64encode(array("f", vector).tobytes()).decode()
-
-
-def _unpack(data: str) -> Sequence[float]:
-    return array("f", b64decode(data))
-
-
-def _cosines(query: Sequence[float], vectors: Sequence[Sequence[float]]) -> list[float]:
-    try:
-        import numpy
-    except ImportError:
-        mine = array("f", query)
-        return [cosine(mine, array("f", vector)) for vector in vectors]
-    if not vectors:
-        return []
-    rows, asked = numpy.asarray(vectors, dtype="f8"), numpy.asarray(query, dtype="f8")
-    lengths = numpy.linalg.norm(rows, axis=1) * numpy.linalg.norm(asked)
-    scores = numpy.divide(rows @ asked, lengths, out=numpy.zeros(len(rows)), where=lengths > 0)
-    return [float(score) for score in scores]
 
 
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from nagori.app import Nagori
 from nagori.edges.mcp import Served
-from nagori.edges.mcp.tools import READS, REMOVES, new_server
+from nagori.edges.mcp.tools import READS, REMOVES, new_server, tell_change
 from nagori.services.items import ItemDelete, ItemPut, read_value
 
 SPACE = "mcp_memory"
@@ -120,6 +120,7 @@ def _change(ctx: Context, work: Callable[[Graph], Any]) -> Any:
         return graph.changes()
 
     memory.items.change(decide)
+    tell_change(ctx, RESOURCE)
     return results[0]
 
 

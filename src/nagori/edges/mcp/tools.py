@@ -8,7 +8,6 @@ must decide (which memory to forget, which to release from protection) the clien
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from datetime import datetime
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
@@ -24,12 +23,26 @@ from nagori.app import Nagori
 from nagori.core.model import Filter, Kind, Memory, Recollection
 from nagori.edges.hooks.handlers import project_of
 from nagori.edges.mcp import Served
+from nagori.edges.mcp.results import (
+    Block,
+    Forgotten,
+    KindName,
+    Passage,
+    Passages,
+    ProfileShown,
+    Reasons,
+    SessionShown,
+    Shortlist,
+    Shown,
+    show,
+)
 from nagori.errors import LimitReached, NagoriError, NotFound
 
 INSTRUCTIONS = """\
 Long-term memory of this user, kept on their own machine across sessions and programs.
 - Before answering anything that may depend on earlier sessions (preferences, people, decisions, hosts, ports,
   what was agreed), call `recall` or `context` with the question in the user's own words.
+- For what a manual or another document of the user would say, call `know`.
 - When the user states something lasting, decides something or asks you to remember, call `remember` with one
   self-contained sentence per fact.
 - When the user corrects what you recalled, call `correct`; when they want something gone, `forget`.
@@ -37,66 +50,15 @@ Long-term memory of this user, kept on their own machine across sessions and pro
 
 LONGEST_TEXT = 100_000  # characters of one argument
 LONGEST_SHOWN = 300  # characters of a memory where a person chooses between several
-LONGEST_LISTED = 2_000  # characters of a memory in an answer
 MOST_CHOICES = 5  # memories to choose from
 MOST_NOTES = 100
+MOST_SESSIONS = 5
+TOKENS_OF_SESSION = 60  # of the sentences that tell what a session was about
 HOUR_MS = 3_600_000
+RECENT = "memory://recent"
 
 Words = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 Id = Annotated[str, Field(min_length=1, max_length=200, description="Its id, as recall and list return it.")]
-KindName = Literal["episode", "fact", "decision", "lesson", "summary"]
-
-
-# --- what the tools return ------------------------------------------------------------------------
-
-
-class Shown(BaseModel):
-    """A memory."""
-
-    id: str
-    text: str = Field(
-        description="What is left of it; older memories are shorter. One that ends with … is cut: the"
-        " resource memory://{id} has it whole."
-    )
-    at: datetime = Field(description="When it was said or happened.")
-    kind: KindName
-    said_by: str = Field(description="user, assistant, tool or import")
-    level: str = Field(description="full, summary, trace or archived")
-    project: str | None = None
-    protected: bool = False
-    superseded_by: str | None = Field(None, description="The newer memory that holds instead.")
-    confidence: float | None = Field(None, description="0 to 1: how surely it is about the question.")
-
-
-class Shortlist(BaseModel):
-    """Memories, best or newest first."""
-
-    memories: list[Shown]
-
-
-class Block(BaseModel):
-    """Text to read before answering; empty if nothing fits."""
-
-    text: str
-    ids: list[str]
-
-
-class Reasons(BaseModel):
-    """Why a memory is as it is."""
-
-    memory: Shown
-    retention: float = Field(description="0 to 100: how strong it is now.")
-    days: float = Field(description="Its age since it was last reinforced.")
-    forecast: list[str] = Field(description="When it will become shorter, if nobody recalls it.")
-    history: list[str] = Field(description="What happened to it, oldest first.")
-    related: list[str] = Field(description="Ids of related memories.")
-
-
-class Forgotten(BaseModel):
-    """What was forgotten; or the memories that could be meant, if nothing was."""
-
-    forgotten: Shown | None = None
-    candidates: list[Shown] = []
 
 
 class Choice(BaseModel):
@@ -151,6 +113,12 @@ def told_errors(ctx: Context) -> Any:
         raise ToolError(_served(ctx).translator.say(error)) from error
 
 
+def tell_change(ctx: Context, *uris: str) -> None:
+    """Tell clients that listen for it that these resources have changed."""
+    for uri in uris:
+        anyio.from_thread.run(ctx.notify_resource_updated, uri)
+
+
 # --- tools ----------------------------------------------------------------------------------------
 
 
@@ -182,6 +150,7 @@ def remember(
     drafts = [Draft(content=note, kind=Kind(kind), trust=said_by) for note in notes]  # type: ignore[arg-type]
     with told_errors(ctx):
         kept = memory.remember_many(drafts, _report_to(ctx) if len(notes) > 1 else lambda done, total: None)
+    tell_change(ctx, RECENT)
     return Shortlist(memories=[show(each) for each in kept])
 
 
@@ -250,7 +219,9 @@ def correct(
     """Replace the words of a memory that is wrong or no longer holds. Recall it first: this needs its id. The
     former words stay in its history."""
     with told_errors(ctx):
-        return show(view.edit(id, content=content))
+        changed = view.edit(id, content=content)
+    tell_change(ctx, RECENT, f"memory://{changed.id}")
+    return show(changed)
 
 
 def ask_release(ctx: Context, view: View, id: str, release: str | None) -> Elicit[Choice] | Choice:
@@ -310,9 +281,11 @@ def forget(
     if chosen.action != "accept":
         raise ToolError(_served(ctx).translator("mcp.nothing_chosen"))
     with told_errors(ctx):
-        if chosen.data.id:
-            return Forgotten(forgotten=show(view.forget(chosen.data.id)))
-        return Forgotten(candidates=[show(each) for each in _candidates(view, what)])
+        gone = view.forget(chosen.data.id) if chosen.data.id else None
+        if gone is None:
+            return Forgotten(candidates=[show(each) for each in _candidates(view, what)])
+    tell_change(ctx, RECENT, f"memory://{gone.id}")
+    return Forgotten(forgotten=show(gone))
 
 
 def _candidates(memory: Nagori, words: str) -> list[Memory]:
@@ -351,22 +324,45 @@ def list_memories(
         return Shortlist(memories=[show(each) for each in view.list(filter, limit=limit, older_than=last)])
 
 
-def show(memory: Memory, confidence: float | None = None, *, whole: bool = False) -> Shown:
-    """A memory as a client sees it. A long one is cut unless it is asked for by its id: clients refuse large
-    answers."""
-    text = memory.text.whole
-    cut = not whole and len(text) > LONGEST_LISTED
-    return Shown(
-        id=memory.id,
-        text=f"{text[:LONGEST_LISTED]}…" if cut else text,
-        at=memory.created,
-        kind=str(memory.kind),  # type: ignore[arg-type]
-        said_by=str(memory.trust),
-        level=memory.level.name.lower(),
-        project=memory.project,
-        protected=memory.protected,
-        superseded_by=memory.superseded_by,
-        confidence=confidence,
+def know(
+    ctx: Context,
+    view: View,
+    query: Annotated[Words, Field(description="The question, in the user's own words and language.")],
+    kb: Annotated[
+        str | None, Field(max_length=64, description="Only this knowledge base; without it, all.")
+    ] = None,
+    k: Annotated[int, Field(ge=1, le=20, description="At most so many.")] = 5,
+) -> Passages:
+    """Search the user's documents: manuals, notes and pages that they added to a knowledge base. Use it for
+    what a document would say, `recall` for what was said in conversations. Name the source in your answer."""
+    with told_errors(ctx):
+        found = view.search_knowledge(query, kb=kb, k=k)
+        bases = [] if found else sorted({each.base for each in view.list_knowledge()})
+    passages = [Passage(text=each.text, source=each.source, confidence=each.confidence) for each in found]
+    return Passages(passages=passages, bases=bases)
+
+
+def profile(ctx: Context, view: View) -> ProfileShown:
+    """Who this user is by their memories: main topics, people, since when, and what the last sessions were
+    about. Use it for "where were we?" or to get to know the user; for one question `recall` is cheaper."""
+    with told_errors(ctx):
+        told = view.profile()
+        sessions = [
+            SessionShown(
+                session=each.session,
+                latest=each.latest,
+                turns=each.turns,
+                threads=each.threads,
+                about=view.summary(each.session, TOKENS_OF_SESSION),
+            )
+            for each in view.sessions()[:MOST_SESSIONS]
+        ]
+    return ProfileShown(
+        topics=[topic.name for topic in told.topics],
+        people=[speaker.name for speaker in told.speakers],
+        since=told.relationship.since,
+        memories=told.memories,
+        sessions=sessions,
     )
 
 
@@ -388,6 +384,8 @@ TOOLS: tuple[tuple[Callable[..., Any], str, str, ToolAnnotations], ...] = (
     (protect, "protect", "Protect a memory", WRITES),
     (forget, "forget", "Forget a memory", REMOVES),
     (list_memories, "list", "List memories", READS),
+    (know, "know", "Search documents", READS),
+    (profile, "profile", "Profile of the user", READS),
 )
 # Lists never change while a server runs; what a resource says may.
 CACHE_HINTS: dict[Any, CacheHint] = {
@@ -454,7 +452,7 @@ def _add_resources(server: MCPServer[Served], served: Served) -> None:
         return text
 
     json = "application/json"
-    server.resource("memory://recent", name="recent", title="Recent memories", mime_type=json)(read_recent)
+    server.resource(RECENT, name="recent", title="Recent memories", mime_type=json)(read_recent)
     server.resource("memory://{id}", name="memory", title="A memory", mime_type=json)(read_memory)
     server.resource("session://{session}", name="session", title="A session")(read_session)
 

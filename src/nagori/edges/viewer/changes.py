@@ -9,6 +9,7 @@ from nagori.app import SAME, Nagori
 from nagori.core.model import Memory
 from nagori.core.values import replace
 from nagori.edges.locale import Translator
+from nagori.edges.viewer.life import show_policy
 from nagori.edges.viewer.pages import Fields, memory_rows, standing_changes
 from nagori.errors import Conflict, InvalidInput, LimitReached, Notice
 from nagori.services.cycle import note_stopped
@@ -117,6 +118,21 @@ def _describe_receipt(done: ErasureReceipt, translator: Translator) -> list[str]
     ]
 
 
+def take_policy_back(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
+    """Restore the settings before the last change. Conflict if that is no longer the one that was shown."""
+    versions = memory.policy().versions
+    if fields.get("seq") is not None and (not versions or versions[-1].seq != fields["seq"]):
+        raise Conflict("error.policy_changed")
+    memory.policy_back()
+    return show_policy(memory, translator, {})
+
+
+def switch_policy_off(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
+    """Use the configured settings and learn no others."""
+    memory.policy_off()
+    return show_policy(memory, translator, {})
+
+
 CHANGES = {
     "edit": edit_memory,
     "protect": protect_memory,
@@ -127,6 +143,8 @@ CHANGES = {
     "feedback": give_feedback,
     "undo": undo_changes,
     "cycle": run_cycle,
+    "policy_back": take_policy_back,
+    "policy_off": switch_policy_off,
     "erasure": plan_erasure,
     "erase": erase_memory,
 }

@@ -12,10 +12,8 @@ from typing import Any
 
 from nagori.app import Nagori
 from nagori.config import Config
-from nagori.core.cycle import CyclePlan
 from nagori.core.decay import retention
 from nagori.core.events import Event
-from nagori.core.forecast import GROUPS
 from nagori.core.levels import entry_scores, levels_under
 from nagori.core.model import (
     Filter,
@@ -27,27 +25,22 @@ from nagori.core.model import (
     TurnFilter,
     parse_choice,
 )
-from nagori.core.pricing import Usage, bill
 from nagori.edges.charts import DAY, life_series
-from nagori.edges.cli.commands.cost import paid_models
-from nagori.edges.cli.render import dollars, event_line, one_line, size
+from nagori.edges.cli.render import event_line, one_line, size
 from nagori.edges.locale import Translator
-from nagori.errors import InvalidInput, Notice
+from nagori.errors import InvalidInput
 from nagori.services import audit_log
 from nagori.services.cycle import compress_memories
 from nagori.services.doctor import Finding
 from nagori.services.edit import UNDOABLE
 from nagori.services.inspect import Explanation
-from nagori.services.preview import Preview
 
 Fields = Mapping[str, Any]  # of a request
 
 ROW_LETTERS = 280  # characters of a memory in a list
 PAGE_ROWS, MOST_ROWS = 100, 500
-PAST_DAYS, DAYS_AHEAD = 365, 90
 CURVE_AHEAD = 90  # days
 MOST_EVENTS = 200  # of a history
-SPEND_DAYS = 30
 ACTS_SHOWN = 20  # of the audit log
 COPIES = ("backed_up", "restored", "exported")
 
@@ -85,7 +78,7 @@ def memory_rows(memory: Nagori, found: Sequence[Memory]) -> list[dict[str, Any]]
 
 def show_timeline(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
     """A page of memories, newest first; `after` is the place where the page before it ended."""
-    limit = _whole(fields, "limit", PAGE_ROWS, MOST_ROWS)
+    limit = read_whole(fields, "limit", PAGE_ROWS, MOST_ROWS)
     seq = memory.runtime.journal.last_seq(memory.scope.owner)  # first: what comes meanwhile is told later
     found = memory.list(_filter(memory, fields), limit=limit, older_than=_place(fields.get("after")))
     last = found[-1] if len(found) == limit else None
@@ -102,7 +95,7 @@ def _filter(memory: Nagori, fields: Fields) -> Filter:
     until = fields.get("until")
     return Filter(
         kinds=frozenset({parse_choice(Kind, kind, "kind")}) if kind else None,
-        levels=frozenset({Level(_whole(fields, "level", 1, 4))}) if level else None,
+        levels=frozenset({Level(read_whole(fields, "level", 1, 4))}) if level else None,
         protected=True if fields.get("protected") else None,
         until=_end_of_day(memory, until) if until else None,
         archived=True,
@@ -130,7 +123,7 @@ def _place(after: str | None) -> Memory | None:
     return Memory(id, created, created, {Level.FULL: Text("", "")})
 
 
-def _whole(fields: Fields, name: str, default: int, most: int) -> int:
+def read_whole(fields: Fields, name: str, default: int, most: int) -> int:
     given = fields.get(name, default)
     try:
         number = int(given)
@@ -162,8 +155,8 @@ def show_context(memory: Nagori, translator: Translator, fields: Fields) -> dict
         "budget": memory.config.retrieval.token_budget,
         "time": {
             "phrase": time.phrase,
-            "since": _minute(time.since, zone),
-            "until": _minute(time.until, zone),
+            "since": minute(time.since, zone),
+            "until": minute(time.until, zone),
             "certain": time.certain,
         }
         if time and (time.since or time.until)
@@ -181,7 +174,7 @@ def show_context(memory: Nagori, translator: Translator, fields: Fields) -> dict
     }
 
 
-def _minute(moment: datetime | None, zone: Any) -> str | None:
+def minute(moment: datetime | None, zone: Any) -> str | None:
     return f"{moment.astimezone(zone):%Y-%m-%d %H:%M}" if moment else None
 
 
@@ -305,7 +298,7 @@ def _sources(memory: Nagori, found: Memory) -> list[dict[str, Any]]:
     turns = store.turns(scope.owner, TurnFilter(seqs=tuple(seqs))) if seqs else []
     return [
         {
-            "at": _minute(turn.at, zone),
+            "at": minute(turn.at, zone),
             "role": turn.role,
             "speaker": turn.speaker,
             "session": turn.session,
@@ -314,98 +307,6 @@ def _sources(memory: Nagori, found: Memory) -> list[dict[str, Any]]:
         }
         for turn in turns
     ]
-
-
-# --- life -----------------------------------------------------------------------------------------
-
-
-def show_life(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
-    """How many memories are at each level now, and the room that is left."""
-    status = memory.status()
-    return {
-        "levels": {str(level): n for level, n in status.counts.levels.items()},
-        "total": status.counts.total,
-        "protected": status.counts.protected,
-        "protected_limit": memory.config.protection.max_protected_memories,
-        "active": status.active,
-        "capacity": status.capacity,
-    }
-
-
-def show_levels(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
-    """Levels over time with a forecast. It reads the whole journal, so the page asks for it by itself."""
-    days = memory.populations(_whole(fields, "past", PAST_DAYS, 3650), DAYS_AHEAD)
-    first = next((n for n, one in enumerate(days) if any(one.counts.values())), max(0, len(days) - 1))
-    shown = days[max(0, first - 1) :]
-    return {
-        "days": [one.day.isoformat() for one in shown],
-        "groups": {group: [one.counts[group] for one in shown] for group in GROUPS},
-        "today": next((n for n, one in enumerate(shown) if one.forecast), len(shown)) - 1,
-    }
-
-
-def show_costs(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
-    """What models cost so far and will, for all users of this machine; empty where none is paid for."""
-    today = memory.runtime.clock.now().date()
-    spent = memory.runtime.spend.days(today, SPEND_DAYS)
-    prices, unknown = paid_models(memory.config)
-    usage = memory.usage() or Usage()
-    bills = [bill(price, usage, memory.config.compression) for price in prices]
-    return {
-        "spent": dollars(sum(day.usd for day in spent)) if spent else None,
-        "days": SPEND_DAYS,
-        "models": [
-            {"model": each.price.model, "month": dollars(each.month), "year": dollars(each.year)}
-            for each in bills
-        ],
-        "unknown": [translator("cli.cost_unknown", model=model) for model in unknown],
-    }
-
-
-def show_plan(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
-    """What the next cycle would do, and why; nothing is changed."""
-    told = memory.preview(memory.plan())
-    plan = told.plan
-    return {
-        "steps": len(plan.steps),
-        "moves": plan.moves,
-        "total": plan.census.total,
-        "asks": plan.asks,
-        "kinds": [
-            {
-                "act": kind.act,
-                "reason": translator(f"reason.{kind.reason}", score="…"),
-                "n": kind.n,
-                "examples": [
-                    {
-                        "row": memory_rows(memory, [found])[0],
-                        "to": int(step.level) if step.level else None,
-                        "why": translator(f"reason.{step.reason}", score=f"{step.score:.1f}"),
-                    }
-                    for step, found in kind.examples
-                ],
-            }
-            for kind in told.kinds
-        ],
-        "notes": list(_plan_notes(memory, plan, told, translator)),
-    }
-
-
-def _plan_notes(memory: Nagori, plan: CyclePlan, told: Preview, translator: Translator) -> Iterator[str]:
-    """What the plan saves and costs, in sentences."""
-    if told.shortened:
-        basis = (
-            Notice("cli.preview_exact") if told.exact else Notice("cli.preview_sample", looked=told.looked)
-        )
-        sizes = {"before": size(told.before), "after": size(told.after)}
-        saved = size(max(0, told.before - told.after))
-        yield translator("cli.preview_saves", n=told.shortened, saved=saved, basis=basis, **sizes)
-    if told.purged:
-        yield translator("cli.preview_purges", n=told.purged, freed=size(told.freed))
-    if told.shortened and memory.runtime.llm is None:
-        yield translator("cli.preview_free")
-    if plan.over:
-        yield translator("cli.cycle_over", n=plan.over, limit=memory.config.capacity.limit)
 
 
 # --- health ---------------------------------------------------------------------------------------
@@ -429,7 +330,7 @@ def show_health(memory: Nagori, translator: Translator, more: Sequence[Finding])
         ],
         "copies": [
             {
-                "at": _minute(datetime.fromisoformat(entry.at), zone),
+                "at": minute(datetime.fromisoformat(entry.at), zone),
                 "act": translator(f"audit.{entry.act}"),
                 "size": size(entry.detail["bytes"]) if "bytes" in entry.detail else None,
             }
@@ -457,14 +358,3 @@ def show_frame(memory: Nagori, translator: Translator, fields: Fields) -> dict[s
         "kinds": [str(kind) for kind in Kind],
         "whole": (scope.project, scope.agent, scope.role) == (None, None, None),
     }
-
-
-PAGES = {
-    "frame": show_frame,
-    "timeline": show_timeline,
-    "context": show_context,
-    "memory": show_memory,
-    "life": show_life,
-    "plan": show_plan,
-}
-MACHINE_PAGES = {"costs": show_costs}  # what concerns all users of a machine, for the person at it

@@ -17,13 +17,24 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from nagori.app import Nagori
-from nagori.core.model import Scope
 from nagori.edges.http.access import Refused
 from nagori.edges.http.callers import run_verb
 from nagori.edges.http.replies import json_reply, language_of
 from nagori.edges.locale import Translator
+from nagori.edges.viewer.background import BackgroundPage, Compute
 from nagori.edges.viewer.changes import CHANGES
-from nagori.edges.viewer.pages import MACHINE_PAGES, PAGES, Fields, show_health, show_levels
+from nagori.edges.viewer.connections import show_connections
+from nagori.edges.viewer.conversations import show_profile, show_sessions, show_threads
+from nagori.edges.viewer.knowledge import show_knowledge
+from nagori.edges.viewer.life import show_costs, show_levels, show_life, show_plan, show_policy
+from nagori.edges.viewer.pages import (
+    Fields,
+    show_context,
+    show_frame,
+    show_health,
+    show_memory,
+    show_timeline,
+)
 from nagori.errors import InvalidInput
 from nagori.messages import LANGUAGES, table
 from nagori.services.doctor import Finding
@@ -55,8 +66,26 @@ FILE_HEADERS = {
 }
 # Tables of the catalogue that the page says itself. Sentences with numbers in them are said here.
 TABLES = ("view", "level", "kind", "category", "step", "chart")
-MOST_SCOPES = 100  # whose levels over time are kept
-WHOLE = frozenset({"plan", "cycle", "erasure", "erase"})  # concern everything of a user, as under /v1
+# What concerns everything of a user, as under /v1.
+WHOLE = frozenset({"plan", "policy", "policy_back", "policy_off", "cycle", "erasure", "erase"})
+PAGES: Mapping[str, Answer] = {
+    "frame": show_frame,
+    "timeline": show_timeline,
+    "context": show_context,
+    "memory": show_memory,
+    "sessions": show_sessions,
+    "threads": show_threads,
+    "life": show_life,
+    "policy": show_policy,
+}
+LONG_PAGES: Mapping[str, Compute] = {  # they look at every memory, or at many
+    "plan": show_plan,
+    "levels": show_levels,
+    "profile": show_profile,
+    "connections": show_connections,
+}
+# What concerns all users of a machine or of a tenant, for the person at the machine.
+MACHINE_PAGES: Mapping[str, Answer] = {"costs": show_costs, "knowledge": show_knowledge}
 
 
 def no_findings() -> Sequence[Finding]:
@@ -67,7 +96,7 @@ def no_findings() -> Sequence[Finding]:
 def make_routes(findings: Findings | None = None) -> list[BaseRoute]:
     """The routes of the viewer, for `create_app`. With `findings` the pages about this machine are among
     them, its health and costs; a server with many users leaves them out."""
-    pages: dict[str, Answer] = {**PAGES, "levels": LevelsCache()}
+    pages: dict[str, Answer] = {**PAGES, **{name: BackgroundPage(each) for name, each in LONG_PAGES.items()}}
     if findings is not None:
         pages |= {**MACHINE_PAGES, "health": _health(findings)}
 
@@ -84,27 +113,6 @@ def make_routes(findings: Findings | None = None) -> list[BaseRoute]:
         Route("/view/api/do/{name}", _change, methods=["POST"]),
         Route("/view/{name:path}", _file),
     ]
-
-
-class LevelsCache:
-    """Levels over time, as they were computed last: that reads the whole journal, and a page is opened again
-    more often than a large journal grows."""
-
-    def __init__(self) -> None:
-        self._last: dict[Scope, tuple[object, dict[str, Any]]] = {}
-
-    def __call__(self, memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
-        clock, scope = memory.runtime.clock, memory.scope
-        newest = memory.runtime.journal.last_seq(scope.owner)
-        key = (newest, clock.now().astimezone(clock.zone).date(), tuple(sorted(fields.items())))
-        known = self._last.get(scope)
-        if known is not None and known[0] == key:
-            return known[1]
-        shown = show_levels(memory, translator, fields)
-        if len(self._last) >= MOST_SCOPES:
-            self._last.pop(next(iter(self._last)))
-        self._last[scope] = (key, shown)
-        return shown
 
 
 def _health(findings: Findings) -> Answer:

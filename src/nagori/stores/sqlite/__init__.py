@@ -46,6 +46,7 @@ from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.protocols import ConceptIndex, Store
+    from nagori.stores.sqlite.resident import ResidentIndexes
 
 BUSY_MS = 30_000
 CIPHER = "chacha20"
@@ -55,6 +56,8 @@ MERGE_PAGES = 256  # pages of the word index per step: a few milliseconds
 CHECKPOINT_MS = 200  # maximum wait for readers; writers wait meanwhile
 NO_LIMIT = -1
 ERASE_IN_COPY = 10_000  # rows at once: nobody waits for a copy
+SEARCHES_BEFORE_INDEX = 3  # of an owner in one process, before its index is copied into memory
+MOST_COUNTED = 100_000  # owners whose searches are counted
 WAIT_FOR_PLACE = 0.01  # seconds between checks for a free connection
 TROUBLES = (apsw.Error, OSError, OverflowError, UnicodeError)
 # Messages of SQLite about unexpected tables.
@@ -72,10 +75,14 @@ class SqliteStore(SqlReads):
     name = "sqlite"
     capabilities = frozenset({"durable", "files"})
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, index_bytes: int = 0) -> None:
+        """`index_bytes`: memory for the indexes of owners who are asked about often; 0: none."""
         self.path = path
         self._pool = _Pool(path)
         self._vectors = SqliteVectors(self)
+        self._index_bytes = index_bytes
+        self._searches: dict[Owner, int] = {}  # number of searches so far
+        self._indexes: tuple[int, ResidentIndexes] | None = None  # of the process with this id
 
     @property
     def vectors(self) -> SqliteVectors:
@@ -91,6 +98,7 @@ class SqliteStore(SqlReads):
 
     def close(self) -> None:
         """Close every connection; those in use are closed after their work."""
+        self._drop_indexes()
         self._pool.close()
 
     # --- writing --------------------------------------------------------------------------------
@@ -108,9 +116,12 @@ class SqliteStore(SqlReads):
                 raise Conflict("error.store_moved", before=batch.before, seq=seq)
             known = _read_known(db, number, frozenset([memory.id for memory in batch.memories]))
             writing.apply(db, number, first, known, batch)
+        if self._indexes is not None:
+            self._forget_changed(owner, batch)
 
     @contextmanager
     def rebuilding(self, owner: Owner) -> Iterator[None]:
+        self._drop_indexes(owner)
         # Errors of the caller's own code pass unchanged.
         with self._pool.operation("BEGIN IMMEDIATE", write=True, translate=False) as db:
             with store_errors(self.path):
@@ -122,7 +133,9 @@ class SqliteStore(SqlReads):
 
     def erase(self, owner: Owner, at_once: int) -> int:
         with self.writing() as db:
-            return writing.erase_owner(db, owner, at_once)
+            count = writing.erase_owner(db, owner, at_once)
+        self._drop_indexes(owner)
+        return count
 
     def lease(self, owner: Owner, work: str, holder: str, now: float, until: float) -> str | None:
         with self.writing() as db:
@@ -134,6 +147,10 @@ class SqliteStore(SqlReads):
         if not ids:
             return []
         with self.reading() as db:
+            if (indexes := self._find_indexes(db, scope.owner)) is not None and (
+                found := indexes.get(db, scope, ids)
+            ) is not None:
+                return found
             number = find_owner(db, scope.owner)
             if scope.project is None and scope.agent is None and scope.role is None:
                 known = _read_known(db, number, frozenset(ids))
@@ -148,7 +165,54 @@ class SqliteStore(SqlReads):
             model = find_model(db, query.model) if query.model else None
             if query.vector is not None:
                 check_vector(query.vector, model.dimension if model else None)
-            return search.candidates(db, self.selection(db, scope, query.filter), query, model)
+            selection = self.selection(db, scope, query.filter)
+            if (indexes := self._find_indexes(db, scope.owner, search=True)) is not None and (
+                found := indexes.candidates(db, selection, query, model)
+            ) is not None:
+                return found
+            return search.candidates(db, selection, query, model)
+
+    # --- indexes in memory ----------------------------------------------------------------------
+
+    def _find_indexes(self, db: Connection, owner: Owner, *, search: bool = False) -> ResidentIndexes | None:
+        """The indexes in memory, if this process has searched for this owner often enough to gain from one. A
+        transaction that writes sees what nobody else can see yet, so it reads the file."""
+        if not self._index_bytes:
+            return None
+        count = self._searches.get(owner, 0) + search
+        if search:
+            if len(self._searches) > MOST_COUNTED:
+                self._searches.clear()
+            self._searches[owner] = count
+        if count < SEARCHES_BEFORE_INDEX or db.txn_state("main") == apsw.SQLITE_TXN_WRITE:
+            return None
+        if self._indexes is None or self._indexes[0] != os.getpid():  # a fork copies locks that are held
+            if find_spec("numpy") is None:
+                self._index_bytes = 0
+                return None
+            from nagori.stores.sqlite import resident
+
+            if not resident.is_possible():
+                self._index_bytes = 0
+                return None
+            self._indexes = (os.getpid(), resident.ResidentIndexes(self._index_bytes))
+        return self._indexes[1]
+
+    @property
+    def index_bytes_used(self) -> int:
+        """The memory that the indexes take."""
+        return 0 if self._indexes is None else self._indexes[1].nbytes
+
+    def _drop_indexes(self, owner: Owner | None = None) -> None:
+        if self._indexes is not None:
+            self._indexes[1].drop(owner)
+
+    def _forget_changed(self, owner: Owner, batch: Batch) -> None:
+        """What was erased or edited leaves the memory of this process at once."""
+        if batch.erased:
+            self._drop_indexes(owner)
+        elif self._indexes is not None:
+            self._indexes[1].forget(owner, [memory.id for memory in batch.memories])
 
     # --- maintenance ----------------------------------------------------------------------------
 
@@ -319,7 +383,10 @@ class SqliteVectors:
     def put(self, owner: Owner, vectors: Mapping[str, Vector]) -> int:
         with self._store.writing() as db:
             number = find_owner(db, owner)
-            return writing.put_vectors(db, number, vectors) if number else 0
+            if not number:
+                return 0
+            writing.renew_revision(db, number)
+            return writing.put_vectors(db, number, vectors)
 
     def get(self, owner: Owner, model: str, digests: Sequence[bytes]) -> dict[bytes, bytes]:
         with self._store.reading() as db:
@@ -411,6 +478,7 @@ class Connection(apsw.Connection):
     pid = 0
     writable = True
     generation = 0
+    compared_version = -1  # when the indexes in memory were last compared with the file
 
 
 _LEFT_TO_PARENTS: list[Connection] = []  # SQLite forbids using, and even closing, them after a fork

@@ -18,6 +18,7 @@ STEPS = (
     "0005_names.sql",
     "0006_items.sql",
     "0007_concepts.sql",
+    "0008_revision.sql",
 )
 
 

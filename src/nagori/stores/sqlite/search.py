@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import fsum
 
 import apsw
 
@@ -131,12 +132,12 @@ def candidates(db: apsw.Connection, selection: Selection, query: Query, model: M
     last, total, mean = _size(db, number)
     places, left_out = _places(db, number, words, total)
     near: dict[int, float] = {}
-    usual = (0.0, 1.0)
+    spread = (0.0, 1.0)
     if query.vector is not None and model is not None:
         near = dict(nearest_keys(db, selection, query.vector, model, query.nearest))
-        usual = _usual(db, number, query.vector, model, last)
+        spread = usual(db, number, query.vector, model, last)
     infos = _sketches(db, selection, most_telling(places, total) | near.keys())
-    return join_candidates(words, (total, mean), places, left_out, near, usual, infos)
+    return join_candidates(words, (total, mean), places, left_out, near, spread, infos)
 
 
 def _size(db: apsw.Connection, number: int | None) -> tuple[int, int, float]:
@@ -159,22 +160,29 @@ def _places(
     return {word: Counter(docs_of[word]) for word in chosen}, left_out
 
 
-def _usual(
+def usual(
     db: apsw.Connection, number: int | None, vector: bytes, model: Model, last: int
 ) -> tuple[float, float]:
     """Mean and spread of the question's cosines over an even sample of memories."""
     low, _ = keys(number)
     spots = json.dumps([low + n for n in sample_numbers(last)])
     sql = f"""
-        SELECT avg(c), avg(c * c) FROM (SELECT 1 - vec_distance_cosine(v.v, ?) AS c
-        FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value)"""
-    [(mean, square)] = ask(db, sql, (vector, spots))
-    return usual_cosine(mean, square)
+        SELECT 1 - vec_distance_cosine(v.v, ?)
+        FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value"""
+    return summarize_cosines([cosine for (cosine,) in ask(db, sql, (vector, spots))])
+
+
+def summarize_cosines(cosines: Sequence[float]) -> tuple[float, float]:
+    """Mean and spread; the sums are exact, so they do not depend on the order."""
+    if not cosines:
+        return usual_cosine(None, None)
+    count = len(cosines)
+    return usual_cosine(fsum(cosines) / count, fsum([cosine * cosine for cosine in cosines]) / count)
 
 
 def _sketches(db: apsw.Connection, selection: Selection, spots: Iterable[int]) -> dict[int, CandidateInfo]:
     where, values = selection.meant()
     sql = f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value WHERE {where}"
-    rows = ask(db, sql, (json.dumps(list(spots)), *values))
+    rows = ask(db, sql, (json.dumps(sorted(spots)), *values))
     SKETCH_TYPES.check(rows)
     return {key: CandidateInfo(*rest) for key, *rest in rows}

@@ -54,9 +54,14 @@ COPIED_FIELDS = frozenset(("level", "forgotten_at", "project", "agent", "role", 
 
 def open_owner(db: apsw.Connection, owner: Owner) -> tuple[int, int, int]:
     """Its number, its last applied event and the number of its next memory; a new owner is created."""
-    db.execute("INSERT OR IGNORE INTO owner (tenant, user) VALUES (?, ?)", owner)
+    db.execute("INSERT OR IGNORE INTO owner (tenant, user, revision) VALUES (?, ?, random())", owner)
     [row] = ask(db, "SELECT id, seq, next FROM owner WHERE tenant = ? AND user = ?", owner)
     return row[0], row[1], row[2]
+
+
+def renew_revision(db: apsw.Connection, number: int) -> None:
+    """Tell every process that an index of this owner in its memory is out of date."""
+    db.execute("UPDATE owner SET revision = random() WHERE id = ?", (number,))
 
 
 def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Batch) -> None:
@@ -67,7 +72,7 @@ def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Bat
     changes = sorted(
         [(*known[m.id], m) for m in batch.memories if m.id in known], key=lambda change: change[0]
     )
-    tokens = change_memories(db, changes) if changes else 0
+    tokens = change_memories(db, number, changes) if changes else 0
     tokens += add_memories(db, number, first, newborn) if newborn else 0
     put_beside(db, number, batch)
     put_vectors(db, number, batch.vectors)
@@ -75,7 +80,19 @@ def apply(db: apsw.Connection, number: int, first: int, known: Known, batch: Bat
     if batch.redacted_turns:
         seqs = json.dumps(list(batch.redacted_turns))
         db.execute(f"DELETE FROM turn WHERE owner = ? AND seq {AMONG}", (number, seqs))
+    if not _is_logged(batch):
+        renew_revision(db, number)
     move_owner(db, number, batch, (len(newborn), tokens - lost, erased))
+
+
+def _is_logged(batch: Batch) -> bool:
+    """Whether the log names every memory that has changed."""
+    logged = {id for entry in batch.log for id in entry.memories}
+    return (
+        not batch.erased
+        and all(memory.id in logged for memory in batch.memories)
+        and logged >= set(batch.vectors)
+    )
 
 
 def empty_owner(db: apsw.Connection, number: int) -> None:
@@ -85,6 +102,7 @@ def empty_owner(db: apsw.Connection, number: int) -> None:
     _delete_rows(db, number)
     sql = "UPDATE owner SET seq = 0, mark = 0, journal = '', next = 1, tokens = 0, erased = 0 WHERE id = ?"
     db.execute(sql, (number,))
+    renew_revision(db, number)
 
 
 def _delete_rows(db: apsw.Connection, number: int) -> None:
@@ -116,6 +134,7 @@ def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
         return db.changes()
     if not ask(db, "SELECT 1 FROM memory WHERE owner <> ? LIMIT 1", (number,)):
         return _erase_alone(db, number)
+    renew_revision(db, number)
     ids = [id for (id,) in ask(db, "SELECT id FROM memory WHERE owner = ? LIMIT ?", (number, at_once))]
     if ids:
         _erase(db, number, ids)
@@ -157,10 +176,12 @@ def add_memories(db: apsw.Connection, number: int, first: int, memories: Sequenc
     return sum(map(len, words.values()))
 
 
-def change_memories(db: apsw.Connection, changes: Sequence[tuple[int, Memory, Memory]]) -> int:
+def change_memories(db: apsw.Connection, number: int, changes: Sequence[tuple[int, Memory, Memory]]) -> int:
     """Change existing memories (key, old, new); returns the change in tokens."""
     sorted_changes = MemoryChanges(changes)
     sorted_changes.write(db)
+    if sorted_changes.words:
+        renew_revision(db, number)
     faded = {key for key, old, memory in changes if _is_kept_in_full(old, memory)}
     words = [
         (key, " ".join(former), " ".join(sorted_changes.words[key]))
@@ -376,6 +397,7 @@ def drop_vectors(db: apsw.Connection, number: int, model: Model, limit: int) -> 
     chosen = ask(db, f"SELECT min(key), max(key), count(*) FROM ({some})", (*keys(number), limit))
     low, high, count = chosen[0]
     if count:
+        renew_revision(db, number)
         db.execute(f"DELETE FROM {model.vectors} WHERE key BETWEEN ? AND ?", (low, high))
         db.execute(f"DELETE FROM {model.bits} WHERE key BETWEEN ? AND ?", (low, high))
         db.execute("UPDATE model SET vectors = vectors - ? WHERE id = ?", (count, model.id))

@@ -171,6 +171,13 @@ def restore(
     folder = session.folder
     if not path.is_file():
         raise InvalidInput("path", "error.not_file", path=path)
+    if database := session.database:
+        Nagori.restore(path, database, datetime.now().astimezone())
+        if as_json:
+            print_json({"restored": "database", "aside": None})
+        else:
+            session.say("cli.restored", path=path)
+        return
     occupied = folder.exists() and any(folder.iterdir())
     if occupied and not yes and not typer.confirm(session.translator("cli.overwrite", path=folder)):
         session.say("cli.stopped")

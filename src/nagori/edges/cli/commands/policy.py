@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import tzinfo
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from nagori.app import Nagori
 from nagori.core.learning import LEVERS
 from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.edges.cli.render import day
+from nagori.errors import Notice
 from nagori.services.policy import Policy, PolicyVersion, settings_in_force, unchosen_settings, value_of
 
 
@@ -29,17 +33,14 @@ def policy(
     """Show what was learned about settings, explain it, or take it back."""
     session = CommandSession.of(context)
     with session.memory() as memory:
-        runtime, owner = memory.runtime, memory.scope.owner
-        zone = runtime.clock.zone
+        zone = memory.runtime.clock.zone
         if act is PolicyAct.BACK:
             known = memory.policy_back()
         elif act is PolicyAct.OFF:
             known = memory.policy_off()
         else:
             known = memory.policy()
-        config = settings_in_force(runtime, owner)
-        free = set(unchosen_settings(runtime, LEVERS))
-    settings = [_describe_setting(name, value_of(config, name), known, name in free) for name in LEVERS]
+        settings = describe_settings(memory, known)
     if as_json:
         versions = [_version_json(version) for version in known.versions]
         print_json({"off": known.off, "settings": settings, "versions": versions})
@@ -49,12 +50,20 @@ def policy(
         if not told:
             session.say("policy.nothing")
         for version in told:
-            _say_version(session, version, day(version.at, zone))
+            for notice in describe_version(version, zone):
+                session.say(notice.id, **notice.values)
         return
     if known.off:
         session.say("policy.is_off")
     for each in settings:
         session.say(f"policy.{each['origin']}", setting=each["setting"], value=f"{each['value']:g}")
+
+
+def describe_settings(memory: Nagori, known: Policy) -> list[dict[str, Any]]:
+    """Every setting that can be learned, its value in force and where that comes from."""
+    config = settings_in_force(memory.runtime, memory.scope.owner)
+    free = set(unchosen_settings(memory.runtime, LEVERS))
+    return [_describe_setting(name, value_of(config, name), known, name in free) for name in LEVERS]
 
 
 def _describe_setting(name: str, value: float, known: Policy, free: bool) -> dict[str, Any]:
@@ -70,17 +79,16 @@ def _version_json(version: PolicyVersion) -> dict[str, Any]:
     return told
 
 
-def _say_version(session: CommandSession, version: PolicyVersion, when: str) -> None:
+def describe_version(version: PolicyVersion, zone: tzinfo) -> Iterator[Notice]:
     """One version in words: what moved, why, and on which evidence."""
-    seen = version.evidence
+    seen, when = version.evidence, day(version.at, zone)
     if version.reason in ("back", "off") or seen is None:
-        session.say(f"policy.{version.reason or 'back'}", day=when)
+        yield Notice(f"policy.{version.reason or 'back'}", day=when)
         return
     step = {"setting": version.setting, "before": f"{version.before:g}", "value": f"{version.value:g}"}
-    session.say("policy.moved", day=when, **step)
+    yield Notice("policy.moved", day=when, **step)
+    gain = 100 * (version.gain or 0.0)
     if version.reason == "use":
-        session.say("policy.use", used=seen.used, shown=seen.shown, gain=100 * (version.gain or 0.0))
+        yield Notice("policy.use", used=seen.used, shown=seen.shown, gain=gain)
     else:
-        session.say(
-            "policy.outcome", withheld=seen.withheld, turns=seen.turns, gain=100 * (version.gain or 0.0)
-        )
+        yield Notice("policy.outcome", withheld=seen.withheld, turns=seen.turns, gain=gain)

@@ -1,16 +1,24 @@
 // The frame: the token, the language, the theme, and which page is shown.
 import { render } from "./vendor/preact-htm.js";
+import { Connections } from "./connections.js";
+import { Conversations } from "./conversations.js";
 import { Health } from "./health.js";
+import { Knowledge } from "./knowledge.js";
 import { Life } from "./life.js";
 import { MemoryPage } from "./memory.js";
+import { Profile } from "./profile.js";
 import { Search } from "./search.js";
 import { Timeline } from "./timeline.js";
 import {
   address, ask, html, keepToken, language, languages, loadWords, place, say, token, useEffect, useRef, useState,
 } from "./shared.js";
 
-const PAGES = { timeline: Timeline, search: Search, memory: MemoryPage, life: Life, health: Health };
-const TABS = ["timeline", "search", "life", "health"];
+const PAGES = {
+  timeline: Timeline, search: Search, memory: MemoryPage, conversations: Conversations, connections: Connections,
+  profile: Profile, knowledge: Knowledge, life: Life, health: Health,
+};
+const TABS = ["timeline", "search", "conversations", "connections", "profile", "knowledge", "life", "health"];
+const MACHINE_TABS = ["knowledge", "health"]; // absent where a server has many users
 const THEMES = ["auto", "light", "dark"];
 
 function takeFragment() {
@@ -88,9 +96,9 @@ function App() {
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${say("view.skip")}</a>
     <header>
-      <a class="name" href=${address("timeline")}><span lang="ja">名残</span> nagori</a>
+      <a class="name" href=${address("timeline")}><span class="kanji" lang="ja">名残</span><span>nagori</span></a>
       <nav aria-label=${say("view.pages")}>
-        ${TABS.filter((tab) => !frame || tab !== "health" || frame.pages.includes(tab)).map((tab) => html`<a href=${address(tab)} aria-current=${tab === where.page ? "page" : undefined}>${say(`view.page_${tab}`)}</a>`)}
+        ${TABS.filter((tab) => !MACHINE_TABS.includes(tab) || !frame || frame.pages.includes(tab)).map((tab) => html`<a href=${address(tab)} aria-current=${tab === where.page ? "page" : undefined}>${say(`view.page_${tab}`)}</a>`)}
       </nav>
       <div class="choices">
         <${Choice} label=${say("view.language")} value=${language} options=${Object.entries(languages)} onChange=${chooseLanguage} />

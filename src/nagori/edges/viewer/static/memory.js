@@ -168,7 +168,7 @@ function Sources({ told }) {
   const facts = [["view.session", told.session], ["view.speaker", told.speaker], ["view.uri", told.uri]].filter(([, value]) => value);
   return html`<section aria-labelledby="sources"><h2 id="sources">${say("view.sources")}</h2>
     <p>${say(`view.trust_${told.trust}`)}</p>
-    ${facts.length > 0 && html`<dl>${facts.map(([id, value]) => html`<dt>${say(id)}</dt><dd><${Words} text=${value} /></dd>`)}</dl>`}
+    ${facts.length > 0 && html`<dl>${facts.map(([id, value]) => html`<dt>${say(id)}</dt><dd>${id === "view.session" ? html`<a href=${address("conversations", value)}><${Words} text=${value} /></a>` : html`<${Words} text=${value} />`}</dd>`)}</dl>`}
     ${told.sources.map((turn) => html`<figure class="turn"><figcaption>${turn.at} · <bdi>${visible(turn.speaker || say(`view.trust_${turn.role}`))}</bdi>${turn.host && html` · <bdi>${turn.host}</bdi>`}</figcaption>
       <${LongWords} text=${turn.text} tag="blockquote" /></figure>`)}
   </section>`;
@@ -234,6 +234,7 @@ export function MemoryPage({ where, frame }) {
       ${archived
         ? html`<button onClick=${() => act("unarchive", say("view.now_unarchived"))}>${say("view.unarchive")}</button>`
         : html`<button onClick=${() => act("archive", say("view.now_archived"))}>${say("view.archive")}</button>`}
+      <a class="button" href=${address("connections", told.id)}>${say("view.page_connections")}</a>
       <button onClick=${() => act("feedback", say("view.thanks"), { good: true })}>${say("view.useful")}</button>
       <button onClick=${() => act("feedback", say("view.thanks"), { good: false })}>${say("view.not_useful")}</button>
       ${!told.forgotten && html`<button onClick=${() => setOpen({ name: "forget" })}>${say("view.forget")}</button>`}

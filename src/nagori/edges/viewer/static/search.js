@@ -21,6 +21,14 @@ function understood(time) {
   return say(time.certain ? "view.time_window" : "view.time_about", { phrase: time.phrase, from, until });
 }
 
+const FEW = 6; // left-out memories that are drawn before somebody asks for all of them
+
+function LeftOut({ rows, prompt }) {
+  const [all, setAll] = useState(false);
+  return html`<ol class="candidates out">${(all ? rows : rows.slice(0, FEW)).map((row) => html`<${Candidate} key=${row.id} row=${row} prompt=${prompt} />`)}</ol>
+    ${rows.length > FEW && html`<p><button onClick=${() => setAll(!all)} aria-expanded=${all ? "true" : "false"}>${all ? say("view.less") : say("view.show_others", { n: rows.length })}</button></p>`}`;
+}
+
 function Answer({ told, prompt }) {
   const given = told.candidates.filter((each) => each.outcome === "told");
   const out = told.candidates.filter((each) => each.outcome !== "told");
@@ -36,7 +44,7 @@ function Answer({ told, prompt }) {
     ${given.length > 0 && html`<section aria-labelledby="given"><h2 id="given">${say("view.why_each")}</h2>
       <ol class="candidates">${given.map((row) => html`<${Candidate} key=${row.id} row=${row} prompt=${prompt} />`)}</ol></section>`}
     ${out.length > 0 && html`<section aria-labelledby="out"><h2 id="out">${say("view.left_out", { n: out.length })}</h2>
-      <ol class="candidates out">${out.map((row) => html`<${Candidate} key=${row.id} row=${row} prompt=${prompt} />`)}</ol></section>`}`;
+      <${LeftOut} key=${prompt} rows=${out} prompt=${prompt} /></section>`}`;
 }
 
 export function Search({ where }) {

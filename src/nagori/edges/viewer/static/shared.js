@@ -126,7 +126,15 @@ export async function follow(last, changed, signal) {
 export function place() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   const [page, ...rest] = path.split("/");
-  return { page: page || "timeline", rest: decodeURIComponent(rest.join("/")), fields: new URLSearchParams(query) };
+  return { page: page || "timeline", rest: decode(rest.join("/")), fields: new URLSearchParams(query) };
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // somebody typed it
+  }
 }
 
 export const address = (page, rest = "", fields = {}) => {
@@ -185,8 +193,13 @@ export function Field({ tag = "input", initial = "", ...rest }) {
   return html`<${tag} ...${rest} value=${value} onInput=${(event) => setValue(event.target.value)} />`;
 }
 
+/** A card with a heading. */
+export const Card = ({ id, title, children, wide }) =>
+  html`<section class="card ${wide ? "wide-card" : ""}" aria-labelledby=${id}><h2 id=${id}>${title}</h2>${children}</section>`;
+
 export const Fault = ({ fault }) => fault && html`<p class="fault" role="alert">${fault.message}</p>`;
-export const Waiting = () => html`<p class="waiting" role="status">${say("view.waiting")}</p>`;
+export const Waiting = ({ share }) => html`<p class="waiting" role="status">${say("view.waiting")}
+  ${share !== undefined && html`<progress max="1" value=${share || undefined} aria-label=${say("view.waiting")}></progress>`}</p>`;
 
 /** Ask for a page and keep its answer: [answer, fault, ask again]. */
 export function useAnswer(asked, keys) {
@@ -199,6 +212,30 @@ export function useAnswer(asked, keys) {
     asked(stop.signal)
       .then((told) => !stop.signal.aborted && setAnswer(told))
       .catch((problem) => !stop.signal.aborted && setFault(problem));
+    return () => stop.abort();
+  }, [...keys, round]);
+  return [answer, fault, () => setRound((n) => n + 1)];
+}
+
+/** Ask for a page that takes long: what was computed last is there at once, and the newest when it is ready.
+    [answer, fault, wait for a fresh one]; an answer that was never computed has a `share` alone. */
+export function useLongAnswer(page, fields, keys) {
+  const [answer, setAnswer] = useState(null);
+  const [fault, setFault] = useState(null);
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const stop = new AbortController();
+    const look = async (wait) => {
+      for (let pause = 250; !stop.signal.aborted; pause = Math.min(pause * 1.5, 2000)) {
+        const told = await ask(page, { ...fields, wait }, { signal: stop.signal });
+        if (stop.signal.aborted) return;
+        setAnswer(told);
+        if (told.fresh) return;
+        await new Promise((done) => setTimeout(done, pause));
+      }
+    };
+    setFault(null);
+    look(round > 0 ? "1" : "").catch((problem) => !stop.signal.aborted && setFault(problem));
     return () => stop.abort();
   }, [...keys, round]);
   return [answer, fault, () => setRound((n) => n + 1)];

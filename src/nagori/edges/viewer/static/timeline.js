@@ -5,6 +5,8 @@ import {
 
 const MARGIN = 600; // pixels above and below the screen that are drawn, too
 const AHEAD = 3000; // pixels before the end at which the next page is asked for
+const FIRST = 30; // memories that are asked for first: a screen of them
+const PAGE = 100;
 const heights = () => (innerWidth < 640 ? { day: 44, row: 104 } : { day: 44, row: 76 });
 
 /** Lines with their places: a heading before the first memory of each day. */
@@ -95,7 +97,8 @@ export function Timeline({ where, frame }) {
     if (mine.busy || mine.done) return;
     mine.busy = true;
     try {
-      const told = await ask("timeline", { ...filter, after: mine.next }, { scope, signal: mine.stop.signal });
+      const limit = mine.next ? PAGE : FIRST;
+      const told = await ask("timeline", { ...filter, limit, after: mine.next }, { scope, signal: mine.stop.signal });
       mine.lines.add(told.rows);
       mine.next = told.next;
       mine.done = !told.next;
@@ -227,7 +230,7 @@ export function Timeline({ where, frame }) {
     <${Filters} fields=${fields} frame=${frame} counts=${counts} known=${lines.rows().slice(0, 2000)} onChange=${choose} />
     <${Fault} fault=${mine.fault} />
     ${mine.fresh > 0 && html`<button class="fresh" onClick=${showFresh}>${say("view.new_memories", { n: mine.fresh })}</button>`}
-    <ol class="lines" ref=${list} aria-busy=${mine.busy ? "true" : "false"} style=${{ height: `${lines.height}px` }} onKeyDown=${keyed}>
+    <ol class="lines" ref=${list} aria-busy=${mine.busy && !lines.lines.length ? "true" : "false"} style=${{ height: `${lines.height}px` }} onKeyDown=${keyed}>
       ${order.map((n) => {
         const line = lines.lines[n];
         const style = { transform: `translateY(${lines.tops[n]}px)`, height: `${lines.tops[n + 1] - lines.tops[n]}px` };

@@ -1,0 +1,168 @@
+"""The search index of an owner in the memory of a process that stays, such as a server.
+
+A copy of what `search.py` reads from the file, as arrays by the number of a memory: who may see it, its
+vector and bits, where words occur, and the memories that were answers before. It answers exactly as the file
+does.
+
+Nothing here is asked for without a look at the owner's row in the same transaction. The copy is valid for one
+file, one revision and one position. If only the position moved, the log names the memories that were added or
+changed, and only those are read again; after anything else the copy is dropped. A transaction that began
+before the copy was renewed reads the file.
+
+Arrays need numpy, which comes with the local embedder. Without it, the file is searched. A process that
+recalls once (a hook, a command) never gets here: see `SqliteStore.candidates`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+
+import numpy
+
+from nagori.core.model import Memory, Scope
+from nagori.core.relevance import Candidates, Query
+from nagori.core.storage import Owner
+from nagori.stores.sql import Model, Selection
+from nagori.stores.sqlite.resident.owner import OwnerIndex, State, read_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from nagori.core.model import Filter
+    from nagori.stores.sqlite import Connection
+
+
+def is_possible() -> bool:
+    """Whether this numpy can count bits (2.0 and later)."""
+    return hasattr(numpy, "bitwise_count")
+
+
+class ResidentIndexes:
+    """The indexes of the owners who were asked about last, within a number of bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._by_owner: OrderedDict[Owner, OwnerIndex] = OrderedDict()
+        self._total = 0
+        self._too_large: dict[Owner, int] = {}  # owners with so many memories have no room
+        self._lock = threading.Lock()  # of these; an index has its own
+        self._dropped = 0  # so that an index that was begun before is not kept
+
+    def candidates(
+        self, db: Connection, selection: Selection, query: Query, model: Model | None
+    ) -> Candidates | None:
+        """The same as `search.candidates`; None if the file has to be asked."""
+        if not _is_covered(selection.filter):
+            return None
+        with self._use(db, selection.scope.owner, build=True) as index:
+            return None if index is None else index.candidates(db, selection, query, model)
+
+    def get(self, db: Connection, scope: Scope, ids: Sequence[str]) -> list[Memory] | None:
+        """The memories of these ids that the scope may see; None if the file has to be asked."""
+        with self._use(db, scope.owner, build=False) as index:
+            return None if index is None else index.get(db, scope, ids)
+
+    def drop(self, owner: Owner | None = None) -> None:
+        """Forget the index of an owner, or every one."""
+        with self._lock:
+            self._dropped += 1
+            for each in [owner] if owner is not None else list(self._by_owner):
+                self._remove(each)
+
+    def forget(self, owner: Owner, ids: Iterable[str]) -> None:
+        """Forget the words of memories that have changed."""
+        if (index := self._by_owner.get(owner)) is not None:
+            index.forget(ids)
+
+    @property
+    def nbytes(self) -> int:
+        return self._total
+
+    def _remove(self, owner: Owner) -> None:
+        if (index := self._by_owner.pop(owner, None)) is not None:
+            self._total -= index.counted
+
+    def _use(self, db: Connection, owner: Owner, *, build: bool) -> _Use:
+        return _Use(self, db, owner, build)
+
+    def find(self, db: Connection, owner: Owner, build: bool) -> OwnerIndex | None:
+        """The index of an owner, locked and up to date; None while somebody else uses it."""
+        self._drop_outdated(db, owner)
+        state = read_state(db, owner)
+        with self._lock:
+            index, dropped = self._by_owner.get(owner), self._dropped
+            if index is not None:
+                self._by_owner.move_to_end(owner)
+        if index is not None and index.lock.acquire(blocking=False):
+            if state is not None and index.catch_up(db, state):
+                return index
+            index.lock.release()
+            if state is None or index.is_older(state):
+                self.drop(owner)
+                return None
+        if index is not None or state is None or not build or self._is_too_large(owner, state):
+            return None
+        index = OwnerIndex(db, state, self._most_bytes)
+        index.lock.acquire()
+        with self._lock:
+            if dropped == self._dropped:
+                self._by_owner[owner] = index
+        return index
+
+    def _is_too_large(self, owner: Owner, state: State) -> bool:
+        return owner in self._too_large and state.last >= self._too_large[owner]
+
+    def shrink(self, owner: Owner, index: OwnerIndex) -> None:
+        """Keep within the bytes: the owners who were not asked about for longest go first, then what `index`
+        can read again, then `index` itself."""
+        with self._lock:
+            if self._by_owner.get(owner) is not index:
+                return
+            self._count(index)
+            while self._total > self._most_bytes and len(self._by_owner) > 1:
+                self._remove(next(iter(self._by_owner)))
+            if self._total > self._most_bytes:
+                index.shed()
+                self._count(index)
+            if self._total > self._most_bytes:
+                self._too_large[owner] = index.state.last
+                self._remove(owner)
+
+    def _count(self, index: OwnerIndex) -> None:
+        self._total += index.nbytes - index.counted
+        index.counted = index.nbytes
+
+    def _drop_outdated(self, db: Connection, asking: Owner) -> None:
+        """After others have written: nothing stays of an owner whose words may have been erased."""
+        version = db.pragma("data_version")
+        if db.compared_version == version:
+            return
+        db.compared_version = version
+        for owner, index in list(self._by_owner.items()):
+            if owner != asking and index.is_older(read_state(db, owner)):
+                self.drop(owner)
+
+
+class _Use:
+    """An index while it is used by one thread."""
+
+    __slots__ = ("_build", "_db", "_index", "_indexes", "_owner")
+
+    def __init__(self, indexes: ResidentIndexes, db: Connection, owner: Owner, build: bool) -> None:
+        self._indexes, self._db, self._owner, self._build = indexes, db, owner, build
+
+    def __enter__(self) -> OwnerIndex | None:
+        self._index = self._indexes.find(self._db, self._owner, self._build)
+        return self._index
+
+    def __exit__(self, *error: object) -> None:
+        if self._index is not None:
+            self._indexes.shrink(self._owner, self._index)
+            self._index.lock.release()
+
+
+def _is_covered(filter: Filter) -> bool:
+    """Whether the arrays can select: archived, forgotten and the time are all that recall usually asks."""
+    others = (filter.kinds, filter.levels, filter.categories, filter.session, filter.protected, filter.prefix)
+    return all(each is None for each in (*others, filter.unembedded)) and not filter.unappraised

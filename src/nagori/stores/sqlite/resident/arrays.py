@@ -1,0 +1,250 @@
+"""Arrays of an index in memory, by the number of a memory: columns, places of words, vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+import numpy
+
+from nagori.core.relevance import MOST_SKETCHES, sample_numbers
+from nagori.core.values import split_batches
+from nagori.stores.sql import KEY_BITS, Model, ask
+from nagori.stores.sqlite import search
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from nagori.stores.sqlite import Connection
+
+NUMBER = (1 << KEY_BITS) - 1  # the part of a key that numbers the memories of its owner
+AT_ONCE = 4_096  # rows per step while arrays are filled
+WORD_BYTES = 300  # of a word with its list, as an estimate, without the arrays
+NEVER = 65_535  # more bits than two vectors can differ in
+SHARE_OF_VECTORS = 0.8  # of all bytes; else only the bits of vectors are kept
+SPARE = 1.2  # room for new memories, as a factor
+FEW_ROWS = 8
+BLOCK = 64  # rows per step: what is copied stays in the cache, and its memory is used again
+PROBE = 64  # vectors for which our cosines are compared with those of the file
+
+
+class Columns:
+    """What decides who may see a memory: one array per column, names as codes (0: none)."""
+
+    NAMES = ("present", "archived", "forgotten", "project", "agent", "role", "privacy", "created")
+    TYPES = ("?", "?", "?", "<i4", "<i4", "<i4", "<i4", "<i8")
+
+    def __init__(self, size: int) -> None:
+        self.present, self.archived, self.forgotten = (numpy.zeros(size, "?") for _ in range(3))
+        self.project, self.agent, self.role, self.privacy = (numpy.zeros(size, "<i4") for _ in range(4))
+        self.created = numpy.zeros(size, "<i8")
+
+    @property
+    def nbytes(self) -> int:
+        return sum(getattr(self, name).nbytes for name in self.NAMES)
+
+    def reserve(self, last: int) -> None:
+        if last >= len(self.present):
+            for name in self.NAMES:
+                setattr(self, name, _enlarge(getattr(self, name), int(last * SPARE) + 64))
+
+    def put(self, rows: Sequence[tuple[Any, ...]]) -> bool:
+        """Set the columns of rows that begin with the number; returns whether anything differs."""
+        numbers, *columns = (numpy.array(column, numpy.int64) for column in zip(*rows, strict=True))
+        differs = False
+        for name, values in zip(self.NAMES, columns, strict=True):
+            array = getattr(self, name)
+            differs = differs or bool((array[numbers] != values).any())
+            array[numbers] = values
+        return differs
+
+
+def _enlarge(array: Any, size: int) -> Any:
+    larger = numpy.zeros((size, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+class Places:
+    """The memories with a word, ascending, and how often it occurs in each. `cut`: there are more."""
+
+    __slots__ = ("counts", "cut", "numbers", "times")
+
+    def __init__(self, numbers: Any, counts: Any, times: int, cut: bool) -> None:
+        self.numbers, self.counts, self.times, self.cut = numbers, counts, times, cut
+
+    @classmethod
+    def of(cls, docs: Any, cut: bool) -> Places:
+        firsts = numpy.flatnonzero(numpy.diff(docs, prepend=-1))  # they are ascending
+        return cls(docs[firsts], numpy.diff(firsts, append=len(docs)), len(docs), cut)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.numbers.nbytes + self.counts.nbytes) + WORD_BYTES
+
+    def count(self, most: int) -> int:
+        return min(self.times, most)
+
+    def first(self, most: int) -> Places:
+        """The first `most` places."""
+        if self.times <= most:
+            return self
+        return Places.of(numpy.repeat(self.numbers, self.counts)[:most], cut=True)
+
+    def add(self, number: int, times: int) -> None:
+        """A new memory has the word so often. After a cut it is among those that are left out."""
+        if not self.cut:
+            self.numbers = numpy.append(self.numbers, number)
+            self.counts = numpy.append(self.counts, times)
+            self.times += times
+
+    def among(self, chosen: Any, ids: Mapping[int, str]) -> dict[str, int]:
+        """Id and count of those that are chosen."""
+        these = chosen[self.numbers]
+        numbers, counts = self.numbers[these].tolist(), self.counts[these].tolist()
+        return dict(zip(map(ids.__getitem__, numbers), counts, strict=True))
+
+
+class Vectors:
+    """The vectors of one model and their bits. If the vectors need too many bytes, only the bits are here."""
+
+    def __init__(self, model: Model, size: int, most_bytes: int) -> None:
+        self.model = model
+        self._words = -(-model.dimension // 64)
+        self._has_bits = numpy.zeros(size, "?")
+        # Bits that are compared together lie together.
+        self._bits = numpy.zeros((self._words, size if model.center is not None else 0), "<u8")
+        self._has_vector = numpy.zeros(size, "?")
+        self._exact = size * model.dimension * 4 + self._bits.nbytes <= SHARE_OF_VECTORS * most_bytes
+        self._vectors = numpy.zeros((size if self._exact else 0, model.dimension), "<f4")
+        self._norms = numpy.ones(size)
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self._has_bits, self._bits, self._has_vector, self._vectors, self._norms)
+        return sum(array.nbytes for array in arrays)
+
+    def reserve(self, size: int) -> None:
+        if size <= len(self._has_vector):
+            return
+        for name in ("_has_bits", "_has_vector", "_norms"):
+            setattr(self, name, _enlarge(getattr(self, name), size))
+        if self.model.center is not None:
+            self._bits = _enlarge(self._bits.T, size).T.copy()
+        if self._exact:
+            self._vectors = _enlarge(self._vectors, size)
+
+    def load(self, db: Connection, which: str, values: Sequence[Any]) -> None:
+        """Read the rows whose key is `which`."""
+        if self.model.center is not None:
+            sql = f"SELECT key, b FROM {self.model.bits} WHERE key {which}"
+            for rows in split_batches(db.execute(sql, tuple(values)), AT_ONCE):
+                numbers = _numbers([key for key, _ in rows])
+                padded = [data.ljust(8 * self._words, b"\0") for _, data in rows]
+                self._bits[:, numbers] = numpy.frombuffer(b"".join(padded), "<u8").reshape(len(rows), -1).T
+                self._has_bits[numbers] = True
+        if self._exact:
+            sql = f"SELECT key, v FROM {self.model.vectors} WHERE key {which}"
+            for rows in split_batches(db.execute(sql, tuple(values)), AT_ONCE):
+                self._put_vectors(_numbers([key for key, _ in rows]), b"".join([data for _, data in rows]))
+
+    def _put_vectors(self, numbers: Any, data: bytes) -> None:
+        vectors = numpy.frombuffer(data, "<f4").reshape(len(numbers), -1)
+        self._vectors[numbers] = vectors
+        self._norms[numbers] = _norms(vectors)
+        self._has_vector[numbers] = True
+
+    def compare(self, db: Connection) -> None:
+        """Use our own cosines only if they equal those of the file: a compiler may round otherwise."""
+        spots = numpy.flatnonzero(self._has_vector)[:PROBE]
+        if len(spots):
+            first = self._vectors[spots[0]].tobytes()
+            sql = "SELECT 1 - vec_distance_cosine(?, ?)"
+            theirs = [ask(db, sql, (self._vectors[spot].tobytes(), first))[0][0] for spot in spots]
+            ours = self._cosines(spots, first)
+            if ours is None or ours.tolist() != theirs:
+                self._exact, self._vectors = False, self._vectors[:0]
+
+    def _cosines(self, numbers: Any, vector: bytes) -> Any:
+        """Cosines as sqlite-vec computes them, bit for bit: sums in single precision from first to last, the
+        rest in double. None if a sum is too large."""
+        asked = numpy.frombuffer(vector, "<f4")
+        sums = numpy.empty(len(numbers), "<f4")
+        for at in range(0, len(numbers), BLOCK):
+            rows = self._vectors[numbers[at : at + BLOCK]]
+            rows *= asked
+            sums[at : at + BLOCK] = _sum_in_order(rows)
+        distance = 1 - sums.astype("f8") / (_norms(asked[None])[0] * self._norms[numbers])
+        cosines = 1 - distance.astype("<f4").astype("f8")
+        return cosines if numpy.isfinite(cosines).all() else None
+
+    def nearest(self, db: Connection, vector: bytes, mask: Any, k: int) -> list[tuple[int, float]] | None:
+        """Numbers and cosines of the k nearest of those in the mask, best first; without a shortlist also
+        those that are as near as the last. None if the file has to be asked."""
+        if not self._exact:
+            return None
+        if self.model.center is None:
+            numbers = numpy.flatnonzero(mask & self._has_vector)
+        else:
+            numbers = self._shortlist(db, vector, mask, max(search.SHORTLIST, 2 * k))
+            numbers = numpy.sort(numbers[self._has_vector[numbers]])
+        cosines = self._cosines(numbers, vector)
+        if cosines is None:
+            return None
+        order = numpy.argsort(-cosines, kind="stable")
+        if self.model.center is not None:
+            order = order[:k]
+        elif len(order) > k:
+            order = order[cosines[order] >= cosines[order[k - 1]]]
+        return list(zip(numbers[order].tolist(), cosines[order].tolist(), strict=True))
+
+    def _shortlist(self, db: Connection, vector: bytes, mask: Any, n: int) -> Any:
+        """`search._shortlist`: the n whose bits agree best; of equal ones the first."""
+        [(bits,)] = ask(db, "SELECT vec_quantize_binary(vec_sub(?, ?))", (vector, self.model.center))
+        asked = numpy.frombuffer(bits.ljust(8 * self._words, b"\0"), "<u8")
+        apart = numpy.zeros(len(mask), "<u2")
+        for bits, word in zip(self._bits, asked, strict=True):
+            apart += numpy.bitwise_count(bits ^ word)
+        apart[~(mask & self._has_bits)] = NEVER
+        most = numpy.partition(apart, n - 1)[n - 1] if len(apart) > n else NEVER
+        numbers = numpy.flatnonzero(apart <= min(most, NEVER - 1))
+        return numbers[numpy.argsort(apart[numbers], kind="stable")[:n]]
+
+    def usual(self, vector: bytes, last: int) -> tuple[float, float] | None:
+        """`search.usual`; None if the file has to be asked."""
+        numbers = numpy.array(sample_numbers(last), numpy.int64)
+        cosines = self._cosines(numbers[self._has_vector[numbers]], vector) if self._exact else None
+        return None if cosines is None else search.summarize_cosines(cosines.tolist())
+
+
+def _numbers(found: Sequence[int]) -> Any:
+    return numpy.array(found, numpy.int64) & NUMBER
+
+
+def _norms(vectors: Any) -> Any:
+    """Lengths of vectors, from sums of squares in single precision, as sqlite-vec has them."""
+    blocks = [vectors[at : at + BLOCK] for at in range(0, len(vectors), BLOCK)]
+    return numpy.sqrt(numpy.concatenate([_sum_in_order(block * block) for block in blocks]).astype("f8"))
+
+
+def _sum_in_order(rows: Any) -> Any:
+    """The sum of each row in single precision, from first to last. Along columns numpy adds one row after the
+    other; a lone column it would add in pairs."""
+    if len(rows) < FEW_ROWS:
+        return numpy.add.accumulate(rows, axis=1)[:, -1]
+    return numpy.add.reduce(numpy.ascontiguousarray(rows.T), axis=0)
+
+
+def most_telling(places: Mapping[str, Places], total: int, size: int) -> Any:
+    """`core.relevance.most_telling`: the same sums, added in the same order. `size` is that of all arrays."""
+    rarity = numpy.zeros(size)
+    for where in places.values():
+        rarity[where.numbers] += log(1 + total / len(where.numbers))
+    every = numpy.flatnonzero(rarity)
+    if len(every) <= MOST_SKETCHES:
+        return every
+    rarity = rarity[every]
+    least = numpy.partition(rarity, -MOST_SKETCHES)[-MOST_SKETCHES]
+    rarest = every[rarity > least]
+    return numpy.concatenate([rarest, every[rarity == least][len(rarest) - MOST_SKETCHES :]])
