@@ -421,11 +421,11 @@ def mem0_routes() -> list[Route]:
     rest = [f"/{part}/{{rest:path}}" for part in ("v1", "v2", "v3", "api/v1")]
     refused: dict[str, Work] = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), refuse)
     others = [_route(path, refused, OtherPaths) for path in rest]
-    return [*(_route(path, works) for path, works in paths.items()), *others]
+    return [*(_route(path, {**refused, **works}) for path, works in paths.items()), *others]
 
 
 class OtherPaths(Route):
-    """What no other route has: a path that one of them has with another method is left to it."""
+    """What no other route has: a path that one of ours has with another method is left to it."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, found = super().matches(scope)
