@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from nagori.core.events import EFFECTS
-from nagori.core.knowledge import BASE_NAME
+from nagori.core.knowledge_base import BASE_NAME
 from nagori.core.model import (
     LARGEST_COUNT,
     LONGEST_NAME,
@@ -27,7 +27,7 @@ from nagori.core.model import (
 )
 from nagori.core.values import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
 from nagori.services.remember import Draft
-from nagori.services.sharing import MOST_LESSONS
+from nagori.services.share_lessons import MOST_LESSONS
 
 MOST_DRAFTS = 500  # in one write
 MOST_ROWS = 1000  # in one answer
