@@ -1,9 +1,9 @@
 """A store in PostgreSQL with pgvector, for those who want one engine.
 
 Tables and meanings are those of the SQLite store; rows, conditions and shared reads are in
-`stores/sql_rows.py`, `stores/sql_statements.py` and `stores/cycle_queries.py`. A reading sees one snapshot.
-A commit locks the owner's row first. Row-level security shows a transaction the rows of one owner, whatever a statement asks
-for.
+`stores/sql_rows.py`, `stores/sql_statements.py` and `stores/cycle_queries.py`. A reading sees one snapshot. A
+commit locks the owner's row first. Row-level security shows a transaction the rows of one owner, whatever a
+statement asks for.
 """
 
 from __future__ import annotations
