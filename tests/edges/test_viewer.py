@@ -568,7 +568,7 @@ def test_learned_settings_are_shown_taken_back_and_switched_off(
     assert not told["versions"]
     assert not told["can_go_back"]
     assert {each["origin"] for each in told["settings"]} == {"default"}
-    assert caller.post("/view/api/do/policy_back", {}, headers=JSON).status == 400  # there is nothing
+    assert caller.post("/view/api/do/policy_back", {}, headers=JSON).status == 409  # there is nothing
     learn(memory, clock)
     told = ask(caller, "policy")
     assert len(told["versions"]) == 2

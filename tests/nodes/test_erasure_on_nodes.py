@@ -63,10 +63,13 @@ def test_an_owner_who_was_erased_and_reopened_elsewhere_begins_again(node: Open,
     """The new journal may be shorter or longer than what the other node has of the old one."""
     one, other = node(), node()
     fill(one, other)
+    for _ in range(5):  # so that it has an index in memory, too
+        assert CANARY in other.recall("locker code", mark=False)[0].text
     erase_all(one)
     one.reopen()
     new = [one.remember(f"New life number {number}.").id for number in range(more)]
     assert {memory.id for memory in other.list(limit=100)} == set(new)
+    assert not any(CANARY in found.text for found in other.recall("locker code", min_confidence=0.0))
     assert other.remember("And the other node writes.").id in {memory.id for memory in one.list(limit=100)}
     follow_erasures(other.runtime)
     assert bytes_left(other) == []

@@ -65,6 +65,7 @@ class NodeStore(SqliteStore):
             rows = ask(db, "SELECT journal FROM owner WHERE tenant = ? AND user = ?", owner)
             while rows and rows[0][0] != identity and erase_owner(db, owner, ERASE_IN_COPY):
                 self.has_remains = True
+        self._drop_indexes(owner)
 
     def compact(self, steps: int = 1_000) -> bool:
         clean = super().compact(steps)

@@ -379,6 +379,8 @@ def _with_results(work: Work) -> Work:
 
 
 ONE = "/v1/memories/{memory_id}/"
+ONE_PROJECT = "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/"
+WEBHOOKS = "/api/v1/webhooks/projects/{project_id}/"
 TABLE: tuple[tuple[str, str, Work], ...] = (
     ("GET", "/v1/ping/", ping),
     ("POST", "/v1/memories/", add),
@@ -404,8 +406,10 @@ TABLE: tuple[tuple[str, str, Work], ...] = (
     ("GET", "/v1/events/", list_events),
     ("GET", "/v2/entities/{entity_type}/{entity_id}/", entity),
     ("GET", "/v1/memories/{entity_type}/{entity_id}/", entity_rows),
-    ("GET", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/", read_project),
-    ("GET", "/api/v1/webhooks/projects/{project_id}/", list_none),
+    ("GET", ONE_PROJECT, read_project),
+    *((method, ONE_PROJECT, refuse) for method in ("PATCH", "DELETE")),
+    ("GET", WEBHOOKS, list_none),
+    ("POST", WEBHOOKS, refuse),
 )
 
 

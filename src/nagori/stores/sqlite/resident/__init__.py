@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from nagori.core.model import Filter
     from nagori.stores.sqlite import Connection
 
+WAIT_SECONDS = 0.05  # for another thread that uses the same index; reading the file takes as long
+
 
 def is_possible() -> bool:
     """Whether this numpy can count bits (2.0 and later)."""
@@ -45,6 +47,7 @@ class ResidentIndexes:
         self._most_bytes = most_bytes
         self._by_owner: OrderedDict[Owner, OwnerIndex] = OrderedDict()
         self._total = 0
+        self._begun: set[Owner] = set()  # owners whose index is being filled
         self._too_large: dict[Owner, int] = {}  # owners with so many memories have no room
         self._lock = threading.Lock()  # of these; an index has its own
         self._dropped = 0  # so that an index that was begun before is not kept
@@ -87,14 +90,15 @@ class ResidentIndexes:
         return _Use(self, db, owner, build)
 
     def find(self, db: Connection, owner: Owner, build: bool) -> OwnerIndex | None:
-        """The index of an owner, locked and up to date; None while somebody else uses it."""
+        """The index of an owner, locked and up to date; None while somebody else fills it or uses it for
+        long."""
         self._drop_outdated(db, owner)
         state = read_state(db, owner)
         with self._lock:
             index, dropped = self._by_owner.get(owner), self._dropped
             if index is not None:
                 self._by_owner.move_to_end(owner)
-        if index is not None and index.lock.acquire(blocking=False):
+        if index is not None and index.lock.acquire(timeout=WAIT_SECONDS):
             if state is not None and index.catch_up(db, state):
                 return index
             index.lock.release()
@@ -103,10 +107,20 @@ class ResidentIndexes:
                 return None
         if index is not None or state is None or not build or self._is_too_large(owner, state):
             return None
-        index = OwnerIndex(db, state, self._most_bytes)
+        return self._build(db, owner, state, dropped)
+
+    def _build(self, db: Connection, owner: Owner, state: State, dropped: int) -> OwnerIndex | None:
+        with self._lock:
+            if owner in self._begun:
+                return None
+            self._begun.add(owner)
+        try:
+            index = OwnerIndex(db, state, self._most_bytes)
+        finally:
+            self._begun.discard(owner)
         index.lock.acquire()
         with self._lock:
-            if dropped == self._dropped:
+            if dropped == self._dropped and owner not in self._by_owner:
                 self._by_owner[owner] = index
         return index
 
