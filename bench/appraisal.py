@@ -9,8 +9,8 @@ rows of EmoBank), so `dev` is the fairer figure, not a pristine one:
     goemotions-{train,dev}.tsv     English comments with 27 emotions                   -> micro F1 of tags
 
 Each figure comes with the 95 % interval of a bootstrap over the sentences. With the embedder every sentence
-is placed on the axes of `nagori.language.lexicon.axes` first; vectors are kept in `--cache`, since making
-them takes minutes.
+is placed on the axes of `nagori.language.lexicon.embedding_axes` first; vectors are kept in `--cache`,
+since making them takes minutes.
 """
 
 # mypy: disable-error-code="assignment,operator"

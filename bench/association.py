@@ -17,9 +17,9 @@ import apsw
 from bench.report import header, machine, python, table
 
 from nagori import __version__
-from nagori.core.association import ENTRIES, MOST_CONCEPTS, MOST_MEMORIES, hub_size, pass_on
 from nagori.core.model import Scope
-from nagori.core.storage import AppliedPosition, Batch
+from nagori.core.spreading_activation import ENTRIES, MOST_CONCEPTS, MOST_MEMORIES, hub_size, pass_on
+from nagori.core.storage_types import AppliedPosition, Batch
 from nagori.protocols import Store
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing.drawing import memory

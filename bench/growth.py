@@ -53,11 +53,11 @@ from nagori.language import (
     passages,
     redaction,
     speech_acts,
-    statement_check,
+    statement_or_question,
     tokenizer,
     topic_shift,
 )
-from nagori.language.lexicon import english, japanese
+from nagori.language.lexicon import english_emotion_rules, japanese_emotion_rules
 from nagori.language.temporal import read_time, said_time
 from nagori.language.tokenizer import stem
 from nagori.language.tokens import estimate_tokens
@@ -186,8 +186,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "faithfulness.strays, source": lambda said: faithfulness.strays("The end.", said),
     "faithfulness.belongs": lambda said: faithfulness.belongs(said, 0, [frozenset(["a"])]),
     "appraisal.appraise": appraisal.appraise,
-    "english.read": english.read,
-    "japanese.read": japanese.read,
+    "english.read": english_emotion_rules.read,
+    "japanese.read": japanese_emotion_rules.read,
     "lexicon.count": lambda said: lexicon.count("work", said),
     "lexicon.kind_of": lexicon.kind_of,
     "lexicon.strip_outer_quotes": lexicon.strip_outer_quotes,
@@ -226,7 +226,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "speech_acts.speech_act": speech_acts.speech_act,
     "speech_acts.is_statement": speech_acts.is_statement,
     "speech_acts.is_question": speech_acts.is_question,
-    "statement_check.looks_like_statement": statement_check.looks_like_statement,
+    "statement_check.looks_like_statement": statement_or_question.looks_like_statement,
     "temporal.said_time": lambda said: said_time(said, NOW, UTC),
     "tokenizer.normal_form": lambda said: tokenizer.normal_form("NFC", said),
     "tokenizer.words": lambda said: list(tokenizer.words(said)),
@@ -235,7 +235,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "model.text_digest": text_digest,
     "messages.is_aside": is_aside,
     "scores.instructs": lambda said: scores.instructs(said, Window()),
-    "english.look_up": english.look_up,
+    "english.look_up": english_emotion_rules.look_up,
     "recall._parts_of": recall._parts_of,
     "handlers.turn_of, prompt": lambda said: handlers.turn_of(_moment(At.PROMPT, said), Scope(), CONFIG),
     "handlers.turn_of, failure": lambda said: handlers.turn_of(

@@ -28,7 +28,7 @@ from typing import Any
 from bench.data import sentences
 from bench.report import header, machine, middle, number, python, spread, table, write_json
 
-from nagori.edges.hosts import launcher
+from nagori.edges.hosts import launcher_script
 
 ROOT = Path(__file__).resolve().parent.parent
 BARE = "python -c pass"
@@ -150,11 +150,13 @@ class Host:
             cwd=ROOT,
             check=True,
         )
-        launcher.write(self.folder, launcher.texts(self.folder, "gone", {}))
+        launcher_script.write(self.folder, launcher_script.texts(self.folder, "gone", {}))
 
     def call(self, **payload: object) -> tuple[float, float, float, bytes]:
         self.payload.write_text(json.dumps(payload, ensure_ascii=False), encoding="utf-8")
-        measured = spawn(launcher.hook_command("claude-code", self.folder), self.environment, self.payload)
+        measured = spawn(
+            launcher_script.hook_command("claude-code", self.folder), self.environment, self.payload
+        )
         while workers(self.folder):
             time.sleep(0.05)
         return measured

@@ -24,8 +24,8 @@ from bench.vectors import Remembered
 from nagori import Config, Nagori, __version__
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding
-from nagori.core.knowledge import Document, Section
-from nagori.services.knowledge import add_document
+from nagori.core.knowledge_base import Document, Section
+from nagori.services.knowledge_base import add_document
 
 BASE, K = "pages", 20
 REPLACED = 20  # documents that change under load

@@ -39,10 +39,10 @@ from bench.report import table
 
 from nagori.config import Config
 from nagori.core.learning import LEVERS, Evidence, UsualOutcome, credit_turn, next_step
+from nagori.core.memory_scores import HARM as HARMFUL
+from nagori.core.memory_scores import choose_withheld, contribution, is_excluded
 from nagori.core.model import NO_CREDIT, Credit
 from nagori.core.relevance import bounded_factor
-from nagori.core.scoring import HARM as HARMFUL
-from nagori.core.scoring import choose_withheld, contribution, is_excluded
 from nagori.core.values import Value
 
 FAMILIES, DISTRACTORS = 30, 10

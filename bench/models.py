@@ -38,8 +38,8 @@ from tests.scripted import Scripted
 from nagori import Nagori, Turn, __version__
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding, Llm
+from nagori.core.cost_estimate import price_of
 from nagori.core.model import Trust, Valence
-from nagori.core.pricing import price_of
 from nagori.errors import ModelError
 from nagori.language.appraisal import Appraisal
 from nagori.language.passages import about_tokens

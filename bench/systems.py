@@ -22,7 +22,7 @@ from bench.peers import WARM_UP
 from bench.vectors import Remembered
 
 from nagori import Config, Draft, Kind, Memory, Nagori, Scope, Source, Turn
-from nagori.services.association import index_concepts
+from nagori.services.spreading_activation import index_concepts
 from nagori.testing import FrozenClock
 
 TOP_TEXTS = 10  # as many as are counted into a prompt

@@ -19,7 +19,7 @@ from nagori import Emotion, Kind, Level, Memory, Nagori, Scope
 from nagori.core.events import LINKED, Event
 from nagori.core.model import Text
 from nagori.core.serialize import to_record
-from nagori.core.storage import Vector
+from nagori.core.storage_types import Vector
 from nagori.core.values import replace, split_batches
 from nagori.services import linking
 from nagori.services.remember import identify

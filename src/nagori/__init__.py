@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from nagori.core.window import Window as Window
     from nagori.edges.http.client import RemoteNagori as RemoteNagori
     from nagori.errors import NagoriError as NagoriError
+    from nagori.services.chat_recorder import OpenTurn as OpenTurn
     from nagori.services.cycle import CycleReport as CycleReport
     from nagori.services.erase import ErasurePlan as ErasurePlan
     from nagori.services.explain import ContextExplanation as ContextExplanation
-    from nagori.services.full_context import FullContext as FullContext
     from nagori.services.inspect import Explanation as Explanation
     from nagori.services.inspect import Status as Status
-    from nagori.services.policy import Policy as Policy
+    from nagori.services.learned_settings import Policy as Policy
     from nagori.services.profile import Profile as Profile
     from nagori.services.prompt_context import Context as Context
     from nagori.services.receipt import ErasureReceipt as ErasureReceipt
     from nagori.services.remember import Draft as Draft
-    from nagori.services.turns import OpenTurn as OpenTurn
+    from nagori.services.turn_context import FullContext as FullContext
 
 __version__ = "0.1.0"
 
@@ -62,9 +62,9 @@ _HOMES = {
     "ErasurePlan": "nagori.services.erase",
     "ErasureReceipt": "nagori.services.receipt",
     "Explanation": "nagori.services.inspect",
-    "FullContext": "nagori.services.full_context",
-    "OpenTurn": "nagori.services.turns",
-    "Policy": "nagori.services.policy",
+    "FullContext": "nagori.services.turn_context",
+    "OpenTurn": "nagori.services.chat_recorder",
+    "Policy": "nagori.services.learned_settings",
     "Profile": "nagori.services.profile",
     "Status": "nagori.services.inspect",
     **dict.fromkeys(

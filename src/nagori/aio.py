@@ -41,10 +41,10 @@ from nagori.runtime import Progress, no_progress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import Count, ExportFormat, MessageFormat, Preset, Provider, Ranking, Strategy, Texts
-    from nagori.core.association import Association
+    from nagori.core.cost_estimate import Usage
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
-    from nagori.core.knowledge import DocumentInfo, KnowledgePassage, KnowledgeReport
+    from nagori.core.knowledge_base import DocumentInfo, KnowledgePassage, KnowledgeReport
     from nagori.core.learning import ToolResult
     from nagori.core.model import (
         CategoryName,
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
         TaskOutcome,
         TrustName,
     )
-    from nagori.core.pricing import Usage
-    from nagori.core.storage import Measures
+    from nagori.core.spreading_activation import Association
+    from nagori.core.storage_types import Measures
     from nagori.core.threads import WorkingMemory
     from nagori.core.values import Metadata
     from nagori.core.window import Window
@@ -65,15 +65,15 @@ if TYPE_CHECKING:
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
     from nagori.services.backup import BackupReport, DrillReport
+    from nagori.services.chat_recorder import OpenTurn
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
     from nagori.services.explain import ContextExplanation
-    from nagori.services.full_context import FullContext
     from nagori.services.inspect import Explanation, LifeEvent, Status
+    from nagori.services.learned_settings import Policy
     from nagori.services.llm.appraise import AppraisalReport, Estimate
-    from nagori.services.policy import Policy
     from nagori.services.preview import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from nagori.services.remember import Draft
     from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
-    from nagori.services.turns import OpenTurn
+    from nagori.services.turn_context import FullContext
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify import Proof
     from nagori.services.window.bounded_conversation import Conversation

@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Self
 
     from nagori.config.address import Address
-    from nagori.core.association import Association
+    from nagori.core.cost_estimate import Usage
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
-    from nagori.core.knowledge import DocumentInfo, KnowledgePassage, KnowledgeReport
+    from nagori.core.knowledge_base import DocumentInfo, KnowledgePassage, KnowledgeReport
     from nagori.core.learning import ToolResult
     from nagori.core.model import (
         CategoryName,
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
         TaskOutcome,
         TrustName,
     )
-    from nagori.core.pricing import Usage
-    from nagori.core.storage import Measures
+    from nagori.core.spreading_activation import Association
+    from nagori.core.storage_types import Measures
     from nagori.core.threads import WorkingMemory
     from nagori.core.values import Metadata
     from nagori.core.window import Window
@@ -77,16 +77,16 @@ if TYPE_CHECKING:
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
     from nagori.services.backup import BackupReport, DrillReport
+    from nagori.services.chat_recorder import OpenTurn
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
     from nagori.services.explain import ContextExplanation
-    from nagori.services.full_context import FullContext
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
+    from nagori.services.learned_settings import Policy
     from nagori.services.llm.appraise import AppraisalReport, Estimate
-    from nagori.services.policy import Policy
     from nagori.services.preview import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from nagori.services.remember import Draft
     from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
-    from nagori.services.turns import OpenTurn
+    from nagori.services.turn_context import FullContext
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify import Proof
     from nagori.services.window.bounded_conversation import Conversation
@@ -145,7 +145,7 @@ def _postgres_store(address: Address, journal: Journal, folder: Path, config: Co
     database = getattr(journal, "database", None)
     if database is None:  # a journal of the caller's own
         return SqliteStore(folder / "nagori.db", _index_bytes(config))
-    from nagori.stores.node import NodeStore
+    from nagori.stores.sqlite_replica import NodeStore
 
     return NodeStore(folder / "nagori.db", database, _index_bytes(config))
 
@@ -341,11 +341,11 @@ class Nagori:
         `session` from its beginning: their positions identify them when they are passed again. Instructions
         (`system`, `developer`) and messages without text are skipped.
         """
-        from nagori.services import ingest
-        from nagori.services.turns import read_turns
+        from nagori.services import process_turns
+        from nagori.services.chat_recorder import read_turns
 
         told = read_turns(self.runtime, turns, session)
-        return ingest.form_turns(self.runtime, self.scope, told, progress)
+        return process_turns.form_turns(self.runtime, self.scope, told, progress)
 
     def turn(
         self,
@@ -366,15 +366,15 @@ class Nagori:
         >>> with memory.turn("Where is staging?", session="s") as turn:     # doctest: +SKIP
         ...     turn.answer(ask_model(turn.context.text))
         """
-        from nagori.services.turns import record_turn
+        from nagori.services.chat_recorder import record_turn
 
         return record_turn(self.runtime, self.scope, text, session, role, speaker, at, ref)
 
     def process(self) -> int:
         """Form memories of all recorded turns that are still unprocessed; returns the number of turns."""
-        from nagori.services import ingest
+        from nagori.services import process_turns
 
-        return ingest.process(self.runtime, self.scope.owner)
+        return process_turns.process(self.runtime, self.scope.owner)
 
     def context(
         self, prompt: str, *, session: str = "", project: str | None = None, mark: bool = True
@@ -413,7 +413,7 @@ class Nagori:
         """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
         recent sessions, the profile, and passages of the knowledge bases named by `knowledge`, with nothing
         told twice."""
-        from nagori.services.full_context import full_context
+        from nagori.services.turn_context import full_context
 
         check_text("prompt", prompt)
         check_text("session", session)
@@ -459,14 +459,14 @@ class Nagori:
     def export_log(self) -> int:
         """Write the Parquet log of all turns up to now (`sessions.log_dir`); returns the number of the last
         event in it."""
-        from nagori.services.session_copies import export_log
+        from nagori.services.session_exports import export_log
 
         return export_log(self.runtime, self.scope)
 
     def query_log(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
         turns, read-only, without access to anything else."""
-        from nagori.services.session_copies import query_log
+        from nagori.services.session_exports import query_log
 
         check_text("sql", sql)
         return query_log(self.runtime, self.scope, sql)
@@ -522,11 +522,11 @@ class Nagori:
         """Where `query` leads: other topics of the memories that answer it, and memories that share topics
         with them, at most `k` each. With 1 step only topics of the answers, with 2 other memories, with 3
         the topics of those. Nothing is reinforced. The first time the topics of all memories are indexed."""
-        from nagori.services import association
+        from nagori.services import spreading_activation
 
         check_kind("filter", filter, Filter)
-        request = association.AssociationRequest(query, depth, k, filter)
-        return association.associate(self.runtime, self.scope, request, progress)
+        request = spreading_activation.AssociationRequest(query, depth, k, filter)
+        return spreading_activation.associate(self.runtime, self.scope, request, progress)
 
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """A summary of a session, in a few of its own sentences; with `model`, written by the language
@@ -625,20 +625,20 @@ class Nagori:
         `pypdf`). One that changed is replaced in one step; unchanged ones are not read again. The files are
         not watched."""
         from nagori.adapters.documents import digest_of, find_documents, read_document
-        from nagori.core.knowledge import knowledge_scope
-        from nagori.services import knowledge
+        from nagori.core.knowledge_base import knowledge_scope
+        from nagori.services import knowledge_base
 
         runtime, tenant = self.runtime, self.scope.tenant
         knowledge_scope(tenant, kb)
         files = find_documents(_path(path))
-        known = {info.name: info for info in knowledge.list_documents(runtime, tenant, kb)}
+        known = {info.name: info for info in knowledge_base.list_documents(runtime, tenant, kb)}
         done: dict[str, dict[str, Any]] = {"added": {}, "replaced": {}, "unchanged": {}, "failed": {}}
         for n, (name, file) in enumerate(files, 1):
             if name in known and known[name].digest == digest_of(file):
                 done["unchanged"][name] = None
             else:
                 try:
-                    info = knowledge.add_document(runtime, tenant, kb, read_document(name, file))
+                    info = knowledge_base.add_document(runtime, tenant, kb, read_document(name, file))
                     kind = "unchanged" if info is None else "added" if info.version == 1 else "replaced"
                     done[kind][name] = None
                 except InvalidInput as fault:  # one bad file does not stop the others
@@ -650,22 +650,22 @@ class Nagori:
         self, query: str, *, kb: str | None = None, k: int = 5
     ) -> Sequence[KnowledgePassage]:
         """The passages of a knowledge base, or of all, that answer `query`, best first, with sources."""
-        from nagori.services import knowledge
+        from nagori.services import knowledge_base
 
         bases = None if kb is None else [kb]
-        return knowledge.search_knowledge(self.runtime, self.scope.tenant, query, bases, k)
+        return knowledge_base.search_knowledge(self.runtime, self.scope.tenant, query, bases, k)
 
     def list_knowledge(self, *, kb: str | None = None) -> Sequence[DocumentInfo]:
         """The documents of a knowledge base, or of all, with their versions."""
-        from nagori.services import knowledge
+        from nagori.services import knowledge_base
 
-        return knowledge.list_documents(self.runtime, self.scope.tenant, kb)
+        return knowledge_base.list_documents(self.runtime, self.scope.tenant, kb)
 
     def remove_knowledge(self, document: str, *, kb: str) -> DocumentInfo:
         """Remove a document from a knowledge base, and its words from the journal."""
-        from nagori.services import knowledge
+        from nagori.services import knowledge_base
 
-        return knowledge.remove_document(self.runtime, self.scope.tenant, kb, document)
+        return knowledge_base.remove_document(self.runtime, self.scope.tenant, kb, document)
 
     # --- the context window ---------------------------------------------------------------------
 
@@ -786,7 +786,7 @@ class Nagori:
     def record_tools(self, results: Iterable[ToolResult], *, session: str) -> None:
         """Record what an agent's tools did in a turn: what works after a failure becomes a lesson, and the
         memories of the turn are credited. Call it after the answer was recorded."""
-        from nagori.services.turns import record_tools
+        from nagori.services.chat_recorder import record_tools
 
         record_tools(self.runtime, self.scope, results, session)
 
@@ -801,7 +801,7 @@ class Nagori:
         """Store what an agent learned from a task, for itself (`private`), for agents of its role
         (`agent-only`) or for all (`public`)."""
         from nagori.core.model import TaskOutcome
-        from nagori.services.sharing import LessonReport, share
+        from nagori.services.share_lessons import LessonReport, share
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         how = parse_choice(TaskOutcome, outcome, "outcome") if outcome is not None else None
@@ -811,19 +811,19 @@ class Nagori:
 
     def policy(self) -> Policy:
         """The settings that were learned from outcomes, and every version of them with its evidence."""
-        from nagori.services.policy import read_policy
+        from nagori.services.learned_settings import read_policy
 
         return read_policy(self.runtime, self.scope.owner)
 
     def policy_back(self) -> Policy:
         """Restore the learned settings as they were before the last change."""
-        from nagori.services.policy import take_back
+        from nagori.services.learned_settings import take_back
 
         return take_back(self.runtime, self.scope.owner)
 
     def policy_off(self) -> Policy:
         """Use the configured settings and learn no others; `policy_back` switches it on again."""
-        from nagori.services.policy import switch_off
+        from nagori.services.learned_settings import switch_off
 
         return switch_off(self.runtime, self.scope.owner)
 
@@ -1162,7 +1162,7 @@ def _named_embedder(config: Config, name: str, observe: Observer, folder: Path) 
 def _configured_logs(config: Config) -> TurnLogs | None:
     if not config.sessions.log_dir:
         return None
-    from nagori.adapters.logs import FolderFiles, ParquetLogs
+    from nagori.adapters.parquet_turn_log import FolderFiles, ParquetLogs
 
     if config.sessions.log_dir.startswith("s3://"):
         from nagori.adapters.s3 import BucketFiles, parse_bucket
@@ -1175,7 +1175,7 @@ def _configured_cache(config: Config) -> ThreadCache | None:
     if not config.sessions.cache:
         return None
     from nagori.adapters.credentials import key_from
-    from nagori.adapters.session_cache import SessionCache
+    from nagori.adapters.redis_summaries import SessionCache
 
     return SessionCache(config.sessions.cache, key_from(config.sessions.password_env))
 
@@ -1210,7 +1210,7 @@ def _window_rules(
 
 
 def _knowledge_report(done: Mapping[str, Mapping[str, Any]]) -> KnowledgeReport:
-    from nagori.core.knowledge import KnowledgeReport
+    from nagori.core.knowledge_base import KnowledgeReport
 
     added, replaced, unchanged = (tuple(done[kind]) for kind in ("added", "replaced", "unchanged"))
     return KnowledgeReport(added, replaced, unchanged, tuple(done["failed"].items()))

@@ -15,7 +15,7 @@ from nagori.errors import Conflict, MemoryErased
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.storage import Owner
+    from nagori.core.storage_types import Owner
     from nagori.runtime import Runtime
 
 SECONDS = 900.0  # duration of a lease; a holder renews it long before

@@ -27,7 +27,7 @@ from nagori.core.events import (
     state_keys_named_in,
 )
 from nagori.core.model import Memory, Scope
-from nagori.core.storage import AppliedPosition, Batch, LogEntry, Owner, Vector
+from nagori.core.storage_types import AppliedPosition, Batch, LogEntry, Owner, Vector
 from nagori.core.values import Value, no_observer, replace, split_batches
 from nagori.errors import (
     Conflict,

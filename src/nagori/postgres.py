@@ -63,8 +63,8 @@ STEP_ATTEMPTS, STEP_PAUSE = 60, 0.5
 
 
 class Session:
-    """One connection. Statements have `?` or `:name` placeholders, as in `stores.sql`; `?b` sends a value in
-    binary form."""
+    """One connection. Statements have `?` or `:name` placeholders, as in `stores.sql_rows`; `?b` sends a
+    value in binary form."""
 
     def __init__(self, raw: psycopg.Connection[Any]) -> None:
         self.raw = raw

@@ -15,14 +15,14 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from nagori.core.association import ActiveConcept, MemoryConcepts, NearConcepts
 from nagori.core.cycle import CycleRows, CycleRules
 from nagori.core.events import Event, RecordedTurn
 from nagori.core.levels import Tiers
 from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.model import Filter, Hit, Item, ItemFilter, Memory, Relation, Scope, TurnFilter
 from nagori.core.relevance import Candidates, Query
-from nagori.core.storage import (
+from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, NearConcepts
+from nagori.core.storage_types import (
     AppliedPosition,
     Batch,
     Counts,

@@ -14,7 +14,7 @@ from nagori.ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.storage import Owner
+    from nagori.core.storage_types import Owner
     from nagori.protocols import (
         LLM,
         Clock,

@@ -16,13 +16,13 @@ from tests.scripted import FAULTS, Request, Scripted, elsewhere, vector_of
 from nagori import Nagori
 from nagori.adapters import embed
 from nagori.adapters.credentials import key_from
-from nagori.adapters.embed import calibrated, libraries, openai, profiles
+from nagori.adapters.embed import calibrated, libraries, measurement_cache, openai
 from nagori.adapters.embed.calibrated import CalibratedEmbedder, Rows
-from nagori.adapters.embed.profiles import Facts
+from nagori.adapters.embed.measurement_cache import Facts
 from nagori.adapters.http import post_json
 from nagori.config import Config, load
 from nagori.config.sections import Embedding
-from nagori.core.scoring import cosine
+from nagori.core.memory_scores import cosine
 from nagori.core.values import no_observer
 from nagori.errors import InvalidConfig, ModelError
 from nagori.messages import find
@@ -268,7 +268,7 @@ def test_a_model_is_measured_once_and_can_be_opened_by_its_name(tmp_path: Path) 
         named = embed.open_named(first.model, wanted(server), no_observer, tmp_path)
         assert named is not None
         assert named.embed_query("a") == first.embed_query("a")
-    file = tmp_path / profiles.FILE
+    file = tmp_path / measurement_cache.FILE
     assert file.stat().st_mode & 0o077 == 0
     assert KEY not in file.read_text(encoding="utf-8")
 
@@ -324,25 +324,25 @@ def test_the_bundled_model_measured_like_others_says_nearly_what_is_written_besi
     ],
 )
 def test_a_note_that_means_nothing_is_passed_over(written: str, tmp_path: Path) -> None:
-    (tmp_path / profiles.FILE).write_text(written)
-    assert profiles.facts_of(tmp_path, "m") is None
-    assert profiles.recipe_of(tmp_path, "m") is None
+    (tmp_path / measurement_cache.FILE).write_text(written)
+    assert measurement_cache.facts_of(tmp_path, "m") is None
+    assert measurement_cache.recipe_of(tmp_path, "m") is None
     assert embed.open_named("m", Embedding(), no_observer, tmp_path) is None
 
 
 def test_a_note_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
-    profiles.note(tmp_path / "nowhere", "m", Facts(8, (0.1, 0.1)), Embedding())
-    profiles.note(None, "m", Facts(8, (0.1, 0.1)), Embedding())
+    measurement_cache.note(tmp_path / "nowhere", "m", Facts(8, (0.1, 0.1)), Embedding())
+    measurement_cache.note(None, "m", Facts(8, (0.1, 0.1)), Embedding())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_recipe_of_a_newer_version_is_read_as_far_as_it_is_known(tmp_path: Path) -> None:
-    profiles.note(tmp_path, "m", Facts(8, (0.1, 0.1), "x"), Embedding(provider="openai", model="y"))
-    known = json.loads((tmp_path / profiles.FILE).read_text())
+    measurement_cache.note(tmp_path, "m", Facts(8, (0.1, 0.1), "x"), Embedding(provider="openai", model="y"))
+    known = json.loads((tmp_path / measurement_cache.FILE).read_text())
     known["m"]["recipe"]["something"] = 1
-    (tmp_path / profiles.FILE).write_text(json.dumps(known))
-    assert profiles.recipe_of(tmp_path, "m") == Embedding(provider="openai", model="y")
-    assert profiles.facts_of(tmp_path, "m") == Facts(8, (0.1, 0.1), "x")
+    (tmp_path / measurement_cache.FILE).write_text(json.dumps(known))
+    assert measurement_cache.recipe_of(tmp_path, "m") == Embedding(provider="openai", model="y")
+    assert measurement_cache.facts_of(tmp_path, "m") == Facts(8, (0.1, 0.1), "x")
 
 
 @pytest.mark.parametrize(
@@ -487,7 +487,7 @@ def test_a_night_without_the_server_ties_nothing_and_goes_on(tmp_path: Path) -> 
     with Scripted() as server:
         with remembering(server, tmp_path, told) as memory:
             memory.remember("The kettle is green.")
-        (tmp_path / profiles.FILE).unlink()
+        (tmp_path / measurement_cache.FILE).unlink()
         server.script = ["503"]
         with remembering(server, tmp_path, told) as memory:
             assert memory.cycle().ties == 0

@@ -21,7 +21,7 @@ from nagori.errors import Conflict, InvalidInput, MemoryErased, NotFound
 from nagori.journals.file import FileJournal
 from nagori.services import erase as erasing
 from nagori.services.record_turns import OUTBOX, record_or_spool, spool, turn_event
-from nagori.services.tool_results import note_end, note_result
+from nagori.services.tool_outcome_log import note_end, note_result
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 

@@ -4,9 +4,9 @@ from array import array
 from collections import Counter
 from statistics import mean, pstdev
 
-from nagori.core.association import ActiveConcept, NearConcepts
+from nagori.core.memory_scores import cosine
 from nagori.core.model import ALIVE, check_vector
-from nagori.core.scoring import cosine
+from nagori.core.spreading_activation import ActiveConcept, NearConcepts
 
 
 class Concepts:  # of one space

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.postgres import Server
 
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.errors import Conflict, Notice
 from nagori.journals.file import FileJournal
 from nagori.protocols import Journal

@@ -20,10 +20,10 @@ import nagori
 from nagori.core.cycle import CycleRules
 from nagori.core.model import Level, Scope, Text, TurnFilter
 from nagori.core.relevance import Query
-from nagori.core.storage import AppliedPosition, Batch
+from nagori.core.storage_types import AppliedPosition, Batch
 from nagori.core.values import replace
 from nagori.errors import SchemaTooNew, StoreDamaged, StoreError
-from nagori.stores import sql, sqlite
+from nagori.stores import sql_rows, sqlite
 from nagori.stores.sqlite import MOST_IDLE, SqliteStore, bulk_nearest, connect, writes
 from nagori.testing.drawing import (
     BIRTH,
@@ -85,8 +85,8 @@ def test_a_writer_reads_the_same_memories_once(path: Path, monkeypatch: pytest.M
     store = SqliteStore(path)
     put(store, memory(), memory("mem_b"))
     reads: list[object] = []
-    real = sql.load_by_id
-    monkeypatch.setattr(sql, "load_by_id", lambda *args: reads.append(args) or real(*args))
+    real = sql_rows.load_by_id
+    monkeypatch.setattr(sql_rows, "load_by_id", lambda *args: reads.append(args) or real(*args))
     store.get(ME, ["mem_a", "mem_b"])
     store.get(ME, ["mem_b"])
     put(store, memory(version=2))

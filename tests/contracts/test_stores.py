@@ -73,7 +73,7 @@ class TestNodeStore(FewHistories):
     @pytest.fixture
     def store(self, postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         from nagori.journals.postgres import PostgresJournal
-        from nagori.stores.node import NodeStore
+        from nagori.stores.sqlite_replica import NodeStore
 
         journal = PostgresJournal(parse_address(postgres.url()))
         store = NodeStore(tmp_path / "nagori.db", journal.database)

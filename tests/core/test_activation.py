@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.core.association import MOST_MENTIONS, ActiveConcept, hub_size, pass_on, rarity, shares
+from nagori.core.spreading_activation import MOST_MENTIONS, ActiveConcept, hub_size, pass_on, rarity, shares
 
 
 @pytest.mark.parametrize(("total", "hub"), [(0, 20), (199, 20), (300, 30), (5_000, 100)])

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nagori.core.erasure import without_words
+from nagori.core.event_redaction import without_words
 from nagori.core.events import Event, fold
 from nagori.core.model import Emotion, Filter, Kind, Level, Memory, Recollection, Text, Turn, check_memory
 from nagori.core.serialize import from_record, to_record

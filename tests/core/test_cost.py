@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from nagori.core.cost_estimate import Price, Tokens, Usage, bill, price_of, prices, stages
 from nagori.core.levels import Compression
-from nagori.core.pricing import Price, Tokens, Usage, bill, price_of, prices, stages
 from nagori.core.values import replace
 
 HAIKU = Price("claude-haiku-4-5", "llm", 1.00, 5.00)

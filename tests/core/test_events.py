@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nagori.core.erasure import without_words
+from nagori.core.event_redaction import without_words
 from nagori.core.events import (
     CYCLE,
     CYCLE_STOPPED,

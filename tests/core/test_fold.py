@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.erasure import redaction_for
+from nagori.core.event_redaction import redaction_for
 from nagori.core.events import (
     EFFECTS,
     OPEN_PROMPTS,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from nagori.core.erasure import without_words
+from nagori.core.event_redaction import without_words
 from nagori.core.events import TO_REDACT, Event, fold
 from nagori.core.model import Item, ItemFilter, check_item, item_id
-from nagori.core.selection import select_items, update_items
+from nagori.core.reference_queries import select_items, update_items
 from nagori.core.values import replace
 from nagori.errors import InvalidInput
 

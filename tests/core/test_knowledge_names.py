@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.core.knowledge import KnowledgePassage, is_knowledge, knowledge_scope
+from nagori.core.knowledge_base import KnowledgePassage, is_knowledge, knowledge_scope
 from nagori.errors import InvalidInput
 
 

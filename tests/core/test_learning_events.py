@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nagori.core.erasure import redaction_for
+from nagori.core.event_redaction import redaction_for
 from nagori.core.events import (
     LEARNED,
     MOST_AWAITING,

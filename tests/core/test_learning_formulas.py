@@ -22,8 +22,7 @@ from nagori.core.learning import (
     outcome_of,
     target_of,
 )
-from nagori.core.model import NO_CREDIT, Credit
-from nagori.core.scoring import (
+from nagori.core.memory_scores import (
     ImportanceTerms,
     choose_withheld,
     contribution,
@@ -31,6 +30,7 @@ from nagori.core.scoring import (
     importance_terms,
     is_excluded,
 )
+from nagori.core.model import NO_CREDIT, Credit
 from nagori.errors import InvalidInput
 
 TERMS = ("outcome", "reuse", "cross_impact", "novelty", "user_signal", "saving")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nagori.core import scoring
+from nagori.core import memory_scores
 from nagori.core.decay import Reinforcement
+from nagori.core.memory_scores import Resonance, SelfRecall
 from nagori.core.model import TAGS, Emotion, Level, Memory, Text, Valence
 from nagori.core.relevance import bounded_factor
-from nagori.core.scoring import Resonance, SelfRecall
 from nagori.errors import InvalidInput
 
 FEELING, RECALL, SELF = Resonance(), Reinforcement(), SelfRecall()
@@ -47,59 +47,61 @@ scores = st.dictionaries(st.text(max_size=3), st.floats(allow_nan=False, allow_i
 def test_cosine_is_the_angle_and_the_zero_vector_is_like_nothing(
     a: tuple[float, ...], b: tuple[float, ...], expected: float
 ) -> None:
-    assert scoring.cosine(a, b) == pytest.approx(expected)
+    assert memory_scores.cosine(a, b) == pytest.approx(expected)
 
 
 def test_vectors_of_two_models_are_never_compared() -> None:
     with pytest.raises(InvalidInput, match="384 dimensions cannot be compared with one of 1536"):
-        scoring.cosine([0.1] * 384, [0.1] * 1536)
+        memory_scores.cosine([0.1] * 384, [0.1] * 1536)
 
 
 @given(vectors, st.data())
 def test_cosine_is_symmetric_and_within_one(a: list[float], data: st.DataObject) -> None:
     b = data.draw(st.lists(st.floats(-1e150, 1e150), min_size=len(a), max_size=len(a)))
-    assert -1.0 <= scoring.cosine(a, b) == scoring.cosine(b, a) <= 1.0
+    assert -1.0 <= memory_scores.cosine(a, b) == memory_scores.cosine(b, a) <= 1.0
 
 
 @given(vectors)
 def test_a_vector_is_like_itself(a: list[float]) -> None:
     assume(any(a))
-    assert scoring.cosine(a, a) == pytest.approx(1.0)
+    assert memory_scores.cosine(a, a) == pytest.approx(1.0)
 
 
 def test_the_example_resonates_at_0_74() -> None:
     current = Emotion(valence=Valence.NEGATIVE, arousal=85, tags=("frustration", "anger"))
     memory = Emotion(valence=Valence.NEGATIVE, arousal=90, tags=("frustration",))
-    assert scoring.resonance(current, memory, FEELING) == pytest.approx(0.3 + 0.19 + 0.25)
+    assert memory_scores.resonance(current, memory, FEELING) == pytest.approx(0.3 + 0.19 + 0.25)
 
 
 def test_opposite_feelings_do_not_resonate() -> None:
     current = Emotion(valence=Valence.POSITIVE, arousal=100, tags=("joy",))
     memory = Emotion(valence=Valence.NEGATIVE, arousal=0, tags=("anger",))
-    assert scoring.resonance(current, memory, FEELING) == 0.0
+    assert memory_scores.resonance(current, memory, FEELING) == 0.0
 
 
 @given(emotions, emotions)
 def test_resonance_is_symmetric_and_within_0_and_1(one: Emotion, other: Emotion) -> None:
-    assert 0.0 <= scoring.resonance(one, other, FEELING) <= 1.0
-    assert scoring.resonance(one, other, FEELING) == scoring.resonance(other, one, FEELING)
+    assert 0.0 <= memory_scores.resonance(one, other, FEELING) <= 1.0
+    assert memory_scores.resonance(one, other, FEELING) == memory_scores.resonance(other, one, FEELING)
 
 
 @given(emotions, emotions)
 def test_neutral_or_unknown_feelings_neither_help_nor_hurt(one: Emotion, other: Emotion) -> None:
-    felt = scoring.felt_resonance(one, other, FEELING)
+    felt = memory_scores.felt_resonance(one, other, FEELING)
     if Valence.NEUTRAL in (one.valence, other.valence):
         assert felt == 0.0
     else:
-        assert felt == scoring.resonance(one, other, FEELING)
-    assert scoring.felt_resonance(None, other, FEELING) == 0.0
-    assert scoring.felt_resonance(one, None, FEELING) == 0.0
+        assert felt == memory_scores.resonance(one, other, FEELING)
+    assert memory_scores.felt_resonance(None, other, FEELING) == 0.0
+    assert memory_scores.felt_resonance(one, None, FEELING) == 0.0
 
 
 def test_a_sad_memory_comes_no_easier_than_a_glad_one() -> None:
     """No negativity bias [ruling 19]."""
     sad, glad = Emotion(valence=Valence.NEGATIVE), Emotion(valence=Valence.POSITIVE)
-    assert scoring.felt_resonance(sad, sad, FEELING) == scoring.felt_resonance(glad, glad, FEELING)
+    assert memory_scores.felt_resonance(sad, sad, FEELING) == memory_scores.felt_resonance(
+        glad, glad, FEELING
+    )
 
 
 # ── the documents' own scores ────────────────────────────────────────────────────────────────────
@@ -118,7 +120,7 @@ def test_a_sad_memory_comes_no_easier_than_a_glad_one() -> None:
 def test_priority_follows_its_formula(
     retention: float, match: float, recalls: int, resonance: float, expected: float
 ) -> None:
-    found = scoring.priority(retention, match, recalls, resonance, RECALL, FEELING)
+    found = memory_scores.priority(retention, match, recalls, resonance, RECALL, FEELING)
     assert found == pytest.approx(expected)
 
 
@@ -135,7 +137,7 @@ def test_priority_follows_its_formula(
 )
 def test_recall_score_follows_its_formula(inputs: tuple[float, float, float, float], expected: float) -> None:
     """[S5]"""
-    assert scoring.recall_score(*inputs, SELF) == pytest.approx(expected)
+    assert memory_scores.recall_score(*inputs, SELF) == pytest.approx(expected)
 
 
 # ── joining arms ─────────────────────────────────────────────────────────────────────────────────
@@ -159,7 +161,7 @@ def ranked(strength: float, id: str, day: int) -> tuple[float, Memory]:
 
 
 def ids_by_strength(*items: tuple[float, Memory], near: float = 5.0) -> list[str]:
-    return [memory.id for _, memory in scoring.order_by_strength(items, near)]
+    return [memory.id for _, memory in memory_scores.order_by_strength(items, near)]
 
 
 def test_of_about_equally_strong_memories_the_newest_comes_first() -> None:

@@ -26,7 +26,7 @@ from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Emotion, Memory, Text, Trust
 from nagori.edges import hooks
 from nagori.edges.hooks.payloads import HOSTS
-from nagori.edges.hosts import launcher
+from nagori.edges.hosts import launcher_script
 from nagori.edges.worker.run import work
 from nagori.journals.file import FileJournal
 from nagori.language.passages import about_tokens
@@ -649,10 +649,10 @@ def process(
 ) -> subprocess.CompletedProcess[bytes]:
     """The hook as a host calls it, through what `nagori init` writes; with `code` run before the process
     exits."""
-    launcher.write(folder, launcher.texts(folder, "gone", {}))
-    command = launcher.hook_command("claude-code", folder)
+    launcher_script.write(folder, launcher_script.texts(folder, "gone", {}))
+    command = launcher_script.hook_command("claude-code", folder)
     if code:
-        script = (folder / "bin" / launcher.SCRIPT).read_text(encoding="utf-8")
+        script = (folder / "bin" / launcher_script.SCRIPT).read_text(encoding="utf-8")
         assert script.count("import run") == script.count("    run()") == 1
         script = script.replace("import run", "import main as run") + code
         command = [sys.executable, "-I", "-S", "-c", script, "--host", "claude-code"]
@@ -674,12 +674,15 @@ def test_a_process_exits_with_0_and_says_one_json_object_or_nothing(folder: Path
 
 def test_a_host_that_does_not_listen_is_no_trouble(folder: Path) -> None:
     remember(folder, Draft("The tea ceremony is on Tuesday.", protect=True))
-    launcher.write(folder, launcher.texts(folder, "gone", {}))
+    launcher_script.write(folder, launcher_script.texts(folder, "gone", {}))
     reader, writer = os.pipe()
     os.close(reader)
     with (GOLDEN / "SessionStart.json").open("rb") as source:
         ended = subprocess.run(
-            launcher.hook_command("claude-code", folder), stdin=source, stdout=writer, stderr=subprocess.PIPE
+            launcher_script.hook_command("claude-code", folder),
+            stdin=source,
+            stdout=writer,
+            stderr=subprocess.PIPE,
         )
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (0, b"")

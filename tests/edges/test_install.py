@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nagori.edges.cli import main
-from nagori.edges.hosts import HOSTS, launcher, settings_file
+from nagori.edges.hosts import HOSTS, launcher_script, settings_file
 from nagori.edges.hosts.settings_patch import is_ours
 from nagori.edges.hosts.spec import Host, shell_line
 from nagori.errors import InvalidInput
@@ -564,14 +564,14 @@ def test_a_folder_named_on_the_command_line_is_named_to_the_hook(
 
 
 def test_on_windows_python_itself_is_called() -> None:
-    command = launcher.hook_command("codex", Path("C:/data"), "win32")
+    command = launcher_script.hook_command("codex", Path("C:/data"), "win32")
     assert command[:3] == [sys.executable, "-I", "-S"]
     assert is_ours({"command": shell_line(command, "win32")})
 
 
 def test_a_package_that_is_not_there_is_named() -> None:
     with pytest.raises(InvalidInput, match="no_such_package"):
-        launcher._folders(["no_such_package"])
+        launcher_script._folders(["no_such_package"])
 
 
 # ── the plugin ───────────────────────────────────────────────────────────────────────────────────

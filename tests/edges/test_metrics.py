@@ -6,7 +6,7 @@ from nagori import Nagori, Scope
 from nagori.core.events import Event
 from nagori.edges.cli import prometheus
 from nagori.edges.cli.prometheus import Family, escape_label, families, text
-from nagori.services.ingest import count_pending
+from nagori.services.process_turns import count_pending
 
 Sample = tuple[str, frozenset[tuple[str, str]]]
 LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:\\[\\n"]|[^\\\n"])*)"(?:,|$)')

@@ -10,7 +10,7 @@ from typer.main import get_command
 from nagori.config import Config, load
 from nagori.core.values import leaves
 from nagori.edges.cli import COMMANDS, app, main
-from nagori.edges.cli.parser import OWN, complaint, wrap
+from nagori.edges.cli.translated_help import OWN, complaint, wrap
 from nagori.edges.locale import language
 from nagori.errors import InvalidConfig
 from nagori.messages import find

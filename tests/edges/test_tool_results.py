@@ -19,8 +19,8 @@ from nagori.edges import hooks
 from nagori.edges.worker.run import work
 from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
-from nagori.services import tool_results
-from nagori.services.tool_results import note_end, take_abandoned, take_ends, take_results
+from nagori.services import tool_outcome_log
+from nagori.services.tool_outcome_log import note_end, take_abandoned, take_ends, take_results
 
 OWNER = ("local", "me")
 
@@ -102,7 +102,7 @@ def test_a_tool_hook_imports_no_store_no_journal_and_no_recall(folder: Path) -> 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "nagori.services.tool_results" in loaded
+    assert "nagori.services.tool_outcome_log" in loaded
     heavy = {
         "journals",
         "stores",
@@ -147,7 +147,7 @@ def test_torn_and_foreign_lines_cost_only_themselves(folder: Path) -> None:
 def test_a_turn_of_very_many_tools_is_noted_up_to_a_limit(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tool_results, "MOST_BYTES", 1000)
+    monkeypatch.setattr(tool_outcome_log, "MOST_BYTES", 1000)
     for n in range(100):
         use(f"echo {n}")
     (path,) = (folder / "hot").iterdir()

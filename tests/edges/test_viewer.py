@@ -23,8 +23,8 @@ from nagori.core.values import replace
 from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
 from nagori.edges.locale import Translator
+from nagori.edges.viewer.actions import CHANGES
 from nagori.edges.viewer.background import BackgroundPage
-from nagori.edges.viewer.changes import CHANGES
 from nagori.edges.viewer.routes import (
     LONG_PAGES,
     MACHINE_PAGES,

@@ -22,15 +22,15 @@ import pytest
 from nagori import Nagori
 from nagori.core.events import OPEN_PROMPTS
 from nagori.edges import hooks
-from nagori.edges.hosts import launcher
+from nagori.edges.hosts import launcher_script
 from nagori.edges.worker import run as worker
-from nagori.edges.worker.recovery import TRANSCRIPTS, finish_killed
+from nagori.edges.worker.killed_sessions import TRANSCRIPTS, finish_killed
 from nagori.edges.worker.run import work
 from nagori.edges.worker.spawn import LOCK, is_working, start
 from nagori.errors import InvalidInput
 from nagori.files import take_lock
 from nagori.journals.file import FileJournal
-from nagori.services import ingest
+from nagori.services import process_turns
 from nagori.services.record_turns import spool
 
 OWNER = ("local", "me")
@@ -187,7 +187,7 @@ def test_the_numbers_of_turns_do_not_depend_on_when_the_worker_came_by(folder: P
 
 def test_a_turn_that_cannot_be_kept_holds_up_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(which: str) -> Any:
-        real = getattr(ingest, which)
+        real = getattr(process_turns, which)
 
         def picky(parts: Any, scope: Any, items: Any, **more: Any) -> Any:
             if any("poison" in repr(each) for each in items):
@@ -196,8 +196,8 @@ def test_a_turn_that_cannot_be_kept_holds_up_nobody(folder: Path, monkeypatch: p
 
         return picky
 
-    monkeypatch.setattr(ingest, "form_memories", refuse("form_memories"))
-    monkeypatch.setattr(ingest, "remember_many", refuse("remember_many"))
+    monkeypatch.setattr(process_turns, "form_memories", refuse("form_memories"))
+    monkeypatch.setattr(process_turns, "remember_many", refuse("remember_many"))
     ask("First.", ref="1")
     reply("This is poison.", ref="1")
     say("PostToolUseFailure", "s", tool_name="Bash", error="poison")
@@ -371,7 +371,9 @@ def test_trouble_leaves_a_note_without_words_and_is_over_when_it_is_over(
     talk(1)
     for trouble in (OSError(28, "No space left on device"), RuntimeError("nobody thought of this")):
         with monkeypatch.context() as patch:
-            patch.setattr(ingest, "form_memories", lambda *_, trouble=trouble: (_ for _ in ()).throw(trouble))
+            patch.setattr(
+                process_turns, "form_memories", lambda *_, trouble=trouble: (_ for _ in ()).throw(trouble)
+            )
             assert work(folder) == 0
         note = (folder / worker.LOG).read_text()
         assert type(trouble).__name__ in note
@@ -567,7 +569,7 @@ def check_kills(folder: Path, seeds: range, turns: int) -> None:
 def call(folder: Path, payload: dict[str, object], kill_after: float | None = None) -> bool:
     """One hook as a process; whether it ended by itself."""
     process = subprocess.Popen(
-        launcher.hook_command("claude-code", folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        launcher_script.hook_command("claude-code", folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     if kill_after is None:
         out, _ = process.communicate(json.dumps(payload).encode(), timeout=60)
@@ -632,7 +634,7 @@ def live(folder: Path, conversations: int, seed: int) -> None:
 @pytest.fixture
 def living(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("NAGORI_HOOKS__WORKER")
-    launcher.write(folder, launcher.texts(folder, "gone", {}))
+    launcher_script.write(folder, launcher_script.texts(folder, "gone", {}))
     return folder
 
 

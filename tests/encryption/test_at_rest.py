@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from nagori import Filter, Nagori, Scope
 from nagori import encryption as keeping
-from nagori.adapters.logs import _folder_of
+from nagori.adapters.parquet_turn_log import _folder_of
 from nagori.config import load
 from nagori.edges.cli import app
 from nagori.encryption import KeySource
@@ -30,7 +30,7 @@ from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
 from nagori.services import encrypt
 from nagori.services.record_turns import OUTBOX, read_spool, record_or_spool, spool, turn_event
-from nagori.services.tool_results import note_result, take_results
+from nagori.services.tool_outcome_log import note_result, take_results
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FrozenClock, WordEmbedder
 

@@ -71,5 +71,5 @@ def test_a_nul_character_is_refused_with_a_sentence_and_is_no_fault_of_the_datab
 
 def test_words_that_cleaning_would_remove_are_no_words():
     pattern = re.compile(f"[^{HIDDEN}]")
-    for code in (*range(0xD800), *range(0xE000, 0x30000)):
+    for code in (*range(0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE1100)):
         assert bool(fit_to_keep(chr(code))) == bool(pattern.search(chr(code))), hex(code)

@@ -29,7 +29,7 @@ from nagori.language import (
     tokenizer,
 )
 from nagori.language.appraisal import appraise
-from nagori.language.lexicon import english, japanese
+from nagori.language.lexicon import english_emotion_rules, japanese_emotion_rules
 from nagori.language.passages import pieces, sentences, shingles
 from nagori.language.temporal import read_time
 from nagori.language.tokenizer import MOST_MARKS, normal_form
@@ -181,7 +181,11 @@ def test_a_long_text_is_cut_in_one_pass() -> None:
     assert len(pieces(run_of("先週の"))) == 1 + (SIZE - 1) // 800
 
 
-@pytest.mark.parametrize("read", [english.read, japanese.read, appraise, shingles], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "read",
+    [english_emotion_rules.read, japanese_emotion_rules.read, appraise, shingles],
+    ids=lambda f: f.__name__,
+)
 @pytest.mark.parametrize("unit", ["but good if ", "嬉しいができない"])
 def test_feelings_are_weighed_in_one_pass(read: Callable[[str], object], unit: str) -> None:
     read(unit * (100_000 // len(unit)))

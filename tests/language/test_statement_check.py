@@ -3,7 +3,7 @@
 import pytest
 
 from nagori.language.speech_acts import is_statement
-from nagori.language.statement_check import LONGEST, looks_like_statement
+from nagori.language.statement_or_question import LONGEST, looks_like_statement
 
 STATED = [
     "The staging server moved to port 8443.",

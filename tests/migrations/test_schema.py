@@ -8,10 +8,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+from nagori.core.memory_scores import cosine
 from nagori.core.model import Level, Memory, Text, TurnFilter, to_micros
 from nagori.core.relevance import Query
-from nagori.core.scoring import cosine
-from nagori.core.storage import AppliedPosition, LogEntry, VectorModels
+from nagori.core.storage_types import AppliedPosition, LogEntry, VectorModels
 from nagori.errors import SchemaTooNew, StoreError
 from nagori.language.tokenizer import FTS5_TOKENIZE, index_words
 from nagori.stores.sqlite import SqliteStore, connect

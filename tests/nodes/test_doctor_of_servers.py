@@ -16,7 +16,7 @@ from tests.postgres import Server
 from nagori import Nagori
 from nagori.edges.http import server_check
 from nagori.edges.http.server_check import examine_server
-from nagori.edges.worker.claims import run
+from nagori.edges.worker.database_worker import run
 from nagori.errors import ModelError
 from nagori.journals.postgres import PostgresJournal
 from nagori.services.doctor import Finding

@@ -8,8 +8,8 @@ from tests.postgres import Server
 
 from nagori import Nagori, Scope
 from nagori.config import load
-from nagori.core.knowledge import Document, Section
-from nagori.services import knowledge
+from nagori.core.knowledge_base import Document, Section
+from nagori.services import knowledge_base
 from nagori.testing import FrozenClock, WordEmbedder
 
 PIANO, SHOP = "Aki plays the piano every Sunday.", "The piano was bought from a shop in Kyoto."
@@ -47,7 +47,7 @@ def test_t8_association_leads_to_other_memories(memory: Nagori) -> None:
 def test_t9_a_document_is_replaced_and_told_with_its_source(memory: Nagori, clock: FrozenClock) -> None:
     for speed in (1, 2):
         sections = (Section("Turbine", f"The turbine runs at speed {speed}."),)
-        knowledge.add_document(memory.runtime, "local", "plant", Document("t.md", str(speed), sections))
+        knowledge_base.add_document(memory.runtime, "local", "plant", Document("t.md", str(speed), sections))
         clock.forward(days=1)
     [passage] = memory.search_knowledge("turbine speed", kb="plant")
     assert (passage.text, passage.version) == ("The turbine runs at speed 2.", 2)

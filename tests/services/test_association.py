@@ -11,7 +11,7 @@ from nagori import Filter, Nagori, Scope
 from nagori.config import Config
 from nagori.errors import InvalidInput, StoreError
 from nagori.protocols import ConceptIndex
-from nagori.services.association import index_concepts
+from nagori.services.spreading_activation import index_concepts
 from nagori.stores.memory import MemoryStore
 from nagori.testing import FrozenClock, WordEmbedder
 

@@ -479,9 +479,9 @@ def test_batches_that_cannot_be_discarded_are_told(tmp_path: Path, llm: Any) -> 
 
 
 def test_a_change_of_the_policy_is_noted(memory: Nagori) -> None:
-    from nagori.services import policy
+    from nagori.services import learned_settings
 
-    policy.switch_off(memory.runtime, memory.scope.owner)
-    policy.take_back(memory.runtime, memory.scope.owner)
+    learned_settings.switch_off(memory.runtime, memory.scope.owner)
+    learned_settings.take_back(memory.runtime, memory.scope.owner)
     noted = [(each.act, each.detail["change"]) for each in audit_log.read(memory.runtime.data_dir)]
     assert noted == [("policy_changed", "off"), ("policy_changed", "taken back")]

@@ -10,9 +10,9 @@ import pytest
 
 from nagori import Nagori, Scope
 from nagori.config import Config
-from nagori.core.knowledge import Document, Section
+from nagori.core.knowledge_base import Document, Section
 from nagori.errors import InvalidInput
-from nagori.services import knowledge
+from nagori.services import knowledge_base
 from nagori.testing import FrozenClock, WordEmbedder
 
 GUIDE = """Before the first heading.
@@ -247,7 +247,7 @@ def test_t9_a_query_sees_one_version_and_never_none_while_documents_are_replaced
     memory: Nagori, clock: FrozenClock
 ) -> None:
     runtime, done, faults = memory.runtime, threading.Event(), list[str]()
-    knowledge.add_document(runtime, "local", "plant", version(0))
+    knowledge_base.add_document(runtime, "local", "plant", version(0))
 
     def ask() -> None:
         while not done.is_set():
@@ -262,7 +262,7 @@ def test_t9_a_query_sees_one_version_and_never_none_while_documents_are_replaced
     try:
         for number in range(1, 16):
             clock.forward(seconds=1)
-            knowledge.add_document(runtime, "local", "plant", version(number))
+            knowledge_base.add_document(runtime, "local", "plant", version(number))
     finally:
         done.set()
         for asker in askers:
@@ -275,7 +275,7 @@ def test_the_same_version_twice_at_once_is_added_once(memory: Nagori) -> None:
     results = list[object]()
 
     def add() -> None:
-        results.append(knowledge.add_document(memory.runtime, "local", "plant", version(1)))
+        results.append(knowledge_base.add_document(memory.runtime, "local", "plant", version(1)))
 
     threads = [threading.Thread(target=add) for _ in range(3)]
     for thread in threads:

@@ -14,14 +14,14 @@ from nagori import Draft, Emotion, Filter, Kind, Nagori, ToolResult
 from nagori.config import load
 from nagori.core.events import LEARNED, POLICY, SESSIONS, Event
 from nagori.core.learning import LEVERS, Evidence
+from nagori.core.memory_scores import contribution
 from nagori.core.model import NO_CREDIT, Credit, Memory, RelationType
-from nagori.core.scoring import contribution
 from nagori.errors import InvalidConfig, InvalidInput, Notice
 from nagori.ledger import record_turns
-from nagori.services import policy as policies
-from nagori.services.ingest import process
-from nagori.services.learning import credit_sessions
-from nagori.services.policy import settings_in_force
+from nagori.services import learned_settings as policies
+from nagori.services.learned_settings import settings_in_force
+from nagori.services.lessons_and_credit import credit_sessions
+from nagori.services.process_turns import process
 from nagori.services.prompt_context import context_for_prompt
 from nagori.services.record_turns import turn_event, work_event
 from nagori.testing import FrozenClock, WordEmbedder

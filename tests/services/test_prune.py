@@ -22,7 +22,7 @@ from nagori.core.window.plan import Gap
 from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, Notice, StoreError
 from nagori.language.tokens import estimate_tokens
 from nagori.messages import find
-from nagori.services import ingest, vectors
+from nagori.services import process_turns, vectors
 from nagori.services.vectors import without_vector
 from nagori.services.window import evict, formats, gaps
 from nagori.services.window.formats import format_of
@@ -398,7 +398,7 @@ def test_the_worker_adds_nothing_to_what_was_formed(memory: Nagori) -> None:
     agent = memory.with_scope(project="garden", agent="planner", role="gardener")
     agent.prune(talk(60), budget=1000)
     before = {each.id: each.mentions for each in agent.list(limit=1000)}
-    assert ingest.count_pending(memory.runtime, memory.scope.owner) == 0
+    assert process_turns.count_pending(memory.runtime, memory.scope.owner) == 0
     memory.process()
     assert {each.id: each.mentions for each in agent.list(limit=1000)} == before
     assert before
@@ -411,7 +411,7 @@ def test_a_crash_between_writing_down_and_forming_is_healed_by_the_worker(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(ingest, "form_memories", crash)
+        patch.setattr(process_turns, "form_memories", crash)
         with pytest.raises(KeyboardInterrupt):
             memory.prune(talk(60), budget=1000)
     assert memory.list() == []

@@ -14,7 +14,7 @@ from tests.valkey import PASSWORD, ValkeyServer, start_server, start_tls_server
 
 from nagori import Filter, Kind, Nagori
 from nagori.adapters import http, s3
-from nagori.adapters.logs import _folder_of
+from nagori.adapters.parquet_turn_log import _folder_of
 from nagori.adapters.s3 import BucketFiles, parse_bucket
 from nagori.config import load
 from nagori.core.model import is_thread_summary

@@ -18,7 +18,7 @@ from nagori.core.model import Privacy
 from nagori.errors import InvalidInput, NotFound
 from nagori.services import audit_log
 from nagori.services.prompt_context import context_for_prompt, context_for_start, context_for_tool
-from nagori.services.sharing import LessonReport, share
+from nagori.services.share_lessons import LessonReport, share
 from nagori.testing import FrozenClock, WordEmbedder
 
 TRIES = int(os.environ.get("NAGORI_TEST_TRIES", "300"))  # 10,000 for the whole count

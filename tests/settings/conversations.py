@@ -9,7 +9,7 @@ from tests.settings.lab import FEWER, MORE, Experiment, Lab, from_to
 
 from nagori import Filter, Kind, Nagori
 from nagori.core.events import RecordedTurn
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 
 TALK = [
     ("We painted the kitchen on Sunday in light green.", "Light green makes a kitchen brighter."),
@@ -77,8 +77,8 @@ def copies(lab: Lab) -> type[Recorder]:
         opened: ClassVar[list[tuple[object, ...]]] = []
         given: ClassVar[list[object]] = []
 
-    lab.patch.setattr("nagori.adapters.logs.ParquetLogs", Copies)
-    lab.patch.setattr("nagori.adapters.session_cache.SessionCache", Copies)
+    lab.patch.setattr("nagori.adapters.parquet_turn_log.ParquetLogs", Copies)
+    lab.patch.setattr("nagori.adapters.redis_summaries.SessionCache", Copies)
     lab.patch.setenv("VALKEY_PASSWORD", "usual")
     lab.patch.setenv("OTHER_PASSWORD", "other")
     words_of_summaries(lab)

@@ -8,7 +8,7 @@ from nagori import Draft, Emotion, Kind, Nagori
 from nagori.core.events import SESSIONS, Event
 from nagori.core.learning import Evidence
 from nagori.core.model import Credit
-from nagori.services.ingest import process
+from nagori.services.process_turns import process
 from nagori.services.prompt_context import context_for_prompt
 
 PROMPT = "What does the kettle of the harbour need?"

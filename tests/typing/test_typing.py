@@ -20,8 +20,8 @@ from nagori import AsyncNagori, Nagori
 from nagori.aio import AsyncConversation, AsyncTurn
 from nagori.core import model
 from nagori.core.window import PRESETS, STRATEGIES
+from nagori.services.chat_recorder import OpenTurn
 from nagori.services.recall import RANKINGS
-from nagori.services.turns import OpenTurn
 from nagori.services.window.bounded_conversation import Conversation
 from nagori.services.window.formats import FORMATS
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
-from nagori.core.knowledge import Document, Section
+from nagori.core.knowledge_base import Document, Section
 from nagori.errors import InvalidInput
 
 LARGEST_FILE = 64 * 2**20

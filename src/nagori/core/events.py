@@ -464,7 +464,7 @@ def turn_id(data: Mapping[str, Any], at: datetime) -> str:
 
 
 def _ignore_heard(event: Event, known: FoldState) -> Iterator[Change]:
-    """A turn in the format of 0.1. Unprocessed ones are recorded anew (`services.upgrade`)."""
+    """A turn in the format of 0.1. Unprocessed ones are recorded anew (`services.upgrade_from_0_1`)."""
     yield from ()
 
 

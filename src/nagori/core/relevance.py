@@ -176,7 +176,7 @@ class _TermView:
             "speaker": float(len(speakers) == 1 and speaker in speakers),
             "told": float(trust in FIRST_HAND),
             "length": math.log(chars + 1) - 4.5,
-            "time": self._timely(at) if self.window else 0.0,
+            "time": self._timely(at),
         }
         if session is None or turn is None:
             # Outside conversations a memory is its own neighbourhood, so that both kinds can be compared.

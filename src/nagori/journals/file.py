@@ -31,7 +31,7 @@ from zlib import crc32
 
 from nagori.core.events import RENAMED_TYPES, SKIPPABLE, Event
 from nagori.core.model import utc
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, default_factory, replace
 from nagori.errors import (
     Conflict,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from nagori.encryption import FolderKeys, OwnerCipher
-    from nagori.journals.tombstones import Tombstone
+    from nagori.journals.erased_owners import Tombstone
 
     Encrypt = Callable[[bytes, int], dict[str, Any]]
     Decrypt = Callable[[Mapping[str, Any]], bytes]
@@ -152,7 +152,7 @@ class FileJournal:
         return sorted(f for f in folders if _note_of(f)[0] is None and _owner_of(f) is None)
 
     def has_old_notes(self, owner: Owner) -> bool:
-        """Whether there are note files of 0.1 to take over (`services.upgrade`)."""
+        """Whether there are note files of 0.1 to take over (`services.upgrade_from_0_1`)."""
         try:
             names = os.listdir(self.folder(owner))  # noqa: PTH208 - names are all that is needed
         except FileNotFoundError:
@@ -297,11 +297,13 @@ class FileJournal:
     def erase(self, owner: Owner) -> None:
         """The tombstone first; then the file without which nobody can begin to write; then, when the last
         writer has finished, all others. A folder name is the owner's name, so the folders go, too."""
-        from nagori.journals import tombstones
+        from nagori.journals import erased_owners
 
         folder = self.folder(owner)
         with _disk_trouble():
-            tombstones.set_tombstone(private_dir(self.root), self._place(owner), owner, self.identity(owner))
+            erased_owners.set_tombstone(
+                private_dir(self.root), self._place(owner), owner, self.identity(owner)
+            )
             (folder / "space.json").unlink(missing_ok=True)
             if folder.is_dir():
                 self._remove_folder(folder)
@@ -330,16 +332,16 @@ class FileJournal:
 
     def tombstones(self, owner: Owner) -> list[Tombstone]:
         """The tombstones of an owner."""
-        from nagori.journals import tombstones
+        from nagori.journals import erased_owners
 
-        return tombstones.find_tombstones(self.root, self._place(owner))
+        return erased_owners.find_tombstones(self.root, self._place(owner))
 
     def unfinished_erasures(self) -> list[Owner]:
         if not os.path.isdir(self.root / ERASED):  # noqa: PTH112
             return []
-        from nagori.journals import tombstones
+        from nagori.journals import erased_owners
 
-        found = (each.owner for each in tombstones.all_tombstones(self.root))
+        found = (each.owner for each in erased_owners.all_tombstones(self.root))
         return list(dict.fromkeys(owner for owner in found if owner is not None))
 
     def finish_erasure(self, owner: Owner) -> None:
@@ -351,11 +353,11 @@ class FileJournal:
         self._change_tombstones(owner, reopened=True)
 
     def _change_tombstones(self, owner: Owner, /, **changes: object) -> None:
-        from nagori.journals import tombstones
+        from nagori.journals import erased_owners
 
         with _disk_trouble():
             for each in self.tombstones(owner):
-                tombstones.write_tombstone(replace(each, **changes))
+                erased_owners.write_tombstone(replace(each, **changes))
 
     def _place(self, owner: Owner) -> str:
         """The name of the owner's folder, by which a tombstone is found."""

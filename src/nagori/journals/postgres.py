@@ -18,7 +18,7 @@ from threading import get_ident
 
 from nagori.config.address import Address
 from nagori.core.events import TURNS, Event
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value
 from nagori.errors import Conflict, JournalError, JournalTooNew, MemoryErased, NagoriError, Notice
 from nagori.journals.file import LOCK_SECONDS, Damage, Verdict, decode, encode

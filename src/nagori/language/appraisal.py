@@ -29,8 +29,8 @@ from nagori.language.lexicon import (
     FeelingHit,
     corrects,
     count,
-    english,
-    japanese,
+    english_emotion_rules,
+    japanese_emotion_rules,
     kind_of,
     own_words,
     rows,
@@ -38,7 +38,14 @@ from nagori.language.lexicon import (
     strip_outer_quotes,
     wants_kept,
 )
-from nagori.language.lexicon.axes import Anchor, AxisPosition, FeelingAxes, anchors, axes_from, project
+from nagori.language.lexicon.embedding_axes import (
+    Anchor,
+    AxisPosition,
+    FeelingAxes,
+    anchors,
+    axes_from,
+    project,
+)
 from nagori.language.tokenizer import normal_form
 
 __all__ = [
@@ -135,9 +142,9 @@ def _collapse_stretching(text: str) -> tuple[str, int]:
 
 
 def _hits_of(sentence: str) -> list[FeelingHit]:
-    hits = english.read(sentence) if LETTERS.search(sentence) else []
+    hits = english_emotion_rules.read(sentence) if LETTERS.search(sentence) else []
     if JAPANESE.search(sentence):
-        hits = hits + japanese.read(sentence)
+        hits = hits + japanese_emotion_rules.read(sentence)
     if hits and _ASKS.search(sentence):
         return [hit.times(QUESTION) for hit in hits]
     return hits
@@ -440,6 +447,6 @@ def _rules() -> tuple[tuple[str, float, Bilingual], ...]:
         sides = joined.setdefault((group, float(weight)), ([], []))
         sides[bool(JAPANESE.search(pattern))].append(pattern)
     return tuple(
-        (group, weight, Bilingual("|".join(english), "|".join(japanese)))
-        for (group, weight), (english, japanese) in joined.items()
+        (group, weight, Bilingual("|".join(english_emotion_rules), "|".join(japanese_emotion_rules)))
+        for (group, weight), (english_emotion_rules, japanese_emotion_rules) in joined.items()
     )

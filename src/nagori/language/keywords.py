@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from math import log
 
 from nagori.language.lexicon import Feeling, japanese_words
-from nagori.language.lexicon.english import look_up
+from nagori.language.lexicon.english_emotion_rules import look_up
 from nagori.language.tokenizer import STOP_WORDS, normalise, words
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ from nagori.core.values import Value
 from nagori.language.lexicon import JAPANESE, LETTERS, own_words, strip_outer_quotes
 from nagori.language.passages import is_chatter
 from nagori.language.redaction import WITHHELD
-from nagori.language.statement_check import ORDER_VERBS
+from nagori.language.statement_or_question import ORDER_VERBS
 from nagori.language.tokenizer import normal_form
 
 LONGEST = 3000  # maximum characters; a longer text is a statement

@@ -29,11 +29,11 @@ from pathlib import Path
 
 from nagori.core.events import checksum_of
 from nagori.core.model import Scope
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
-from nagori.journals import tombstones
+from nagori.journals import erased_owners
 from nagori.journals.file import OWNER_KEYS, FileJournal
 from nagori.protocols import Journal
 from nagori.runtime import Progress, Runtime, no_progress
@@ -225,7 +225,7 @@ def folders_aside(data_dir: Path) -> list[Path]:
 
 
 def _take_over(former: Path, folder: Path) -> None:
-    """Files that no backup replaces: the audit log, its key, keys, tombstones."""
+    """Files that no backup replaces: the audit log, its key, keys, erased_owners."""
     for name in KEPT:
         if (former / name).is_file():
             shutil.copyfile(former / name, folder / name)
@@ -236,11 +236,11 @@ def _take_over(former: Path, folder: Path) -> None:
             shutil.copyfile(key, place)
             place.chmod(0o600)
     root = folder / "journal"
-    for stone in tombstones.all_tombstones(former / "journal"):
+    for stone in erased_owners.all_tombstones(former / "journal"):
         place = root / stone.path.relative_to(former / "journal")
-        known = [each for each in tombstones.all_tombstones(root) if each.path == place]
+        known = [each for each in erased_owners.all_tombstones(root) if each.path == place]
         journals = (*stone.journals, *(j for each in known for j in each.journals if j not in stone.journals))
-        tombstones.write_tombstone(replace(stone, path=place, journals=journals))
+        erased_owners.write_tombstone(replace(stone, path=place, journals=journals))
 
 
 def _apply_erasures(folder: Path, former: Path, opened: Opener) -> None:
@@ -268,7 +268,7 @@ def _remove_unnamed(folder: Path, journal: FileJournal) -> None:
     """Remove erased journals whose file with the owner's name is damaged. Rows without a known name cannot be
     found, so the store goes, too: it is rebuilt from the journals."""
     for place in journal.unreadable_folders():
-        if tombstones.find_tombstones(journal.root, place.relative_to(journal.root).as_posix()):
+        if erased_owners.find_tombstones(journal.root, place.relative_to(journal.root).as_posix()):
             shutil.rmtree(place)
             (folder / STORE).unlink(missing_ok=True)
 
@@ -304,7 +304,7 @@ def _journal_prefix(journal: FileJournal) -> Iterator[tuple[str, Path, int]]:
     files = [file for owner in journal.owners() for file in journal.files(owner)]
     for folder in journal.unreadable_folders():
         files += [(file, file.stat().st_size) for file in sorted(folder.glob("*.json*"))]
-    files += [(stone.path, stone.path.stat().st_size) for stone in tombstones.all_tombstones(journal.root)]
+    files += [(stone.path, stone.path.stat().st_size) for stone in erased_owners.all_tombstones(journal.root)]
     for file, size in files:
         yield f"journal/{file.relative_to(journal.root).as_posix()}", file, size
 

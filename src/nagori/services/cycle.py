@@ -26,9 +26,9 @@ from nagori.core.cycle import (
 )
 from nagori.core.decay import retention
 from nagori.core.events import CYCLE, CYCLE_STOPPED, LEARNED, TO_ERASE, Event, fold
-from nagori.core.knowledge import is_knowledge
+from nagori.core.knowledge_base import is_knowledge
 from nagori.core.model import Level, Memory, Scope, Text
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput, NagoriError, Notice
 from nagori.language.compression import compress_to_summary, compress_to_trace
@@ -42,7 +42,7 @@ from nagori.services.llm.summarize import Compressor
 from nagori.services.purge import compact_if_due, redact_purged
 from nagori.services.relations import remove_stale_relations
 from nagori.services.remember import embed
-from nagori.services.upgrade import adopt_notes
+from nagori.services.upgrade_from_0_1 import adopt_notes
 from nagori.services.vectors import embed_missing
 from nagori.services.verify import all_owners
 
@@ -108,7 +108,7 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     rows = store.cycle_rows(owner, rules, now)
     planned = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
     if runtime.config.tiers.compress:
-        from nagori.services.tiers import plan_tiers
+        from nagori.services.compress_by_importance import plan_tiers
 
         planned = replace(planned, steps=[*planned.steps, *plan_tiers(runtime, owner, planned)])
     return replace(planned, imported=_count_imported(runtime, owner, planned)) if planned.asks else planned
@@ -190,7 +190,7 @@ def run(
         night.ties, linked = link_new(runtime, owner)
         _index_concepts(runtime, owner)
         if runtime.config.consolidation.enabled and not is_knowledge(owner):
-            from nagori.services.consolidate import consolidate  # imported late: off by default
+            from nagori.services.strengthen_salient import consolidate  # imported late: off by default
 
             night.consolidated = consolidate(runtime, owner)
         night.unlinked, checked = remove_stale_relations(runtime, owner)
@@ -198,7 +198,7 @@ def run(
         Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)
         if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
-            from nagori.services.session_copies import copy_sessions
+            from nagori.services.session_exports import copy_sessions
 
             copy_sessions(runtime, owner, clean=True)
         _learn(runtime, owner, night)
@@ -209,7 +209,7 @@ def run(
 def _index_concepts(runtime: Runtime, owner: Owner) -> None:
     """For owners who use association: concepts of new memories, and vectors of concepts."""
     if runtime.store.concepts.count(owner):
-        from nagori.services.association import index_if_used  # imported late: hardly ever needed
+        from nagori.services.spreading_activation import index_if_used  # imported late: hardly ever needed
 
         index_if_used(runtime, owner)
 
@@ -218,11 +218,11 @@ def _learn(runtime: Runtime, owner: Owner, night: CycleReport) -> None:
     """The step of learned settings, and lessons that become visible to more agents."""
     rules = runtime.config.learning
     if rules.adapt and runtime.store.state(owner, LEARNED):
-        from nagori.services.policy import improve  # only where something was observed
+        from nagori.services.learned_settings import improve  # only where something was observed
 
         night.learned = improve(runtime, owner)
     if rules.disclose_after_days:
-        from nagori.services.sharing import disclose
+        from nagori.services.share_lessons import disclose
 
         night.disclosed = disclose(runtime, owner)
 

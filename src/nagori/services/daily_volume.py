@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from statistics import fmean
 
+from nagori.core.cost_estimate import Usage
 from nagori.core.model import Filter, Level, Memory, Scope, Text, days_between
-from nagori.core.pricing import Usage
 from nagori.language.passages import about_tokens
 from nagori.runtime import Runtime
 

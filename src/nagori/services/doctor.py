@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from nagori.core.events import PASSED_OVER, TO_ERASE, WAITING_WISHES
-from nagori.core.knowledge import is_knowledge
+from nagori.core.knowledge_base import is_knowledge
 from nagori.core.levels import ACTIVE
 from nagori.core.model import Scope
 from nagori.core.values import Value

@@ -20,10 +20,10 @@ from itertools import islice
 from pathlib import Path
 from unicodedata import normalize
 
-from nagori.core.erasure import redaction_for
+from nagori.core.event_redaction import redaction_for
 from nagori.core.events import TO_ERASE, TO_REDACT, Event, RecordedTurn, checksum_of
 from nagori.core.model import Filter, Memory, RelationType, Scope, TurnFilter, is_thread_summary
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import Conflict, InvalidInput, ModelError, Notice
 from nagori.journals.file import FileJournal
@@ -46,7 +46,7 @@ from nagori.services.receipt import (
     sign,
 )
 from nagori.services.record_turns import erase_spool, take_spool
-from nagori.services.tool_results import Concerns, Result, erase_results, find_results
+from nagori.services.tool_outcome_log import Concerns, Result, erase_results, find_results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -445,7 +445,7 @@ def finish_parts(runtime: Runtime, owner: Owner) -> tuple[int, bool]:
     the number of redacted events, and whether the files are clean. Doing it again changes nothing."""
     waiting = runtime.store.state(owner, TO_ERASE) or []
     if waiting and _has_copies(runtime):  # first: while a copy cannot be reached, the erasure stands
-        from nagori.services.session_copies import clean_copies
+        from nagori.services.session_exports import clean_copies
 
         clean_copies(runtime, owner)
     events = sum(_redact_erasure(runtime, owner, int(seq)) for seq in waiting)
@@ -461,7 +461,7 @@ def _has_copies(runtime: Runtime) -> bool:
 def _erase_session_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
     if not _has_copies(runtime):
         return []
-    from nagori.services.session_copies import remove_copies
+    from nagori.services.session_exports import remove_copies
 
     return [ErasureStep("logs", remove_copies(runtime, owner), remove_copies(runtime, owner))]
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from nagori.core.events import Event
 from nagori.core.model import Filter, Memory, RelationType, Scope, Source, Trust, Turn
 from nagori.core.relevance import Query, bm25, relevance
-from nagori.core.storage import Vector
+from nagori.core.storage_types import Vector
 from nagori.core.values import Value, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, StoreError
 from nagori.language.appraisal import appraise, importance, is_personal, weigh

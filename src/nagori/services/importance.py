@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from nagori.core.memory_scores import ImportanceTerms, importance_terms
 from nagori.core.model import Memory, Scope
-from nagori.core.scoring import ImportanceTerms, importance_terms
 from nagori.runtime import Runtime
 
 

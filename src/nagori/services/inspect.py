@@ -10,9 +10,9 @@ from pathlib import Path
 from nagori.core import decay
 from nagori.core.events import CYCLE_STOPPED, EFFECTS, WAITING_WISHES, Event, fold
 from nagori.core.levels import ACTIVE, Archive, Tier, entry_scores, levels_under, tier_of
+from nagori.core.memory_scores import ImportanceTerms, importance
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
-from nagori.core.scoring import ImportanceTerms, importance
-from nagori.core.storage import Counts, LogEntry, Measures
+from nagori.core.storage_types import Counts, LogEntry, Measures
 from nagori.core.values import Value, check_kind, check_whole, replace, split_batches
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice

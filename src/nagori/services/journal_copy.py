@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nagori.core.events import Event, checksum_of
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.errors import Conflict, JournalError
 from nagori.protocols import Journal
 

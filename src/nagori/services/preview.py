@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nagori.core.cost_estimate import Tokens
 from nagori.core.cycle import CyclePlan, CycleStep
 from nagori.core.model import Level, Memory, Scope
-from nagori.core.pricing import Tokens
 from nagori.core.values import Value, default_factory, split_batches
 from nagori.language.passages import about_tokens
 from nagori.ledger import read_memories

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagori.core.erasure import without_words
+from nagori.core.event_redaction import without_words
 from nagori.core.events import TO_COMPACT, TO_REDACT, Event
 from nagori.core.model import Level, Memory, is_thread_summary
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value
 from nagori.errors import InvalidInput
 from nagori.ledger import read_memories

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import exp, log, prod
 
-from nagori.core import decay, scoring
+from nagori.core import decay, memory_scores
 from nagori.core.events import SESSIONS, Event
 from nagori.core.model import (
     ALIVE,
@@ -56,7 +56,7 @@ from nagori.core.values import (
 from nagori.errors import InvalidInput, JournalError, StoreError
 from nagori.language.learned_heads import OWN_MATTER, own_matter
 from nagori.language.passages import about_tokens, alike, shingles
-from nagori.language.statement_check import looks_like_statement
+from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
 from nagori.services.relations import RelatedMemory, order_related
@@ -134,7 +134,7 @@ class RecallRequest(Value):
         if self.min_confidence is not None and not 0 <= check_number("floor", self.min_confidence) <= 1:
             raise InvalidInput("min_confidence", "error.not_share", value=self.min_confidence)
         if self.spread != 0:
-            from nagori.services.association import check_depth  # only where it is asked for
+            from nagori.services.spreading_activation import check_depth  # only where it is asked for
 
             check_depth(self.spread)
 
@@ -170,7 +170,7 @@ def rank_candidates(
     found = _without_outdated(runtime, scope, RANKINGS[name](runtime, scope, asked, evidence, n))
     if not question.spread:
         return found
-    from nagori.services.association import spread_recall  # only where it is asked for
+    from nagori.services.spreading_activation import spread_recall  # only where it is asked for
 
     return spread_recall(runtime, scope, text, asked.filter, list(found), question.spread)
 
@@ -533,7 +533,7 @@ PREFERRED_FACTOR = 1.3  # factor for memories of the preferred category
 def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: float) -> dict[str, float]:
     felt = 0.0
     if asked.mood is not None:
-        felt = scoring.felt_resonance(asked.mood, memory.emotion, runtime.config.resonance)
+        felt = memory_scores.felt_resonance(asked.mood, memory.emotion, runtime.config.resonance)
     return {
         "strength": bounded_factor(strength / 100, 0.9, 1.1),
         "recalls": bounded_factor(min(memory.recalls, 10) / 10, 1.0, 1.1),
@@ -547,7 +547,7 @@ def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: flo
 def _learned_factors(scope: Scope, memory: Memory) -> dict[str, float]:
     """What a memory contributed so far, within 20 %, and whether it is of the same task."""
     same = scope.task is not None and memory.task == scope.task
-    worth = (1 + scoring.contribution(memory.credit)) / 2
+    worth = (1 + memory_scores.contribution(memory.credit)) / 2
     return {"outcome": bounded_factor(worth, 0.8, 1.2), "task": SAME_TASK_FACTOR if same else 1.0}
 
 
@@ -577,8 +577,8 @@ def rank_by_priority(
         near = evidence.cosines.get(memory.id, least)
         sure = _confidence(asked, evidence, terms[memory.id], memory, near)
         match = evidence.cosines.get(memory.id, 0.0) if evidence.cosines else terms[memory.id]["words"]
-        felt = scoring.resonance(asked.mood, memory.emotion, config.resonance) if asked.mood else 0.0
-        score = scoring.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
+        felt = memory_scores.resonance(asked.mood, memory.emotion, config.resonance) if asked.mood else 0.0
+        score = memory_scores.priority(strength, match, memory.recalls, felt, config.recall, config.resonance)
         if score >= config.retrieval.relevance_threshold:
             told = {"match": match, "resonance": felt, "confidence": sure, "own_matter": evidence.own_matter}
             yield Recollection(memory, score, strength, told)
@@ -597,12 +597,12 @@ def rank_by_score(
         memory = recollection.memory
         days = decay.memory_days(memory, now)
         terms = {
-            "importance": scoring.importance(important[memory.id]),
+            "importance": memory_scores.importance(important[memory.id]),
             "recency": 1 / (1 + days / runtime.config.tiers.hot_days),
             "role_fit": 0.5 if None in (memory.role, scope.role) else float(memory.role == scope.role),
-            "outcome": (1 + scoring.contribution(memory.credit)) / 2,
+            "outcome": (1 + memory_scores.contribution(memory.credit)) / 2,
         }
-        total = scoring.recall_score(**terms, weights=runtime.config.self_recall)
+        total = memory_scores.recall_score(**terms, weights=runtime.config.self_recall)
         boosts = _boosts(runtime, scope, memory, days)
         total *= prod(boosts.values())
         terms |= boosts

@@ -29,8 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.config.sections import PrivacySettings as PrivacySettings
     from nagori.core.model import Scope
-    from nagori.core.storage import Owner
-    from nagori.services.tool_results import Result
+    from nagori.core.storage_types import Owner
+    from nagori.services.tool_outcome_log import Result
 
 OUTSIDE = -1  # index of a turn that is no part of the conversation
 HOOK_PATIENCE = 1.0  # seconds to wait for the journal; the host is waiting, and the spool is safe, too

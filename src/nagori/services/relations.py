@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from nagori.core.decay import retention
 from nagori.core.events import RELATIONS_CHECKED, Event
+from nagori.core.memory_scores import order_by_strength
 from nagori.core.model import Memory, Relation, Scope, is_thread_summary, strictest_privacy
-from nagori.core.scoring import order_by_strength
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, split_batches
 from nagori.runtime import Runtime
 

@@ -34,7 +34,7 @@ from nagori.core.model import (
     utc,
 )
 from nagori.core.serialize import to_record
-from nagori.core.storage import Vector
+from nagori.core.storage_types import Vector
 from nagori.core.values import (
     Value,
     check_bool,

@@ -15,7 +15,7 @@ from nagori.core.model import Filter, Kind, Memory, Scope, Trust, is_thread_summ
 from nagori.core.values import check_text, check_whole
 from nagori.errors import ModelError
 from nagori.language.passages import ScoredSentence, about_tokens, choose_sentences, sentences
-from nagori.language.statement_check import looks_like_statement
+from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks, tokens
 from nagori.runtime import Runtime
 

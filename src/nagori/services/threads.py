@@ -29,7 +29,7 @@ from nagori.core.model import (
     is_thread_summary,
     strictest_privacy,
 )
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.threads import Thread, TopicShift, WorkingMemory, split_threads, view_thread
 from nagori.core.values import Value, check_text
 from nagori.core.window.messages import Message
@@ -38,7 +38,7 @@ from nagori.language.keywords import NOUN, find_keywords
 from nagori.language.passages import about_tokens, sentences
 from nagori.language.topic_shift import has_topic_cue, topic_shift
 from nagori.runtime import Runtime
-from nagori.services.ingest import LEAST_TURNS, MOST_TURNS, WINDOW
+from nagori.services.process_turns import LEAST_TURNS, MOST_TURNS, WINDOW
 from nagori.services.remember import Draft, embed_texts, remember_many
 
 MOST_KEYWORDS = 8

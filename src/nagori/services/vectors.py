@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nagori.core.cost_estimate import Tokens, price_of
 from nagori.core.model import Filter, Memory, Scope
-from nagori.core.pricing import Tokens, price_of
-from nagori.core.storage import Owner, Vector
+from nagori.core.storage_types import Owner, Vector
 from nagori.core.values import Value, split_batches
 from nagori.errors import InvalidInput, ModelError, StoreError
 from nagori.language.passages import about_tokens

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from nagori.core.events import PASSED_OVER, fold
 from nagori.core.model import Filter, Item, ItemFilter, Memory, Scope
-from nagori.core.selection import update_items
-from nagori.core.storage import Owner
+from nagori.core.reference_queries import update_items
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, default_factory, split_batches
 from nagori.errors import JournalError, JournalMismatch, Notice, StoreError
 from nagori.journals.file import Verdict

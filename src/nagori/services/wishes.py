@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagori.core.erasure import without_words
+from nagori.core.event_redaction import without_words
 from nagori.core.events import WAITING_WISHES, Event, RecordedTurn
 from nagori.core.model import Filter, Memory, Scope
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.language.speech_acts import Wish
 from nagori.runtime import Runtime
 

@@ -14,14 +14,14 @@ from nagori.core.cycle import DAY, Census, CycleRules, LifeRow
 from nagori.core.decay import DAYS_A_WEEK, FULL_SCALE
 from nagori.core.levels import Tier, Tiers
 from nagori.core.model import Level, to_micros
-from nagori.core.storage import Counts, Measures
-from nagori.stores.sql import LIFE_TYPES, SQLITE, Dialect, Selection, ask, filter_out_empty, keys
+from nagori.core.storage_types import Counts, Measures
+from nagori.stores.sql_rows import LIFE_TYPES, SQLITE, Dialect, Selection, ask, filter_out_empty, keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nagori.stores.sql import Condition
+    from nagori.stores.sql_rows import Condition
 
 _FULL = "EXISTS (SELECT 1 FROM text t WHERE t.key = m.key AND t.level = 1)"
 _ROW = (

@@ -16,11 +16,11 @@ from statistics import pstdev
 from threading import get_ident
 from typing import Any
 
-from nagori.core.association import ActiveConcept, MemoryConcepts, NearConcepts
 from nagori.core.cycle import Census, CycleRows, CycleRules, LifeRow, life_row
 from nagori.core.decay import retention
 from nagori.core.events import RecordedTurn
 from nagori.core.levels import Tiers
+from nagori.core.memory_scores import cosine
 from nagori.core.model import (
     ALIVE,
     Filter,
@@ -35,10 +35,10 @@ from nagori.core.model import (
     check_vector,
     to_micros,
 )
+from nagori.core.reference_queries import measure_memories, select_items, select_turns, update_items
 from nagori.core.relevance import CandidateInfo, Candidates, Query
-from nagori.core.scoring import cosine
-from nagori.core.selection import measure_memories, select_items, select_turns, update_items
-from nagori.core.storage import (
+from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, NearConcepts
+from nagori.core.storage_types import (
     AppliedPosition,
     Batch,
     Counts,

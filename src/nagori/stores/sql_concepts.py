@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 
-from nagori.core.association import ActiveConcept, MemoryConcepts, NearConcepts
 from nagori.core.model import ALIVE, Filter, Memory, Scope, check_vector
-from nagori.core.storage import Owner
+from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, NearConcepts
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value
-from nagori.stores.sql import SELECT, Dialect, Selection, ask, load
+from nagori.stores.sql_rows import SELECT, Dialect, Selection, ask, load
 from nagori.stores.sql_statements import forget_mentions, put_rows
 
 TYPE_CHECKING = False

@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager
 
 from nagori.core.events import RecordedTurn
 from nagori.core.model import ALIVE, Filter, Item, ItemFilter, Memory, Relation, Scope, TurnFilter, to_micros
-from nagori.core.storage import Batch, LogEntry, Owner
+from nagori.core.storage_types import Batch, LogEntry, Owner
 from nagori.language.tokenizer import index_words
-from nagori.stores import sql
-from nagori.stores.sql import (
+from nagori.stores import sql_rows
+from nagori.stores.sql_rows import (
     INSERT,
     INSERT_TURN,
     SQLITE,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from nagori.core.cycle import CycleRows, CycleRules, LifeRow
     from nagori.core.levels import Tiers
     from nagori.core.model import Level
-    from nagori.core.storage import Counts, Measures
+    from nagori.core.storage_types import Counts, Measures
 
     Rows = Iterable[tuple[Any, ...]]
 
@@ -70,7 +70,7 @@ class SqlReads:
 
     def without_vector(self, db: Any, model: str) -> str:
         """SQL: the memory m has no vector of its present text."""
-        return sql.without_vector(find_model(db, model))
+        return sql_rows.without_vector(find_model(db, model))
 
     def selection(self, db: Any, scope: Scope, filter: Filter = ALIVE) -> Selection:
         missing = "" if filter.unembedded is None else self.without_vector(db, filter.unembedded)
@@ -94,8 +94,8 @@ class SqlReads:
             # Use the index for a few of many: an engine would scan all memories in order.
             few = filter.session or filter.protected or filter.prefix
             by = "+m.created" if few else "m.created"
-            rows = f"{sql.SELECT} WHERE {where} ORDER BY {by} {order}, m.id {order} LIMIT ?"
-            return [memory for _, memory in sql.load(db, rows, (*values, limit), self.dialect)]
+            rows = f"{sql_rows.SELECT} WHERE {where} ORDER BY {by} {order}, m.id {order} LIMIT ?"
+            return [memory for _, memory in sql_rows.load(db, rows, (*values, limit), self.dialect)]
 
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         among, these = self.dialect.among, self.dialect.pack(list(ids))
@@ -107,7 +107,7 @@ class SqlReads:
         with self.reading(scope.owner) as db:
             number = self.number_of(db, scope.owner)
             found = ask(db, rows, (number, these, number, these))
-            relations = sql.relations_of(found)
+            relations = sql_rows.relations_of(found)
             every = sorted({end for relation in relations for end in (relation.source, relation.target)})
             ends = {memory.id for memory in self.get(scope, every)}
         return [relation for relation in relations if {relation.source, relation.target} <= ends]
@@ -115,20 +115,20 @@ class SqlReads:
     def history(self, owner: Owner, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
         which = "" if id is None else " AND memory = ?"
         newest = f"SELECT DISTINCT seq FROM log WHERE owner = ?{which} ORDER BY seq DESC LIMIT ?"
-        rows = f"{sql.SELECT_LOG} WHERE owner = ? AND seq IN ({newest}) ORDER BY seq, memory"
+        rows = f"{sql_rows.SELECT_LOG} WHERE owner = ? AND seq IN ({newest}) ORDER BY seq, memory"
         with self.asking(owner) as db:
             number = self.number_of(db, owner)
             mine = (number,) if id is None else (number, id)
-            entries = sql.log_entries(ask(db, rows, (number, *mine, _limit(limit))))
+            entries = sql_rows.log_entries(ask(db, rows, (number, *mine, _limit(limit))))
         return entries[::-1] if id is None else entries
 
     def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:
         with self.asking(owner) as db:
-            where, values = sql.which_turns(self.number_of(db, owner), filter, self.dialect)
+            where, values = sql_rows.which_turns(self.number_of(db, owner), filter, self.dialect)
             order = "ASC" if filter.last is None else "DESC"
-            rows = f"{sql.SELECT_TURN} WHERE {where} ORDER BY seq {order} LIMIT ?"
+            rows = f"{sql_rows.SELECT_TURN} WHERE {where} ORDER BY seq {order} LIMIT ?"
             limit = filter.first if filter.last is None else filter.last
-            turns = sql.turns_of(ask(db, rows, (*values, _limit(limit))))
+            turns = sql_rows.turns_of(ask(db, rows, (*values, _limit(limit))))
             return turns if filter.last is None else turns[::-1]
 
     def origins(self, owner: Owner, ids: Sequence[str]) -> list[tuple[str, int]]:
@@ -146,28 +146,29 @@ class SqlReads:
                   WHERE tenant = ? AND "user" = ? AND key = ?"""
         with self.asking(owner) as db:
             values = ask(db, rows, (*owner, key))
-        with sql.translate_decode_errors():
+        with sql_rows.translate_decode_errors():
             return json.loads(values[0][0]) if values else None
 
     def items(self, owner: Owner, filter: ItemFilter) -> list[Item]:
         with self.asking(owner) as db:
-            where, values = sql.which_items(self.number_of(db, owner), filter, self.dialect)
-            rows = f"{sql.SELECT_ITEM} WHERE {where} LIMIT ? OFFSET ?"
-            return sql.items_of(ask(db, rows, (*values, _limit(filter.limit), filter.offset)))
+            where, values = sql_rows.which_items(self.number_of(db, owner), filter, self.dialect)
+            rows = f"{sql_rows.SELECT_ITEM} WHERE {where} LIMIT ? OFFSET ?"
+            return sql_rows.items_of(ask(db, rows, (*values, _limit(filter.limit), filter.offset)))
 
     def item_namespaces(self, owner: Owner, prefix: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-        within, bounds = sql.within_namespace(prefix)
-        where = " AND ".join(sql.filter_out_empty("owner = ?", within))
+        within, bounds = sql_rows.within_namespace(prefix)
+        where = " AND ".join(sql_rows.filter_out_empty("owner = ?", within))
         with self.asking(owner) as db:
             rows = f"SELECT DISTINCT namespace FROM item WHERE {where} ORDER BY namespace"
             return [
-                sql.split_namespace(text) for (text,) in ask(db, rows, (self.number_of(db, owner), *bounds))
+                sql_rows.split_namespace(text)
+                for (text,) in ask(db, rows, (self.number_of(db, owner), *bounds))
             ]
 
     def known_owners(self) -> list[Owner]:
         with self.asking() as db:
             rows = ask(db, 'SELECT tenant, "user" FROM owner WHERE seq > 0 ORDER BY tenant, "user"')
-            sql.OWNER_ROW.check(rows)
+            sql_rows.OWNER_ROW.check(rows)
         return rows
 
     def owners_due(self, key: str, before: str) -> list[Owner]:

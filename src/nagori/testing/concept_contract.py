@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from nagori.core.association import MemoryConcepts
 from nagori.core.model import Filter, Level, Memory, Privacy, Scope, Text
-from nagori.core.storage import Owner
+from nagori.core.spreading_activation import MemoryConcepts
+from nagori.core.storage_types import Owner
 from nagori.errors import InvalidInput
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore

@@ -27,7 +27,7 @@ from nagori.core.model import (
     Text,
 )
 from nagori.core.relevance import Query
-from nagori.core.storage import AppliedPosition, Batch, LogEntry, Vector
+from nagori.core.storage_types import AppliedPosition, Batch, LogEntry, Vector
 from nagori.protocols import Store
 
 ME = Scope(user="me")

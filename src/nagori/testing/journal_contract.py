@@ -27,7 +27,7 @@ from typing import Any
 import pytest
 
 from nagori.core.events import Event
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import replace
 from nagori.errors import Conflict, InvalidInput, JournalError, MemoryErased
 from nagori.protocols import Journal

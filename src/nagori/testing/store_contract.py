@@ -39,7 +39,7 @@ from nagori.core.model import (
     TurnFilter,
 )
 from nagori.core.relevance import Query
-from nagori.core.storage import AppliedPosition, Batch, LogEntry, Owner
+from nagori.core.storage_types import AppliedPosition, Batch, LogEntry, Owner
 from nagori.errors import Conflict, InvalidInput
 from nagori.language.tokenizer import query_tokens
 from nagori.protocols import Store

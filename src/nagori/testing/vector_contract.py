@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from nagori.core.model import Filter, Level
-from nagori.core.storage import Vector, VectorModels
+from nagori.core.storage_types import Vector, VectorModels
 from nagori.errors import InvalidInput
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore

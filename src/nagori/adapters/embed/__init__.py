@@ -133,7 +133,7 @@ def open_named(model: str, wanted: Embedding, observe: Observer, folder: Path) -
     available. A server is used only while the settings name it: they decide what leaves the machine."""
     if model == LocalE5.model:
         return _local(observe)
-    from nagori.adapters.embed.profiles import recipe_of
+    from nagori.adapters.embed.measurement_cache import recipe_of
 
     recipe = recipe_of(folder, model)
     if recipe is None or (recipe.provider == "openai" and _server(recipe) != _server(wanted)):

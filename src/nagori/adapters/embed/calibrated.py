@@ -17,9 +17,9 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from threading import Lock
 
-from nagori.adapters.embed.profiles import Facts, facts_of, note
+from nagori.adapters.embed.measurement_cache import Facts, facts_of, note
 from nagori.config.sections import Embedding
-from nagori.core.scoring import cosine
+from nagori.core.memory_scores import cosine
 from nagori.core.values import Value, split_batches
 from nagori.errors import ModelError
 

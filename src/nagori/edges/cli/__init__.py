@@ -20,7 +20,7 @@ from nagori import __version__
 from nagori.config import load
 from nagori.core.model import Scope
 from nagori.edges.cli.context import CommandSession, print_json
-from nagori.edges.cli.parser import TranslatedCommand, TranslatedGroup, complain
+from nagori.edges.cli.translated_help import TranslatedCommand, TranslatedGroup, complain
 from nagori.edges.locale import Translator, language
 from nagori.errors import InvalidInput, LimitReached, NagoriError
 
@@ -33,7 +33,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "remember": "remember:remember",
         "recall": "recall:recall",
         "associate": "associate:associate",
-        "know": "know:know",
+        "know": "knowledge_base:know",
         "list": "recall:list_",
         "show": "recall:show",
         "why": "recall:why",
@@ -57,7 +57,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "cycle": "cycle:cycle",
         "chart": "chart:chart",
         "schedule": "schedule:schedule",
-        "policy": "policy:policy",
+        "policy": "learned_settings:policy",
     },
     "agents": {
         "init": "setup:init",
@@ -76,7 +76,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "models": {
         "appraise": "llm:appraise",
         "reembed": "maintenance:reembed",
-        "cost": "cost:cost",
+        "cost": "cost_estimate:cost",
         "spend": "llm:spend",
     },
     "data": {

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from nagori.core.levels import Tier
 from nagori.core.model import Kind, Level, Scope
-from nagori.core.storage import Measures
+from nagori.core.storage_types import Measures
 from nagori.core.values import Value
 from nagori.services.inspect import Status
 

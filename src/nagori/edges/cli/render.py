@@ -11,13 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text as Styled
 
-from nagori.core.association import Topic
+from nagori.core.cost_estimate import STAGES, Bill
 from nagori.core.events import Event
-from nagori.core.knowledge import DocumentInfo, KnowledgePassage
+from nagori.core.knowledge_base import DocumentInfo, KnowledgePassage
+from nagori.core.memory_scores import importance
 from nagori.core.model import Level, Memory, Recollection
-from nagori.core.pricing import STAGES, Bill
-from nagori.core.scoring import importance
 from nagori.core.serialize import relation_record, to_record
+from nagori.core.spreading_activation import Topic
 from nagori.edges.locale import Translator
 from nagori.services.doctor import Finding
 from nagori.services.inspect import ArchiveEntry, Explanation, LifeEvent, Status

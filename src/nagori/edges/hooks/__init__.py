@@ -106,7 +106,7 @@ def _careful(heard: Moment) -> Answer:
                 return Answer()
             vector = None
             if heard.at is At.PROMPT:  # before the other imports: it takes as long as all of them
-                from nagori.edges.hooks.prefetch import prefetch
+                from nagori.edges.hooks.parallel_embedding import prefetch
 
                 vector = prefetch(heard.text, config)
             from nagori.edges.hooks.handlers import act
@@ -122,7 +122,7 @@ def _careful(heard: Moment) -> Answer:
 
 def _note_result(heard: Moment, config: Config, folder: Path) -> None:
     """Note what a tool did; the end of the turn makes an event of it."""
-    from nagori.services.tool_results import note_result
+    from nagori.services.tool_outcome_log import note_result
 
     owner = [os.environ.get("NAGORI_TENANT") or "local", os.environ.get("NAGORI_USER") or config.hooks.user]
     about = {"session": heard.session, "agent": heard.agent, "speaker": heard.speaker, "folder": heard.folder}

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from nagori.app import Nagori
     from nagori.config import Config
     from nagori.core.events import Event
-    from nagori.edges.hooks.prefetch import QueryPrefetch
+    from nagori.edges.hooks.parallel_embedding import QueryPrefetch
     from nagori.protocols import Embedder
-    from nagori.services.tool_results import Result
+    from nagori.services.tool_outcome_log import Result
 
 ROLES = {
     At.PROMPT: "user",
@@ -54,7 +54,7 @@ def act(moment: Moment, config: Config, folder: Path, vector: QueryPrefetch | No
         return act_on_server(moment, config.hooks, folder, scope, event)
     events = [event] if event is not None else []
     if moment.at in TURN_ENDS:
-        from nagori.services.tool_results import note_end, take_results
+        from nagori.services.tool_outcome_log import note_end, take_results
 
         events += work_of(moment, scope, take_results(folder, moment.session, moment.agent))
     record_or_spool(folder, scope.owner, events)

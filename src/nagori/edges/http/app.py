@@ -21,9 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nagori.app import Nagori
 from nagori.edges.http.access import Access, Refused
-from nagori.edges.http.callers import Server, in_thread
-from nagori.edges.http.callers import authenticated as authenticated
-from nagori.edges.http.callers import run_verb as run_verb
 from nagori.edges.http.idempotency import check_key, request_digest, run_once
 from nagori.edges.http.limits import Limits, RateLimiter
 from nagori.edges.http.metrics import RequestMetrics
@@ -31,6 +28,9 @@ from nagori.edges.http.openapi import describe_api
 from nagori.edges.http.operations import OPERATIONS, Operation, read_request
 from nagori.edges.http.replies import encode, error_reply, json_reply
 from nagori.edges.http.streams import STREAMS
+from nagori.edges.http.verb_runner import Server, in_thread
+from nagori.edges.http.verb_runner import authenticated as authenticated
+from nagori.edges.http.verb_runner import run_verb as run_verb
 from nagori.errors import NagoriError
 
 Log = Callable[[dict[str, Any]], None]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from nagori.core.events import EFFECTS
-from nagori.core.knowledge import BASE_NAME
+from nagori.core.knowledge_base import BASE_NAME
 from nagori.core.model import (
     LARGEST_COUNT,
     LONGEST_NAME,
@@ -27,14 +27,18 @@ from nagori.core.model import (
 )
 from nagori.core.values import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
 from nagori.services.remember import Draft
-from nagori.services.sharing import MOST_LESSONS
+from nagori.services.share_lessons import MOST_LESSONS
 
 MOST_DRAFTS = 500  # in one write
 MOST_ROWS = 1000  # in one answer
 MOST_DAYS = 36_525
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
-HIDDEN = r"\s\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
-Words = Annotated[str, msgspec.Meta(pattern=f"[^{HIDDEN}]")]  # not only blanks, and what `clean_text` removes
+HIDDEN = (  # blanks, and what `clean_text` removes where it stands alone
+    r"\s\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+Words = Annotated[str, msgspec.Meta(pattern=f"[^{HIDDEN}]")]
 NO_NUL = r"[^\u0000]*"  # no database stores one in a name; in texts it is replaced
 Id = Annotated[str, msgspec.Meta(pattern=rf"^{NO_NUL}[^\s\u0000]{NO_NUL}$")]
 Plain = Annotated[str, msgspec.Meta(pattern=f"^{NO_NUL}$")]

@@ -22,7 +22,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from nagori import errors
 from nagori.adapters.deadline import LOOPBACK, Deadline, Line
 from nagori.app import SAME
-from nagori.core.association import Association
+from nagori.core.cost_estimate import Usage
 from nagori.core.forecast import Population
 from nagori.core.learning import ToolResult
 from nagori.core.model import (
@@ -41,8 +41,8 @@ from nagori.core.model import (
     Trust,
     Turn,
 )
-from nagori.core.pricing import Usage
-from nagori.core.storage import Measures
+from nagori.core.spreading_activation import Association
+from nagori.core.storage_types import Measures
 from nagori.core.threads import WorkingMemory
 from nagori.core.values import Value, fields_of
 from nagori.edges.http.wire import from_plain, to_plain
@@ -50,10 +50,9 @@ from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
 from nagori.services.cycle import CycleReport
 from nagori.services.erase import ErasurePlan
 from nagori.services.explain import ContextExplanation
-from nagori.services.full_context import FullContext
 from nagori.services.inspect import Explanation, LifeEvent, Status
+from nagori.services.learned_settings import Policy
 from nagori.services.llm.appraise import AppraisalReport, Estimate
-from nagori.services.policy import Policy
 from nagori.services.preview import Preview
 from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
@@ -62,6 +61,7 @@ from nagori.services.relations import RelatedMemory
 from nagori.services.remember import Draft
 from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
+from nagori.services.turn_context import FullContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 
 from nagori.app import Nagori
 from nagori.core.model import Memory
-from nagori.core.storage import Owner, Vector
+from nagori.core.storage_types import Owner, Vector
 from nagori.core.values import Value, replace
 from nagori.edges.http.access import Refused
 from nagori.edges.http.bodies import RequestBody

@@ -22,7 +22,6 @@ from nagori.app import Nagori
 from nagori.core.model import Filter, Kind, Memory, Source, Turn
 from nagori.core.values import replace
 from nagori.edges.http.access import Refused
-from nagori.edges.http.callers import in_thread, read_grant
 from nagori.edges.http.mem0_filters import matches
 from nagori.edges.http.mem0_rows import (
     ENTITIES,
@@ -37,10 +36,11 @@ from nagori.edges.http.mem0_rows import (
     select_rows,
 )
 from nagori.edges.http.replies import error_record, json_reply, language_of, status_of
+from nagori.edges.http.verb_runner import in_thread, read_grant
 from nagori.errors import InvalidInput, NagoriError
+from nagori.services.chat_recorder import read_turns
 from nagori.services.recall import STRENGTHENS, mark_recalled
 from nagori.services.remember import Draft
-from nagori.services.turns import read_turns
 
 MOST_PAGE = 1000
 MOST_RANKED = 12_800  # memories of one user that are ranked before they are filtered
@@ -421,11 +421,11 @@ def mem0_routes() -> list[Route]:
     rest = [f"/{part}/{{rest:path}}" for part in ("v1", "v2", "v3", "api/v1")]
     refused: dict[str, Work] = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), refuse)
     others = [_route(path, refused, OtherPaths) for path in rest]
-    return [*(_route(path, works) for path, works in paths.items()), *others]
+    return [*(_route(path, {**refused, **works}) for path, works in paths.items()), *others]
 
 
 class OtherPaths(Route):
-    """What no other route has: a path that one of them has with another method is left to it."""
+    """What no other route has: a path that one of ours has with another method is left to it."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, found = super().matches(scope)

@@ -17,7 +17,7 @@ import msgspec
 from starlette.requests import Request
 
 from nagori.app import Nagori
-from nagori.core.association import Association
+from nagori.core.cost_estimate import Usage
 from nagori.core.forecast import Population
 from nagori.core.learning import ToolResult
 from nagori.core.model import (
@@ -26,8 +26,8 @@ from nagori.core.model import (
     Recollection,
     Relation,
 )
-from nagori.core.pricing import Usage
-from nagori.core.storage import Measures
+from nagori.core.spreading_activation import Association
+from nagori.core.storage_types import Measures
 from nagori.core.threads import WorkingMemory
 from nagori.core.values import Value, replace
 from nagori.edges.http.bodies import (
@@ -75,11 +75,10 @@ from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
 from nagori.services.explain import ContextExplanation
-from nagori.services.full_context import FullContext
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.items import read_value
+from nagori.services.learned_settings import Policy
 from nagori.services.llm.appraise import AppraisalReport, Estimate
-from nagori.services.policy import Policy
 from nagori.services.preview import Preview
 from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
@@ -87,6 +86,7 @@ from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
 from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
+from nagori.services.turn_context import FullContext
 
 QUERY_METHODS = ("GET", "DELETE")
 

@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from nagori.app import Nagori
 from nagori.edges.http.access import Refused
-from nagori.edges.http.callers import authenticated, in_thread, run_verb
 from nagori.edges.http.replies import NO_CACHE, encode
+from nagori.edges.http.verb_runner import authenticated, in_thread, run_verb
 from nagori.errors import InvalidInput, NagoriError
 
 LINES_AT_ONCE = 200

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from nagori.app import Nagori
-from nagori.services.turns import read_turns
+from nagori.services.chat_recorder import read_turns
 from nagori.services.window.prune import PruneResult
 
 Done = TypeVar("Done")

@@ -23,7 +23,7 @@ from typing import Any
 
 from nagori.app import Nagori
 from nagori.edges.integrations import Windows
-from nagori.services.turns import words_of
+from nagori.services.chat_recorder import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import dist
 from operator import mul
 
-from nagori.core.scoring import cosine
+from nagori.core.memory_scores import cosine
 
 
 def pack_vector(vector: Sequence[float]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nagori.app import Nagori
-from nagori.core.association import Topic
 from nagori.core.model import Memory
+from nagori.core.spreading_activation import Topic
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.pages import Fields, memory_rows
 from nagori.language.keywords import find_concepts

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from nagori.app import Nagori
+from nagori.core.cost_estimate import Usage, bill
 from nagori.core.cycle import CyclePlan
 from nagori.core.forecast import GROUPS
-from nagori.core.pricing import Usage, bill
-from nagori.edges.cli.commands.cost import paid_models
-from nagori.edges.cli.commands.policy import describe_settings, describe_version
+from nagori.edges.cli.commands.cost_estimate import paid_models
+from nagori.edges.cli.commands.learned_settings import describe_settings, describe_version
 from nagori.edges.cli.render import dollars, size
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.pages import Fields, memory_rows, minute, read_whole

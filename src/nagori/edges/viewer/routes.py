@@ -18,11 +18,11 @@ from starlette.routing import BaseRoute, Route
 
 from nagori.app import Nagori
 from nagori.edges.http.access import Refused
-from nagori.edges.http.callers import run_verb
 from nagori.edges.http.replies import json_reply, language_of
+from nagori.edges.http.verb_runner import run_verb
 from nagori.edges.locale import Translator
+from nagori.edges.viewer.actions import CHANGES
 from nagori.edges.viewer.background import BackgroundPage, Compute
-from nagori.edges.viewer.changes import CHANGES
 from nagori.edges.viewer.connections import show_connections
 from nagori.edges.viewer.conversations import show_profile, show_sessions, show_threads
 from nagori.edges.viewer.knowledge import show_knowledge

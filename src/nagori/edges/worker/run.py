@@ -13,8 +13,8 @@ from pathlib import Path
 from nagori.app import Nagori
 from nagori.core.events import CYCLE, OPEN_SINCE, Event
 from nagori.core.model import Scope
-from nagori.core.storage import Owner
-from nagori.edges.worker.recovery import KILLED, finish_killed
+from nagori.core.storage_types import Owner
+from nagori.edges.worker.killed_sessions import KILLED, finish_killed
 from nagori.edges.worker.spawn import LOCK
 from nagori.errors import Conflict, MemoryErased, NagoriError, Notice
 from nagori.files import HOT, release_lock, sweep, take_lock
@@ -22,7 +22,7 @@ from nagori.journals.file import FileJournal
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime
 from nagori.services.cycle import note_stopped
-from nagori.services.ingest import process
+from nagori.services.process_turns import process
 from nagori.services.record_turns import SPOOL, take_spool
 
 TYPE_CHECKING = False
@@ -99,7 +99,7 @@ def _take_tool_results(runtime: Runtime, folder: Path) -> dict[Owner, list[str]]
     """Record what tools did in killed sessions; returns the sessions that ended, by owner."""
     from nagori.edges.hooks.handlers import project_of
     from nagori.services.record_turns import work_event
-    from nagori.services.tool_results import take_abandoned, take_ends
+    from nagori.services.tool_outcome_log import take_abandoned, take_ends
 
     for head, results in take_abandoned(folder):
         tenant, user = head["owner"]

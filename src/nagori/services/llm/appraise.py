@@ -16,7 +16,7 @@ from itertools import pairwise
 from nagori.core.events import Event
 from nagori.core.llm import CompletionRequest
 from nagori.core.model import Filter, Memory, Scope
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, default_factory
 from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.passages import about_tokens
@@ -27,7 +27,7 @@ from nagori.services.llm.appraisal_events import LONGEST, SCHEMA, events, longes
 from nagori.services.llm.batch_api import BatchAnswer, BatchJobs
 from nagori.services.llm.client import TIMED_OUT, ask, ask_tokens, cost_of, price_for, question_of
 from nagori.services.llm.health import ModelHealth
-from nagori.services.upgrade import adopt_notes
+from nagori.services.upgrade_from_0_1 import adopt_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 from nagori.config.sections import Llm
+from nagori.core.cost_estimate import Price, Tokens, price_of, prices
 from nagori.core.llm import CompletionRequest, Prompt, Reply
-from nagori.core.pricing import Price, Tokens, price_of, prices
 from nagori.core.values import clean_text
 from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.faithfulness import exactly, fits

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 from nagori.core.events import Event
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, default_factory
 from nagori.errors import Notice, StoreError
 from nagori.runtime import Runtime

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from nagori.core.llm import CompletionRequest
 from nagori.core.model import Level, Memory, Text
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, default_factory
 from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.faithfulness import belongs, strays

@@ -21,7 +21,7 @@ from nagori.errors import StoreError
 from nagori.language.redaction import without_memories
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime, no_model
-from nagori.services.ingest import WINDOW, ingest
+from nagori.services.process_turns import WINDOW, ingest
 from nagori.services.record_turns import turn_event
 from nagori.services.remember import redact_text
 from nagori.services.vectors import catch_up_on_vectors

@@ -1,7 +1,7 @@
 """A store in PostgreSQL with pgvector, for those who want one engine.
 
-Tables and meanings are those of the SQLite store; rows, conditions and shared reads are in `stores/sql.py`,
-`stores/sql_statements.py` and `stores/cycle_queries.py`. A reading sees one snapshot. A commit locks the
+Tables and meanings are those of the SQLite store; rows, conditions and shared reads are in
+`stores/sql_rows.py`, `stores/sql_statements.py` and `stores/cycle_queries.py`. A reading sees one snapshot. A commit locks the
 owner's row first. Row-level security shows a transaction the rows of one owner, whatever a statement asks
 for.
 """
@@ -16,15 +16,15 @@ from math import inf
 from nagori.config.address import Address
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector
 from nagori.core.relevance import Candidates, Query
-from nagori.core.storage import NOTHING_APPLIED, AppliedPosition, Batch, Owner, Vector, VectorModels
+from nagori.core.storage_types import NOTHING_APPLIED, AppliedPosition, Batch, Owner, Vector, VectorModels
 from nagori.errors import Conflict, Notice, StoreDamaged, StoreError
 from nagori.journals.postgres import STEPS as JOURNAL_STEPS
 from nagori.postgres import Database, Session
-from nagori.stores import sql
+from nagori.stores import sql_rows
 from nagori.stores.postgres import search
 from nagori.stores.postgres import writes as writing
 from nagori.stores.postgres.values import POSTGRES, full_vector, read_vector, register_types
-from nagori.stores.sql import SELECT, Selection, ask, find_model
+from nagori.stores.sql_rows import SELECT, Selection, ask, find_model
 from nagori.stores.sql_statements import SqlReads, take_lease
 
 TYPE_CHECKING = False
@@ -116,7 +116,7 @@ class PostgresStore(SqlReads):
         with self.reading(scope.owner) as db:
             seen, values = Selection(db.number, scope).seen()
             rows = f"{SELECT} WHERE {seen} AND {POSTGRES.among.format('m.id')}"
-            found = sql.load(db, rows, (*values, POSTGRES.pack(list(ids))), POSTGRES)
+            found = sql_rows.load(db, rows, (*values, POSTGRES.pack(list(ids))), POSTGRES)
             by_id = {memory.id: memory for _, memory in found}
         return [by_id[id] for id in ids if id in by_id]
 
@@ -143,7 +143,7 @@ class PostgresStore(SqlReads):
             for model, count in ask(db, LOST_VECTORS):
                 yield Notice("check.vectors_without_memory", model=model, n=count)
             page, last = f"{SELECT} WHERE m.owner = ? AND m.key > ? ORDER BY m.key LIMIT ?", 0
-            while memories := sql.load(db, page, (db.number, last, AT_ONCE), POSTGRES):
+            while memories := sql_rows.load(db, page, (db.number, last, AT_ONCE), POSTGRES):
                 last = memories[-1][0]
 
     # --- internal -------------------------------------------------------------------------------

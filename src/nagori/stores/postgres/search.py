@@ -21,7 +21,7 @@ from nagori.core.relevance import (
 )
 from nagori.postgres import Session
 from nagori.stores.postgres.values import full_vector, half_vector, read_vector, term_of
-from nagori.stores.sql import SKETCH, SKETCH_TYPES, Model, Selection, ask, keys
+from nagori.stores.sql_rows import SKETCH, SKETCH_TYPES, Model, Selection, ask, keys
 
 Near = list[tuple[int, str, float]]  # keys, ids and cosines
 

@@ -10,7 +10,7 @@ from math import sqrt
 from struct import pack, unpack
 
 from nagori.postgres import Session, driver
-from nagori.stores.sql import Dialect
+from nagori.stores.sql_rows import Dialect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from nagori.core.model import Memory, check_vector
-from nagori.core.storage import Batch, Owner, Vector
+from nagori.core.storage_types import Batch, Owner, Vector
 from nagori.language.tokenizer import index_words
 from nagori.postgres import Session
 from nagori.stores.postgres.values import POSTGRES, full_vector, half_vector, term_of
-from nagori.stores.sql import Model, ask, find_model, keys, load_by_id
+from nagori.stores.sql_rows import Model, ask, find_model, keys, load_by_id
 from nagori.stores.sql_statements import (
     MemoryChanges,
     add_rows,

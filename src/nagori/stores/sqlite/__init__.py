@@ -4,7 +4,7 @@ WAL with `BEGIN IMMEDIATE` for every write: readers never wait, writers take tur
 because the journal, not this file, acknowledges writes: a power cut may lose the last commits, and the next
 open applies them again. Deleted text is overwritten (`secure_delete`).
 
-Searching is in `search.py`, writing in `writes.py`. What all SQL engines share is in `stores/sql.py`,
+Searching is in `search.py`, writing in `writes.py`. What all SQL engines share is in `stores/sql_rows.py`,
 `stores/sql_statements.py` and `stores/cycle_queries.py`.
 """
 
@@ -25,7 +25,7 @@ import apsw
 
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector
 from nagori.core.relevance import Candidates, Query
-from nagori.core.storage import (
+from nagori.core.storage_types import (
     NOTHING_APPLIED,
     AppliedPosition,
     Batch,
@@ -36,8 +36,8 @@ from nagori.core.storage import (
 from nagori.core.values import Value
 from nagori.errors import Conflict, EncryptionError, Notice, SchemaTooNew, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
-from nagori.stores import sql as sql
-from nagori.stores.sql import SELECT, Selection, ask, find_model, find_owner
+from nagori.stores import sql_rows as sql
+from nagori.stores.sql_rows import SELECT, Selection, ask, find_model, find_owner
 from nagori.stores.sql_statements import SqlReads, take_lease
 from nagori.stores.sqlite import search as search
 from nagori.stores.sqlite import writes as writing

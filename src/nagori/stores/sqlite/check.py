@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import apsw
 
 from nagori.errors import Notice
-from nagori.stores.sql import (
+from nagori.stores.sql_rows import (
     SELECT,
     SELECT_ITEM,
     SELECT_TURN,

@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from nagori.leases import is_running
-from nagori.stores.sql import Model, ask, keys
+from nagori.stores.sql_rows import Model, ask, keys
 from nagori.stores.sqlite import writes as writing
 
 SIDE_FILES = ("-wal", "-shm", "-journal")

@@ -26,7 +26,7 @@ from nagori.core.relevance import (
     sample_numbers,
     usual_cosine,
 )
-from nagori.stores.sql import (
+from nagori.stores.sql_rows import (
     SKETCH,
     SKETCH_TYPES,
     Model,
@@ -38,7 +38,7 @@ from nagori.stores.sql import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.stores.sql import Condition
+    from nagori.stores.sql_rows import Condition
 
     Near = list[tuple[int, float]]  # keys and cosines
 

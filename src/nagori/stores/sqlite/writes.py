@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from nagori.core.model import Memory, check_vector
-from nagori.core.storage import Batch, Owner, Vector
+from nagori.core.storage_types import Batch, Owner, Vector
 from nagori.core.values import replace
 from nagori.language.tokenizer import index_words
-from nagori.stores.sql import (
+from nagori.stores.sql_rows import (
     SELECT,
     SQLITE,
     Model,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nagori.core.association import MAX_DEPTH
+from nagori.core.spreading_activation import MAX_DEPTH
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json
 

@@ -8,11 +8,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from nagori.core.cost_estimate import Price, Tokens
 from nagori.core.cycle import CyclePlan
 from nagori.core.model import Memory
-from nagori.core.pricing import Price, Tokens
 from nagori.core.serialize import to_record
-from nagori.edges.cli.commands.cost import paid_models
+from nagori.edges.cli.commands.cost_estimate import paid_models
 from nagori.edges.cli.context import CommandSession, Id, Json, print_json, progress
 from nagori.edges.cli.render import dollars, one_line, size
 from nagori.errors import InvalidInput, Notice

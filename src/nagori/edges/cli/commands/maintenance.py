@@ -15,7 +15,7 @@ from nagori.edges.cli import render
 from nagori.edges.cli.commands import setup
 from nagori.edges.cli.commands.schedule import nights
 from nagori.edges.cli.context import CommandSession, Json, print_json, progress
-from nagori.edges.hosts import launcher
+from nagori.edges.hosts import launcher_script
 from nagori.errors import InvalidInput, Notice
 from nagori.services.doctor import Finding, make_finding
 from nagori.services.vectors import ReembedPlan
@@ -184,7 +184,7 @@ def restore(
         raise typer.Exit(2)
     aside = Nagori.restore(path, folder, datetime.now().astimezone())
     if aside:
-        launcher.bring_along(aside, folder)
+        launcher_script.bring_along(aside, folder)
     if as_json:
         print_json({"restored": str(folder), "aside": str(aside) if aside else None})
         return

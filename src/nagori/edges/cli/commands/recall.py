@@ -9,9 +9,9 @@ import typer
 
 from nagori.app import Nagori
 from nagori.core import decay
-from nagori.core.association import MAX_DEPTH
 from nagori.core.model import Category, Filter, Kind, Level, Memory
 from nagori.core.serialize import to_record
+from nagori.core.spreading_activation import MAX_DEPTH
 from nagori.edges.cli import render
 from nagori.edges.cli.context import AHEAD, CommandSession, Id, Json, moment, print_json
 from nagori.errors import InvalidInput
@@ -202,7 +202,7 @@ def _strength(memory: Nagori, one: Memory, then: datetime | None = None) -> floa
 
 def _metrics(memory: Nagori) -> str:
     from nagori.edges.cli import prometheus
-    from nagori.services.ingest import count_pending
+    from nagori.services.process_turns import count_pending
 
     scope = memory.scope
     turns = count_pending(memory.runtime, scope.owner)

@@ -16,7 +16,7 @@ from nagori.app import Nagori
 from nagori.config import Config
 from nagori.edges import scheduling
 from nagori.edges.cli.context import CommandSession, Json, print_json
-from nagori.edges.hosts import HOSTS, launcher, settings_file
+from nagori.edges.hosts import HOSTS, launcher_script, settings_file
 from nagori.edges.hosts.settings_file import FileChange
 from nagori.edges.hosts.spec import Host
 from nagori.edges.locale import Translator
@@ -43,23 +43,25 @@ def init(
     """Let Claude Code and others remember by themselves: write it into their settings."""
     session = CommandSession.of(context)
     chosen = _choose_hosts(host, project)
-    launch = launcher.texts(session.folder, session.translator("cli.launcher_lost"), _environment(session))
+    launch = launcher_script.texts(
+        session.folder, session.translator("cli.launcher_lost"), _environment(session)
+    )
     changes = [_addition(session, each, project) for each in chosen]
     needed = [change for change in changes if change.needed]
-    outdated = bool(changes) and not launcher.is_current(session.folder, launch)
+    outdated = bool(changes) and not launcher_script.is_current(session.folder, launch)
     if not needed and not outdated:
         _say_nothing_to_do(session, chosen, as_json)
         return
     if not _confirm_changes(session, needed, yes, dry_run, as_json):
         return
-    launcher.write(session.folder, launch)  # first, so that no host ever calls what is not there
+    launcher_script.write(session.folder, launch)  # first, so that no host ever calls what is not there
     copies = [_apply_change(session, change, "cli.hooked", as_json) for change in needed]
-    known = launcher.users(session.folder) | {change.path: change.host.name for change in changes}
-    launcher.note_users(session.folder, known)
+    known = launcher_script.users(session.folder) | {change.path: change.host.name for change in changes}
+    launcher_script.note_users(session.folder, known)
     if as_json:
         _print_result(needed, copies, changed=True)
     elif not needed:
-        _say_where(session, "cli.relaunched", path=session.folder / launcher.BIN)
+        _say_where(session, "cli.relaunched", path=session.folder / launcher_script.BIN)
 
 
 def uninstall(
@@ -132,7 +134,7 @@ def _choose_hosts(names: list[str] | None, project: bool) -> list[Host]:
 
 
 def _addition(session: CommandSession, host: Host, project: bool) -> FileChange:
-    command = launcher.hook_command(host.name, session.folder)
+    command = launcher_script.hook_command(host.name, session.folder)
     return settings_file.addition(host, _file(host, project), command, session.config.hooks.before_tool)
 
 
@@ -151,7 +153,7 @@ def _file(host: Host, project: bool) -> Path:
 def _users(session: CommandSession) -> dict[Path, str]:
     """Every file that may call us: those we know of, and the usual places."""
     usual = {host.file(os.environ): host.name for host in HOSTS.values()}
-    return usual | launcher.users(session.folder)
+    return usual | launcher_script.users(session.folder)
 
 
 def _forget_users(session: CommandSession, left: set[Path]) -> None:
@@ -159,9 +161,9 @@ def _forget_users(session: CommandSession, left: set[Path]) -> None:
     others = {path: name for path, name in _users(session).items() if path not in left}
     staying = {path: name for path, name in others.items() if _calls_us(path, name)}
     if staying:
-        launcher.note_users(session.folder, staying)
+        launcher_script.note_users(session.folder, staying)
     else:
-        launcher.delete(session.folder)
+        launcher_script.delete(session.folder)
 
 
 def _calls_us(path: Path, name: str) -> bool:
@@ -184,7 +186,7 @@ def findings(session: CommandSession) -> list[Finding]:
     ]
     if not calling:
         return []
-    if any(launcher.is_current(session.folder, wanted) for wanted in _in_any_language(session)):
+    if any(launcher_script.is_current(session.folder, wanted) for wanted in _in_any_language(session)):
         return [
             make_finding("hooks", "ok", "doctor.hooks", hosts=", ".join(calling)),
             _check_rehearsal(session),
@@ -200,14 +202,16 @@ def findings(session: CommandSession) -> list[Finding]:
 def _in_any_language(session: CommandSession) -> Iterator[dict[str, str]]:
     """The launcher as it would be written: who looks at it may speak another language than who wrote it."""
     for tongue in ("en", "ja"):
-        yield launcher.texts(session.folder, Translator(tongue)("launcher_lost"), _environment(session))
+        yield launcher_script.texts(
+            session.folder, Translator(tongue)("launcher_lost"), _environment(session)
+        )
 
 
 def _check_rehearsal(session: CommandSession) -> Finding:
     """Whether a fact told to the installed hook in one session comes back in the next."""
     from nagori.edges.hooks.selftest import rehearse
 
-    fault = rehearse(launcher.hook_command("claude-code", session.folder))
+    fault = rehearse(launcher_script.hook_command("claude-code", session.folder))
     if fault:
         remedy = run_command("nagori init; nagori verify")
         return make_finding("rehearsal", "fail", "doctor.rehearsal_failed", remedy, fault=fault)

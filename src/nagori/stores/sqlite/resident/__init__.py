@@ -23,8 +23,8 @@ import numpy
 
 from nagori.core.model import Memory, Scope
 from nagori.core.relevance import Candidates, Query
-from nagori.core.storage import Owner
-from nagori.stores.sql import Model, Selection
+from nagori.core.storage_types import Owner
+from nagori.stores.sql_rows import Model, Selection
 from nagori.stores.sqlite.resident.owner import OwnerIndex, State, read_state
 
 TYPE_CHECKING = False

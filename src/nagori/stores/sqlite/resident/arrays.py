@@ -9,7 +9,7 @@ import numpy
 
 from nagori.core.relevance import MOST_SKETCHES, sample_numbers
 from nagori.core.values import split_batches
-from nagori.stores.sql import KEY_BITS, Model, ask
+from nagori.stores.sql_rows import KEY_BITS, Model, ask
 from nagori.stores.sqlite import search
 
 TYPE_CHECKING = False

@@ -18,10 +18,10 @@ from nagori.core.relevance import (
     choose_words,
     common_count,
 )
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import split_batches
 from nagori.language.tokenizer import index_words
-from nagori.stores.sql import SKETCH, SKETCH_TYPES, Model, Selection, ask, keys, load_by_id
+from nagori.stores.sql_rows import SKETCH, SKETCH_TYPES, Model, Selection, ask, keys, load_by_id
 from nagori.stores.sqlite import search
 from nagori.stores.sqlite.resident.arrays import (
     AT_ONCE,

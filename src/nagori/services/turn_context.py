@@ -118,7 +118,7 @@ def _knowledge(
     runtime: Runtime, tenant: str, prompt: str, bases: Sequence[str], told: Context, tokens: int
 ) -> str:
     """Passages of knowledge bases about the prompt, each with its source."""
-    from nagori.services.knowledge import search_knowledge  # only who names a base needs it
+    from nagori.services.knowledge_base import search_knowledge  # only who names a base needs it
 
     head, tail = "<knowledge>", "</knowledge>"
     tokens -= about_tokens(f"{head}\n{tail}\n")

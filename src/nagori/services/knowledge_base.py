@@ -13,7 +13,7 @@ from datetime import datetime
 from hashlib import sha256
 
 from nagori.core.events import TO_REDACT, Event
-from nagori.core.knowledge import (
+from nagori.core.knowledge_base import (
     PREFIX,
     Document,
     DocumentInfo,
@@ -36,7 +36,7 @@ from nagori.core.model import (
     item_id,
 )
 from nagori.core.serialize import to_record
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import check_text, check_whole
 from nagori.errors import Conflict, InvalidInput
 from nagori.language.passages import pieces

@@ -23,6 +23,7 @@ from nagori.core.learning import (
     find_lessons,
     outcome_of,
 )
+from nagori.core.memory_scores import contribution
 from nagori.core.model import (
     NO_CREDIT,
     Credit,
@@ -37,15 +38,14 @@ from nagori.core.model import (
     Trust,
     TurnFilter,
 )
-from nagori.core.scoring import contribution
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value
 from nagori.language.passages import shares_own_words
 from nagori.language.speech_acts import rejects_answer
 from nagori.ledger import Decision, read_memories
 from nagori.runtime import Runtime
+from nagori.services.learned_settings import round_numbers, settings_in_force
 from nagori.services.linking import link_event
-from nagori.services.policy import round_numbers, settings_in_force
 from nagori.services.remember import Draft, remember_many
 
 TYPE_CHECKING = False

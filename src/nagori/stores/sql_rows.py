@@ -43,7 +43,7 @@ from nagori.core.model import (
     to_micros,
 )
 from nagori.core.serialize import TIMES
-from nagori.core.storage import LogEntry, Owner
+from nagori.core.storage_types import LogEntry, Owner
 from nagori.core.values import Value, build_unchecked
 from nagori.errors import InvalidInput, StoreDamaged
 from nagori.language.tokenizer import asks

@@ -28,7 +28,7 @@ from nagori.core.model import (
     parse_choice,
     strictest_privacy,
 )
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, read_texts, replace
 from nagori.errors import InvalidInput
 from nagori.language.redaction import WITHHELD

@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from nagori.core.model import Memory, Scope
-from nagori.core.storage import Batch, Owner, Vector
+from nagori.core.storage_types import Batch, Owner, Vector
 from nagori.errors import Conflict, InvalidInput, JournalError
 from nagori.postgres import Database
-from nagori.stores.sql import ask
+from nagori.stores.sql_rows import ask
 from nagori.stores.sql_statements import take_lease
 from nagori.stores.sqlite import ERASE_IN_COPY, SqliteStore, SqliteVectors
 from nagori.stores.sqlite.writes import erase_owner

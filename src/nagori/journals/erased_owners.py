@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nagori.core.sha256 import sha256
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, replace
 from nagori.files import ERASED, private_dir, sync_folder, write_durably
 

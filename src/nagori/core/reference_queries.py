@@ -13,7 +13,7 @@ from nagori.core.decay import memory_days
 from nagori.core.events import RecordedTurn
 from nagori.core.levels import Tiers, tier_of
 from nagori.core.model import Item, ItemFilter, Level, Memory, Text, TurnFilter
-from nagori.core.storage import Measures
+from nagori.core.storage_types import Measures
 from nagori.core.values import replace
 
 

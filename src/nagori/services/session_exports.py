@@ -14,7 +14,7 @@ from typing import Any
 
 from nagori.core.events import RecordedTurn
 from nagori.core.model import THREAD, Filter, Kind, Memory, Scope, TurnFilter, is_thread_summary
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.errors import InvalidInput, Notice, StoreError
 from nagori.files import ENCRYPTION_NOTE
 from nagori.runtime import Runtime

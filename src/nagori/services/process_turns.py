@@ -23,7 +23,7 @@ from nagori.core.model import (
     Turn,
     TurnFilter,
 )
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, check_kind, check_list, replace, split_batches
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.language.host_commands import is_built_in
@@ -52,7 +52,7 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
     that were shown is credited; `ended` are sessions that are known to be over."""
     has_old_notes = getattr(runtime.journal, "has_old_notes", None)  # only the file journal has note files
     if has_old_notes is not None and has_old_notes(owner):
-        from nagori.services.upgrade import adopt_notes
+        from nagori.services.upgrade_from_0_1 import adopt_notes
 
         adopt_notes(runtime, owner)
     runtime.ledger.catch_up(owner, turns=True)
@@ -64,7 +64,7 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
         if time.monotonic() > until:
             break
     if any(note.get("awaiting") for note in (runtime.store.state(owner, SESSIONS) or {}).values()):
-        from nagori.services.learning import credit_sessions  # only where memories were shown
+        from nagori.services.lessons_and_credit import credit_sessions  # only where memories were shown
 
         credit_sessions(runtime, owner, ended)
     if ended and runtime.config.learning.session_summaries:
@@ -75,7 +75,7 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
     if runtime.config.threads.summaries or runtime.config.sessions.policy == "summaries":
         _end_threads(runtime, owner)
     if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
-        from nagori.services.session_copies import copy_sessions
+        from nagori.services.session_exports import copy_sessions
 
         copy_sessions(runtime, owner)
     return done
@@ -170,7 +170,7 @@ def _form(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> int:
                 _link_to_session(runtime, scope, memory)
         for turn in turns:
             if turn.role == WORK:
-                from nagori.services.learning import form_lessons  # only where tools were used
+                from nagori.services.lessons_and_credit import form_lessons  # only where tools were used
 
                 form_lessons(runtime, scope, turn)
     except InvalidInput as fault:

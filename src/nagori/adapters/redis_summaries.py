@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.errors import StoreError
 
 PREFIX = "nagori:session:"

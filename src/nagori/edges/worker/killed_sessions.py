@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nagori.core.events import OPEN_PROMPTS, Event
 from nagori.core.model import Scope, Trust
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.edges.importers import claude_code
 from nagori.ledger import record_turns
 from nagori.runtime import Runtime

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from nagori.config import Config, load
 from nagori.core.events import LEARNED, POLICY, Event
 from nagori.core.learning import LEVERS, Evidence, PolicyStep, next_step
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidConfig, InvalidInput
 from nagori.ledger import Decision

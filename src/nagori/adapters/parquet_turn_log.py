@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from nagori.core.events import RecordedTurn
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.errors import InvalidInput, StoreError
 from nagori.files import private_dir, sync_folder
 

@@ -14,7 +14,13 @@ from nagori.core.learning import LEVERS
 from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.edges.cli.render import day
 from nagori.errors import Notice
-from nagori.services.policy import Policy, PolicyVersion, settings_in_force, unchosen_settings, value_of
+from nagori.services.learned_settings import (
+    Policy,
+    PolicyVersion,
+    settings_in_force,
+    unchosen_settings,
+    value_of,
+)
 
 
 class PolicyAct(StrEnum):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from nagori.core.cycle import CyclePlan, CycleStep
 from nagori.core.decay import retention
 from nagori.core.levels import tier_level
+from nagori.core.memory_scores import importance
 from nagori.core.model import Filter, Level, Scope, days_between
-from nagori.core.scoring import importance
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import split_batches
 from nagori.runtime import Runtime
 from nagori.services.importance import terms_of

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nagori.config import Config
-from nagori.core.pricing import DAYS, Bill, Price, Usage, bill, price_of, prices
+from nagori.core.cost_estimate import DAYS, Bill, Price, Usage, bill, price_of, prices
 from nagori.core.values import Value, replace
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json

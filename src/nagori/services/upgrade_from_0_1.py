@@ -14,7 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 from nagori.core.events import Event, fold
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.journals.file import NOTES, UPGRADE
 from nagori.runtime import Runtime
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 
-from nagori.core.association import (
+from nagori.core.model import ALIVE, Filter, Recollection, Scope
+from nagori.core.spreading_activation import (
     ENTRIES,
     MAX_DEPTH,
     MOST_CONCEPTS,
@@ -23,8 +24,7 @@ from nagori.core.association import (
     rarity,
     shares,
 )
-from nagori.core.model import ALIVE, Filter, Recollection, Scope
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, check_text, check_whole, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
-from nagori.core.storage import Owner
+from nagori.core.storage_types import Owner
 from nagori.core.values import Value, check_kind, check_list, check_text
 from nagori.errors import InvalidInput
 from nagori.language.redaction import fit_to_keep
@@ -39,14 +39,14 @@ class OpenTurn(Value):
     def context(self) -> Context:
         """What the memory gives for this turn: the text to inject, and the memories in it. The first turn of
         a session gets the recent sessions and the profile, too."""
-        from nagori.services.full_context import context_for_turn
+        from nagori.services.turn_context import context_for_turn
 
         self.runtime.ensure_open()
         return context_for_turn(self.runtime, self.scope, self.text, self.session)
 
     def finish(self) -> None:
         """Form memories of the recorded turns, and keep summaries of the threads that have ended."""
-        from nagori.services.ingest import process
+        from nagori.services.process_turns import process
 
         self.runtime.ensure_open()
         process(self.runtime, self.scope.owner)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagori.core.association import hub_size
 from nagori.core.events import CONSOLIDATED, Event
 from nagori.core.model import Memory, Scope
 from nagori.core.salience import NEW_UP_TO, consolidated_coefficient, most_salient, salience
-from nagori.core.storage import Owner
+from nagori.core.spreading_activation import hub_size
+from nagori.core.storage_types import Owner
 from nagori.core.values import split_batches
 from nagori.language.keywords import find_concepts
 from nagori.ledger import Decision, read_memories
 from nagori.runtime import Runtime
-from nagori.services.association import index_concepts
+from nagori.services.spreading_activation import index_concepts
 
 AT_ONCE = 500
 NEW = frozenset({"formed", "imported"})

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nagori.config.sections import PrivacySettings
-    from nagori.core.storage import Owner
+    from nagori.core.storage_types import Owner
 
 LONGEST_ERROR = 300  # characters
 MOST_BYTES = 200_000  # of one file: what comes after that in one turn is not noted
