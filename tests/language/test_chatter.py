@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.language.passages import is_chatter
+from nagori.language.passages import is_chatter, prompt_text
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,19 @@ def test_chatter_is_noticed(text: str) -> None:
 )
 def test_what_says_something_is_not(text: str) -> None:
     assert not is_chatter(text)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question"),
+    [
+        ("  Where is the kettle?\n", "Where is the kettle?"),
+        ("thanks, go ahead", ""),
+        ("/clear everything", ""),
+        ("/deploy the staging server", "the staging server"),
+        ("/srv/app/main.py is broken", "/srv/app/main.py is broken"),
+        ("/deploy thanks", ""),
+        ("x" * 5000, "x" * 2000),
+    ],
+)
+def test_the_question_of_a_prompt(prompt: str, question: str) -> None:
+    assert prompt_text(prompt) == question
