@@ -451,7 +451,11 @@ def finish_parts(runtime: Runtime, owner: Owner) -> tuple[int, bool]:
     events = sum(_redact_erasure(runtime, owner, int(seq)) for seq in waiting)
     while waiting and runtime.store.state(owner, TO_REDACT):
         redact_purged(runtime, owner)
-    return events, not waiting or _compact(runtime)
+    compact = not waiting or _compact(runtime)
+    if waiting and compact:  # last: until the bytes are gone, the erasure stands
+        done = Event("redacted", runtime.clock.now(), {"erasures": list(waiting)}, by="user")
+        runtime.ledger.write(owner, lambda: [done])
+    return events, compact
 
 
 def _has_copies(runtime: Runtime) -> bool:
@@ -474,8 +478,6 @@ def _redact_erasure(runtime: Runtime, owner: Owner, seq: int) -> int:
         found = ((event, redact(event)) for event in runtime.journal.read(owner))
         changed = {event.seq: other for event, other in found if other != event}
         count = runtime.ledger.replace_events(owner, changed)
-    done = Event("redacted", runtime.clock.now(), {"erasures": [seq]}, by="user")
-    runtime.ledger.write(owner, lambda: [done])
     runtime.observe("erasure.redacted", owner=owner, events=count)
     return count
 

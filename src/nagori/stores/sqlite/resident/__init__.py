@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 0.05  # for another thread that uses the same index; reading the file takes as long
 
+DAMAGED = (TypeError, ValueError, IndexError, KeyError, OverflowError)
+
 
 def is_possible() -> bool:
     """Whether this numpy can count bits (2.0 and later)."""
@@ -58,13 +60,22 @@ class ResidentIndexes:
         """The same as `search.candidates`; None if the file has to be asked."""
         if not _is_covered(selection.filter):
             return None
-        with self._use(db, selection.scope.owner, build=True) as index:
-            return None if index is None else index.candidates(db, selection, query, model)
+        owner = selection.scope.owner
+        try:
+            with self._use(db, owner, build=True) as index:
+                return None if index is None else index.candidates(db, selection, query, model)
+        except DAMAGED:
+            self._give_up(owner)
+            return None
 
     def get(self, db: Connection, scope: Scope, ids: Sequence[str]) -> list[Memory] | None:
         """The memories of these ids that the scope may see; None if the file has to be asked."""
-        with self._use(db, scope.owner, build=False) as index:
-            return None if index is None else index.get(db, scope, ids)
+        try:
+            with self._use(db, scope.owner, build=False) as index:
+                return None if index is None else index.get(db, scope, ids)
+        except DAMAGED:
+            self._give_up(scope.owner)
+            return None
 
     def drop(self, owner: Owner | None = None) -> None:
         """Forget the index of an owner, or every one."""
@@ -123,6 +134,11 @@ class ResidentIndexes:
             if dropped == self._dropped and owner not in self._by_owner:
                 self._by_owner[owner] = index
         return index
+
+    def _give_up(self, owner: Owner) -> None:
+        """Rows that no array can hold are damaged: the file is asked from now on, and says what is wrong."""
+        self._too_large[owner] = 0
+        self.drop(owner)
 
     def _is_too_large(self, owner: Owner, state: State) -> bool:
         return owner in self._too_large and state.last >= self._too_large[owner]
