@@ -95,8 +95,6 @@ def rebuild(runtime: Runtime, progress: Progress = no_progress, *, accept_damage
         for number, owner in enumerate(owners):
             told += runtime.ledger.apply_waiting(owner, runtime.journal.last_seq(owner), store)
             progress(number + 1, len(owners))
-        for owner in owners:  # what was written meanwhile: little is left to do while they are locked
-            told += runtime.ledger.apply_waiting(owner, runtime.journal.last_seq(owner), store)
     return told
 
 
