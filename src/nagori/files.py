@@ -181,7 +181,7 @@ def wait_for_lock(descriptor: int, patience: float) -> None:
         if time.monotonic() > deadline:
             raise JournalError("error.lock_busy", seconds=patience)
         time.sleep(pause)
-        pause = min(pause * 1.5, 0.01)
+        pause = min(pause * 1.5, 0.004)
 
 
 def take_lock(path: Path) -> int | None:

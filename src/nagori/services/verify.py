@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from pathlib import Path
 
 from nagori.core.events import PASSED_OVER, fold
@@ -110,13 +109,15 @@ def _rebuild_singly(runtime: Runtime, owners: Sequence[Owner], progress: Progres
 
 @contextmanager
 def _up_to_date(runtime: Runtime, owners: Sequence[Owner], store: Store) -> Iterator[None]:
-    """Lock the owners who wrote since the new store was filled, and catch up, just before it replaces the old
-    one. Otherwise a reader might miss memories for a moment."""
-    written = (
-        owner for owner in sorted(owners) if runtime.journal.last_seq(owner) > store.applied(owner).seq
-    )
+    """Lock the owners, those who wrote since the new store was filled first, and catch up, just before it
+    replaces the old one. Otherwise a reader might miss memories for a moment. Most of what was written is
+    applied before the locks, so that nobody waits for it."""
+    behind = {owner for owner in owners if runtime.journal.last_seq(owner) > store.applied(owner).seq}
+    for owner in behind:
+        runtime.ledger.apply_waiting(owner, runtime.journal.last_seq(owner), store)
+    busiest_first = sorted(owners, key=lambda owner: owner not in behind)
     with ExitStack() as locks:
-        for owner in islice(written, MOST_KEPT_AWAY):
+        for owner in sorted(busiest_first[:MOST_KEPT_AWAY]):
             last = locks.enter_context(runtime.journal.locked(owner))
             runtime.ledger.apply_waiting(owner, last, store)
         yield

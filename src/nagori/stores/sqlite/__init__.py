@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from nagori.stores.sqlite.resident import ResidentIndexes
 
 BUSY_MS = 30_000
+PAUSE_MS = 4  # between two tries for a lock
 CIPHER = "chacha20"
 PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
 MOST_CONNECTIONS, MOST_IDLE = 64, 8
@@ -152,7 +153,7 @@ class SqliteStore(SqlReads):
             ) is not None:
                 return found
             number = find_owner(db, scope.owner)
-            if scope.project is None and scope.agent is None and scope.role is None:
+            if scope.is_whole:
                 known = _read_known(db, number, frozenset(ids))
                 return [known[id][1] for id in ids if id in known]
             seen, values = Selection(number, scope).seen()
@@ -348,7 +349,7 @@ class SqliteStore(SqlReads):
             try:
                 [(busy, *_)] = ask(db, "PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
-                db.set_busy_timeout(BUSY_MS)
+                db.set_busy_handler(_wait_for_lock)
         return merged and not busy
 
     def vacuum(self) -> None:
@@ -723,10 +724,17 @@ def _connect_to_read(path: Path, how: str) -> Connection:
 
 
 def _set_up(connection: Connection) -> None:
-    connection.set_busy_timeout(BUSY_MS)
+    connection.set_busy_handler(_wait_for_lock)
     connection.enable_load_extension(True)
     connection.load_extension(_vector_extension())
     connection.enable_load_extension(False)
+
+
+def _wait_for_lock(tries: int) -> bool:
+    """Wait a moment, and say whether to try again. SQLite's own waiting grows to 100 ms a step, so that who
+    waits long loses to everybody who came later."""
+    time.sleep(min(tries + 1, 2 * PAUSE_MS) / 2000)
+    return tries < BUSY_MS / PAUSE_MS
 
 
 def _use_wal(connection: Connection) -> None:

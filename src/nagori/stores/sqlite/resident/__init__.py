@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 0.05  # for another thread that uses the same index; reading the file takes as long
 
+WORTH = 100  # answers after which an index was worth the filling
+MOST_SKIPPED = 64  # questions that the file answers before an index is filled again
+
 DAMAGED = (TypeError, ValueError, IndexError, KeyError, OverflowError)
 
 
@@ -51,6 +54,8 @@ class ResidentIndexes:
         self._total = 0
         self._begun: set[Owner] = set()  # owners whose index is being filled
         self._too_large: dict[Owner, int] = {}  # owners with so many memories have no room
+        self._short_lived: dict[Owner, int] = {}  # indexes in a row that were dropped too soon
+        self._skipped: dict[Owner, int] = {}  # questions that the file still answers
         self._lock = threading.Lock()  # of these; an index has its own
         self._dropped = 0  # so that an index that was begun before is not kept
 
@@ -63,7 +68,10 @@ class ResidentIndexes:
         owner = selection.scope.owner
         try:
             with self._use(db, owner, build=True) as index:
-                return None if index is None else index.candidates(db, selection, query, model)
+                if index is None:
+                    return None
+                index.answers += 1
+                return index.candidates(db, selection, query, model)
         except DAMAGED:
             self._give_up(owner)
             return None
@@ -82,6 +90,7 @@ class ResidentIndexes:
         with self._lock:
             self._dropped += 1
             for each in [owner] if owner is not None else list(self._by_owner):
+                self._skip_questions(each)
                 self._remove(each)
 
     def forget(self, owner: Owner, ids: Iterable[str]) -> None:
@@ -92,6 +101,15 @@ class ResidentIndexes:
     @property
     def nbytes(self) -> int:
         return self._total
+
+    def _skip_questions(self, owner: Owner) -> None:
+        """Fill no index for an owner whose content is replaced again and again: where a store is rebuilt,
+        every process that reads it would fill all its indexes at the same time."""
+        if (index := self._by_owner.get(owner)) is None:
+            return
+        short_lived = self._short_lived.get(owner, 0) + 1 if index.answers < WORTH else 0
+        self._short_lived[owner] = short_lived
+        self._skipped[owner] = min(2**short_lived, MOST_SKIPPED) if short_lived else 0
 
     def _remove(self, owner: Owner) -> None:
         if (index := self._by_owner.pop(owner, None)) is not None:
@@ -117,6 +135,9 @@ class ResidentIndexes:
                 self.drop(owner)
                 return None
         if index is not None or state is None or not build or self._is_too_large(owner, state):
+            return None
+        if self._skipped.get(owner, 0) > 0:
+            self._skipped[owner] -= 1
             return None
         return self._build(db, owner, state, dropped)
 
