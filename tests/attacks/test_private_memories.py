@@ -58,6 +58,17 @@ def test_a_hook_of_another_agent_is_not_shown_what_is_private(
 
 
 @pytest.mark.parametrize("ask", [prompt, session_start])
+def test_a_session_without_a_name_is_shown_what_is_public(home: Path, ask: object) -> None:
+    with Nagori.open(home, embedder=None) as user:
+        user.remember("The vault of the user opens with the word quince.", privacy="private", protect=True)
+    said = ask()  # type: ignore[operator]
+    assert "cellar" in said
+    assert "quince" not in said  # for the user alone
+    assert "marmalade" not in said
+    assert "orchid" not in said
+
+
+@pytest.mark.parametrize("ask", [prompt, session_start])
 def test_the_settings_name_the_hooks_agent_and_role(
     home: Path, monkeypatch: pytest.MonkeyPatch, ask: object
 ) -> None:

@@ -18,7 +18,7 @@ from nagori.config import Config
 from nagori.core.relevance import Query
 from nagori.errors import NagoriError
 from nagori.stores import sqlite
-from nagori.stores.sqlite import SqliteStore, writes
+from nagori.stores.sqlite import SqliteStore, resident, writes
 from nagori.stores.sqlite.resident import ResidentIndexes
 from nagori.stores.sqlite.resident import arrays as arrays
 from nagori.testing import FrozenClock, WordEmbedder
@@ -53,6 +53,7 @@ SCOPES = (
     Scope(project="red", agent="ada"),
     Scope(agent="bob", role="cook"),
     Scope(role="cook"),
+    Scope(unnamed_agent=True),
     Scope(user="other"),
 )
 FILTERS = (Filter(), Filter(archived=True, forgotten=True), Filter(protected=True), Filter(kinds={"episode"}))  # type: ignore[arg-type]
@@ -64,6 +65,7 @@ def from_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index from the first search on, and bits of vectors for a handful of them."""
     monkeypatch.setattr(sqlite, "SEARCHES_BEFORE_INDEX", 1)
     monkeypatch.setattr(writes, "MANY", 30)
+    monkeypatch.setattr(resident, "WORTH", 0)  # and anew at once after every change of the content
 
 
 class World:
@@ -129,7 +131,7 @@ def say(dice: random.Random) -> str:
 
 
 def remember(memory: Nagori, dice: random.Random) -> None:
-    scoped = memory.with_scope(dice.choice(SCOPES[:5]))
+    scoped = memory.with_scope(dice.choice(SCOPES[:6]))
     scoped.remember(
         say(dice),
         kind=dice.choice(["fact", "episode"]),  # type: ignore[arg-type]
@@ -208,6 +210,24 @@ def test_answers_are_those_of_the_file_after_anything_that_anybody_does(world: W
         for scope in dice.sample(SCOPES, 2):
             answers += world.compare(scope, dice.choice(QUESTIONS), dice.choice([FILTERS[0], *FILTERS]))
     assert answers > 100
+    assert world.indexes.nbytes > 0
+
+
+def test_the_file_answers_while_a_store_is_rebuilt_again_and_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise every process that reads it fills all its indexes anew after every rebuild."""
+    monkeypatch.setattr(resident, "WORTH", 10)
+    world.other.remember_many(["The piano stands in Kyoto.", "Tea was bought."])
+    filled = []
+    for _ in range(12):
+        world.compare(Scope(), QUESTIONS[0], Filter())
+        filled.append(world.indexes.nbytes > 0)
+        world.other.rebuild()
+    assert filled[0]
+    assert filled[4:].count(True) <= 2
+    for _ in range(resident.MOST_SKIPPED):
+        world.compare(Scope(), QUESTIONS[0], Filter())
     assert world.indexes.nbytes > 0
 
 

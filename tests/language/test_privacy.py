@@ -375,9 +375,19 @@ def test_hostile_repetition_is_redacted_for_good(unit: str, prefix: str) -> None
 NAME = st.sampled_from([None, "a", "b"])
 
 
-def seen(level: str, owner: tuple[str | None, str | None], asker: tuple[str | None, str | None]) -> bool:
+def seen(
+    level: str,
+    owner: tuple[str | None, str | None],
+    asker: tuple[str | None, str | None],
+    unnamed_agent: bool = False,
+) -> bool:
     return is_visible(
-        level, owner_agent=owner[0], owner_role=owner[1], asker_agent=asker[0], asker_role=asker[1]
+        level,
+        owner_agent=owner[0],
+        owner_role=owner[1],
+        asker_agent=asker[0],
+        asker_role=asker[1],
+        unnamed_agent=unnamed_agent,
     )
 
 
@@ -402,6 +412,13 @@ def test_a_memory_is_seen_by_those_it_is_meant_for(
     level: str, owner: tuple[str | None, str | None], asker: tuple[str | None, str | None], expected: bool
 ) -> None:
     assert seen(level, owner, asker) is expected
+
+
+@pytest.mark.parametrize("owner", [("a", "coder"), (None, "coder"), (None, None)])
+def test_an_agent_without_a_name_sees_what_is_public(owner: tuple[str | None, str | None]) -> None:
+    shown = [seen(level, owner, (None, None), unnamed_agent=True) for level in LEVELS]
+    assert shown == [level == "public" for level in LEVELS]
+    assert seen("private", ("a", "coder"), ("a", None), unnamed_agent=True)  # it has a name
 
 
 @given(st.tuples(NAME, NAME), st.tuples(NAME, NAME))

@@ -15,6 +15,7 @@ import pytest
 from nagori import Emotion, Filter, Nagori, Scope
 from nagori.config import load
 from nagori.core.model import Privacy
+from nagori.core.values import replace
 from nagori.errors import InvalidInput, NotFound
 from nagori.services import audit_log
 from nagori.services.prompt_context import context_for_prompt, context_for_start, context_for_tool
@@ -22,6 +23,13 @@ from nagori.services.share_lessons import LessonReport, share
 from nagori.testing import FrozenClock, WordEmbedder
 
 TRIES = int(os.environ.get("NAGORI_TEST_TRIES", "300"))  # 10,000 for the whole count
+OTHERS: tuple[dict[str, str], ...] = (
+    {"agent": "b", "role": "cook"},
+    {"agent": "b"},
+    {"role": "cook"},
+    {"agent": "A", "role": "Cook"},
+    {},  # an agent without a name
+)
 SECRET = "The spare boiler key hangs behind the wolpertinger."
 
 
@@ -108,6 +116,7 @@ def test_private_agent_only_and_public_reach_whom_they_should(team: Nagori) -> N
             "same role": team.with_scope(agent="b", role="cook"),
             "other role": team.with_scope(agent="b", role="waiter"),
             "no role": team.with_scope(agent="b"),
+            "no name": team.with_scope(replace(team.scope, unnamed_agent=True)),
             "the user": team,
         }.items()
     }
@@ -117,6 +126,7 @@ def test_private_agent_only_and_public_reach_whom_they_should(team: Nagori) -> N
         "same role": {"agent-only", "public"},
         "other role": {"public"},
         "no role": {"public"},
+        "no name": {"public"},
         "the user": every,
     }
 
@@ -162,10 +172,9 @@ def test_a_private_lesson_reaches_no_other_agent_by_any_verb(team: Nagori, clock
     dice, tried = random.Random(7), 0
     names = list(attempts(dice, team.with_scope(agent="b"), lesson.id))
     while tried < TRIES:
-        scope = dice.choice(
-            [{"agent": "b", "role": "cook"}, {"agent": "b"}, {"role": "cook"}, {"agent": "A", "role": "Cook"}]
-        )
-        other = team.with_scope(**{"agent": None, "role": None} | scope, task=dice.choice([None, "t"]))
+        scope = dice.choice(OTHERS)
+        task = dice.choice([None, "t"])
+        other = team.with_scope(replace(team.scope, unnamed_agent=not scope, task=task, **scope))
         name = dice.choice(names)
         clock.forward(seconds=1)
         try:

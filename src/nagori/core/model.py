@@ -145,8 +145,10 @@ class Scope(Value):
 
     `tenant` and `user` identify the owner: no operation crosses them, and erasing a user erases exactly this
     pair. `project`, `agent` and `role` narrow what is visible. A memory without a project belongs to all
-    projects of its user. A scope without an agent is the user. `task` is what the caller works on: it hides
-    nothing, but memories of the same task are recalled first, and outcomes are compared within it.
+    projects of its user. A scope without an agent is the user, who sees everything, unless `unnamed_agent`
+    says that an agent without a name asks, as the main session of a host does: it sees what is public. `task`
+    is what the caller works on: it hides nothing, but memories of the same task are recalled first, and
+    outcomes are compared within it.
     """
 
     user: str = "me"
@@ -155,6 +157,7 @@ class Scope(Value):
     agent: str | None = None
     role: str | None = None
     task: str | None = None
+    unnamed_agent: bool = False
 
     def __post_init__(self) -> None:
         for name in ("user", "tenant"):
@@ -163,11 +166,23 @@ class Scope(Value):
             value = getattr(self, name)
             if value is not None:
                 _check_name(f"scope.{name}", value)
+        if not isinstance(self.unnamed_agent, bool):
+            raise InvalidInput("scope.unnamed_agent", "error.not_bool", value=self.unnamed_agent)
 
     @property
     def owner(self) -> tuple[str, str]:
         """Tenant and user: the unit of ownership and erasure."""
         return (self.tenant, self.user)
+
+    @property
+    def is_user(self) -> bool:
+        """Whether the user asks, and not an agent in their name."""
+        return self.agent is None and self.role is None and not self.unnamed_agent
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it sees everything of its owner."""
+        return self.project is None and self.is_user
 
 
 class Emotion(Value):

@@ -18,6 +18,7 @@ def can_see(scope: Scope, memory: Memory) -> bool:
         owner_role=memory.role,
         asker_agent=scope.agent,
         asker_role=scope.role,
+        unnamed_agent=scope.unnamed_agent,
     )
 
 
@@ -50,11 +51,14 @@ def is_visible(
     owner_role: str | None,
     asker_agent: str | None,
     asker_role: str | None,
+    unnamed_agent: bool = False,
 ) -> bool:
-    """Whether a caller may see a memory. The user (no agent, no role) sees all of their own; an unknown
-    privacy counts as private."""
-    if privacy == "public" or (asker_agent is None and asker_role is None):
+    """Whether a caller may see a memory. The user (no agent, no role) sees all of their own, an agent without
+    a name what is public; an unknown privacy counts as private."""
+    if privacy == "public":
         return True
+    if asker_agent is None and asker_role is None:
+        return not unnamed_agent
     if asker_agent is not None and asker_agent == owner_agent:
         return True
     return privacy == "agent-only" and asker_role is not None and asker_role == owner_role

@@ -92,7 +92,7 @@ class ErasurePlan(Value):
 
 def plan_erasure(runtime: Runtime, scope: Scope, target: ErasureTarget) -> ErasurePlan:
     """What would go. Only the user may ask, not an agent in their name."""
-    if scope.agent is not None or scope.role is not None:
+    if not scope.is_user:
         raise InvalidInput("scope", "error.erase_needs_user")
     if target.kind not in KINDS:
         raise InvalidInput("target", "error.not_choice", value=target.kind, choices=", ".join(KINDS))

@@ -243,7 +243,7 @@ def _is_within(at: datetime, since: datetime | None, until: datetime | None) -> 
 def _visible_memories(runtime: Runtime, scope: Scope, entry: LogEntry) -> Sequence[str]:
     """The memories in a line of the log that the scope may see. What was deleted belongs to the owner
     alone."""
-    if scope == Scope(user=scope.user, tenant=scope.tenant):
+    if scope.is_whole:
         return [id for id in entry.memories if not id.startswith("turn_")]
     return [memory.id for memory in runtime.store.get(scope, entry.memories)]
 

@@ -69,7 +69,7 @@ def export_log(runtime: Runtime, scope: Scope) -> int:
 
 def query_log(runtime: Runtime, scope: Scope, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows of one SELECT over the user's own turns. Only the user may ask, not an agent."""
-    if scope.agent is not None or scope.role is not None:
+    if not scope.is_user:
         raise InvalidInput("scope", "error.log_needs_user")
     export_log(runtime, scope)
     assert runtime.logs is not None

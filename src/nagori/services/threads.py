@@ -131,7 +131,7 @@ def _visible_turns(runtime: Runtime, scope: Scope, session: str | None) -> list[
 def _can_see(scope: Scope, turn: RecordedTurn) -> bool:
     if scope.project is not None and turn.project not in (None, scope.project):
         return False
-    return scope.agent is None or turn.agent in (None, scope.agent)
+    return scope.is_user or turn.agent in (None, scope.agent)
 
 
 def _find_threads(runtime: Runtime, owner: Owner, turns: Iterable[RecordedTurn]) -> list[Thread]:

@@ -96,7 +96,7 @@ def to_jsonl(runtime: Runtime, scope: Scope) -> Iterator[str]:
             if relation not in seen:
                 seen.add(relation)
                 yield _line({"relation": relation_record(relation)})
-    if scope.project is None and scope.agent is None and scope.role is None:  # items are the owner's own
+    if scope.is_whole:  # items are the owner's own
         start = 0
         while items := runtime.store.items(scope.owner, ItemFilter(limit=PAGE, offset=start)):
             start += len(items)

@@ -579,6 +579,8 @@ class Selection(Value):
                 f" OR ({table}.privacy = 'agent-only' AND {table}.role = ?))"
             )
             values += [scope.agent, scope.role]
+        elif scope.unnamed_agent:
+            parts.append(f"{table}.privacy = 'public'")
         return " AND ".join(parts), tuple(values)
 
     def seen(self) -> Condition:

@@ -38,6 +38,7 @@ ASKERS = (
     Scope(user="me", project="p"),
     Scope(user="me", agent="a1", role="coder"),
     Scope(user="me", agent="a2", role="coder", project="q"),
+    Scope(user="me", unnamed_agent=True),
     Scope(user="nobody"),
 )
 BIRTH = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)

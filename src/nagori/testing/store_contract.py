@@ -676,12 +676,18 @@ class StoreContract:
             memory("mem_private", privacy=Privacy.PRIVATE, **mine),
             memory("mem_role", privacy=Privacy.AGENT_ONLY, **mine),
             memory("mem_public", privacy=Privacy.PUBLIC, **mine),
+            memory("mem_own", privacy=Privacy.PRIVATE),
         )
 
-        def seen(**who: str) -> set[str]:
-            return {m.id.removeprefix("mem_") for m in store.find(Scope(user="me", **who))}
+        def seen(**who: Any) -> set[str]:
+            scope = Scope(user="me", **who)
+            ids = [f"mem_{name}" for name in ("private", "role", "public", "own")]
+            found = {m.id.removeprefix("mem_") for m in store.find(scope)}
+            assert found == {m.id.removeprefix("mem_") for m in store.get(scope, ids)}
+            return found
 
-        assert seen() == {"private", "role", "public"}
+        assert seen() == {"private", "role", "public", "own"}
+        assert seen(unnamed_agent=True) == {"public"}
         assert seen(agent="a1", role="coder") == {"private", "role", "public"}
         assert seen(agent="a2", role="coder") == {"role", "public"}
         assert seen(agent="a3", role="critic") == {"public"}

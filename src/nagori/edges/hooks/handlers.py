@@ -74,13 +74,16 @@ def scope_of(moment: Moment, config: Config) -> Scope:
     """The scope of a call; the variables of the command line override it. A subagent is an agent of its own,
     whose role is its type."""
     said, hooks = os.environ.get, config.hooks
+    agent = moment.agent or said("NAGORI_AGENT") or hooks.agent or None
+    role = (moment.speaker if moment.agent else None) or said("NAGORI_ROLE") or hooks.role or None
     return Scope(
         user=said("NAGORI_USER") or hooks.user,
         tenant=said("NAGORI_TENANT") or Scope().tenant,
         project=said("NAGORI_PROJECT") or project_of(moment.folder),
-        agent=moment.agent or said("NAGORI_AGENT") or hooks.agent or None,
-        role=(moment.speaker if moment.agent else None) or said("NAGORI_ROLE") or hooks.role or None,
+        agent=agent,
+        role=role,
         task=said("NAGORI_TASK") or None,
+        unnamed_agent=not (agent or role),
     )
 
 

@@ -77,6 +77,7 @@ class HookServer:
             "project": scope.project,
             "agent": scope.agent,
             "role": scope.role,
+            "unnamed-agent": "true" if scope.unnamed_agent else None,
         }
 
     def record(self, event: Event) -> None:

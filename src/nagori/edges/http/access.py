@@ -20,6 +20,7 @@ from nagori.errors import NagoriError
 
 VISIBLE = re.compile(r"[!-~]{1,256}")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+UNNAMED_AGENT = "nagori-unnamed-agent"  # "true": an agent without a name asks, not the user
 SCOPE_HEADERS = {name: f"nagori-{name}" for name in ("user", "project", "agent", "role")}
 
 
@@ -54,7 +55,9 @@ class Grant(Value):
         found = {"user": self.default_user, **asked, **fixed}
         if found["user"] is None:
             raise Refused(400, "error.http_user")
-        return Scope(tenant=self.tenant, **found)
+        if headers.get(UNNAMED_AGENT, "true") != "true":
+            raise Refused(400, "error.http_header")
+        return Scope(tenant=self.tenant, unnamed_agent=UNNAMED_AGENT in headers, **found)
 
 
 class Access(Protocol):

@@ -13,7 +13,7 @@ import msgspec
 from nagori import __version__
 from nagori.core.model import Memory, Recollection, Source
 from nagori.core.values import Value
-from nagori.edges.http.access import SCOPE_HEADERS, VISIBLE
+from nagori.edges.http.access import SCOPE_HEADERS, UNNAMED_AGENT, VISIBLE
 from nagori.edges.http.operations import QUERY_METHODS, Operation
 from nagori.edges.http.wire import LISTS, TABLES, field_types
 from nagori.errors import Notice
@@ -127,6 +127,7 @@ def _parameters(
 def _headers() -> Iterator[dict[str, Any]]:
     for name in SCOPE_HEADERS.values():
         yield {"name": name, "in": "header", "required": False, "schema": HEADER}
+    yield {"name": UNNAMED_AGENT, "in": "header", "required": False, "schema": {"enum": ["true"]}}
 
 
 def _without_null(shape: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ async def run_verb(request: Request, verb: Callable[[Nagori], Result], *, whole:
 def open_scope(request: Request, *, whole: bool = False) -> Nagori:
     """The same as `authenticated`, for code that is in a thread already."""
     scope = read_grant(request).scope(request.headers)
-    if whole and (scope.agent, scope.role, scope.project) != (None, None, None):
+    if whole and not scope.is_whole:
         raise Refused(403, "error.http_whole")
     memory: Nagori = request.app.state.server.memory
     return memory.with_scope(scope)

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, create_model
 
 from nagori import __version__
 from nagori.app import Nagori
-from nagori.core.model import Filter, Kind, Memory, Recollection
+from nagori.core.model import Filter, Kind, Memory, Recollection, Scope
 from nagori.edges.hooks.handlers import project_of
 from nagori.edges.mcp import Served
 from nagori.edges.mcp.results import (
@@ -229,7 +229,7 @@ def ask_release(ctx: Context, view: View, id: str, release: str | None) -> Elici
     served = _served(ctx)
     memory: Nagori = view
     limit = memory.config.protection.max_protected_memories
-    everything = memory.with_scope(project=None, agent=None, role=None)
+    everything = memory.with_scope(Scope(user=memory.scope.user, tenant=memory.scope.tenant))
     if release or not _can(ctx, "elicitation") or everything.status().counts.protected < limit:
         return Choice(id=release or "")
     oldest = list(reversed(memory.list(Filter(protected=True), limit=limit)))[:MOST_CHOICES]

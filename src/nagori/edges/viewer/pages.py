@@ -291,7 +291,7 @@ def _history(why: Explanation, translator: Translator, zone: Any) -> Iterator[di
 def _sources(memory: Nagori, found: Memory) -> list[dict[str, Any]]:
     """The recorded turns that it was formed from. They are the user's own; an agent is not shown them."""
     scope = memory.scope
-    if scope.agent is not None or scope.role is not None:
+    if not scope.is_user:
         return []
     store, zone = memory.runtime.store, memory.runtime.clock.zone
     seqs = sorted({seq for id, seq in store.origins(scope.owner, [found.id]) if id == found.id})
@@ -356,5 +356,5 @@ def show_frame(memory: Nagori, translator: Translator, fields: Fields) -> dict[s
         "user": scope.user,
         "tenant": scope.tenant,
         "kinds": [str(kind) for kind in Kind],
-        "whole": (scope.project, scope.agent, scope.role) == (None, None, None),
+        "whole": scope.is_whole,
     }

@@ -65,8 +65,13 @@ def _answers(runtime: Runtime, owner: Owner, session: str, prompt: Mapping[str, 
     path = Path(str(prompt.get("transcript") or ""))
     if read is None or path.suffix != ".jsonl" or not path.is_file():
         return
-    whose = {"project": prompt.get("project"), "agent": prompt.get("agent"), "role": prompt.get("agent_role")}
-    scope = Scope(tenant=owner[0], user=owner[1], **whose)
+    scope = Scope(
+        tenant=owner[0],
+        user=owner[1],
+        project=prompt.get("project"),
+        agent=prompt.get("agent"),
+        role=prompt.get("agent_role"),
+    )
     since = _time_of(prompt)
     for turn in read(path):
         if turn.role is Trust.ASSISTANT and turn.session == session and turn.at >= since:

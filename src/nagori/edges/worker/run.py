@@ -103,11 +103,12 @@ def _take_tool_results(runtime: Runtime, folder: Path) -> dict[Owner, list[str]]
 
     for head, results in take_abandoned(folder):
         tenant, user = head["owner"]
-        names = ("agent", "role", "task")
-        told = {name: str(head[name]) for name in names if head.get(name)}
-        role = told.pop("role", None) or (head.get("speaker") if "agent" in told else None)
+        agent, role, task = (
+            str(head[name]) if head.get(name) else None for name in ("agent", "role", "task")
+        )
+        role = role or (head.get("speaker") if agent else None)
         project = head.get("project") or project_of(head.get("folder"))
-        scope = Scope(tenant=tenant, user=user, project=project, role=role, **told)
+        scope = Scope(tenant=tenant, user=user, project=project, agent=agent, role=role, task=task)
         event = work_event(scope, results, runtime.clock.now(), str(head["session"]), host=head.get("host"))
         with suppress(MemoryErased):
             record_turns(runtime.journal, scope.owner, [event])

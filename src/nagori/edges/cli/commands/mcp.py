@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nagori.core.values import replace
 from nagori.edges.cli.context import CommandSession
 from nagori.errors import InvalidInput
 
@@ -31,7 +32,8 @@ def mcp(
         raise InvalidInput("host", "error.mcp_host", host=host)
     with session.memory() as memory:
         graph = os.environ.get("MEMORY_FILE_PATH", "")
-        served = Served(memory, session.translator, session.scope.project, graph)
+        scope = replace(memory.scope, unnamed_agent=memory.scope.is_user)  # an agent asks, not the user
+        served = Served(memory.with_scope(scope), session.translator, session.scope.project, graph)
         server = make_dropin(served) if dropin else make_server(served)
         if not http:
             serve.serve_stdio(server)

@@ -77,6 +77,7 @@ class OwnerIndex:
     def __init__(self, db: Connection, state: State, most_bytes: int) -> None:
         self.lock = threading.Lock()
         self.counted = 0  # bytes of it in the total of all
+        self.answers = 0
         self.state = state
         self._most_bytes = most_bytes
         self._low = keys(state.number)[0]
@@ -193,6 +194,8 @@ class OwnerIndex:
             public, shared = code("public", -1), code("agent-only", -1)
             own = (columns.agent == agent) | ((columns.privacy == shared) & (columns.role == role))
             seen = seen & ((columns.privacy == public) | own)
+        elif scope.unnamed_agent:
+            seen = seen & (columns.privacy == code("public", -1))
         return seen
 
     def _selected(self, scope: Scope, filter: Filter | None = None) -> Any:
@@ -200,7 +203,7 @@ class OwnerIndex:
         narrow: tuple[object, ...] = ()
         if filter is not None:
             narrow = (filter.archived, filter.forgotten, filter.since, filter.until)
-        which = (scope.project, scope.agent, scope.role, *narrow)
+        which = (scope.project, scope.agent, scope.role, scope.unnamed_agent, *narrow)
         mask = self._masks.get(which)
         if mask is None:
             mask = self._visible(scope)
