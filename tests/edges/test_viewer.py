@@ -296,6 +296,10 @@ def test_the_search_shows_what_the_hook_gives(memory: Nagori, caller: Caller) ->
     assert told["text"] == memory.context(prompt, mark=False).text
     assert "8443" in told["candidates"][0]["text"]
     assert told["candidates"][0]["reasons"]
+    memory.with_scope(agent="baker").remember("The staging server has port 9001.", privacy="private")
+    told = ask(caller, "context", {"prompt": prompt})
+    assert "8443" in told["text"]
+    assert "9001" not in str(told)  # no hook gives what a named agent keeps to itself
     japanese = ask(caller, "context", {"prompt": prompt}, **{"accept-language": "ja"})
     assert "質問" in "".join(japanese["candidates"][0]["reasons"])
 
