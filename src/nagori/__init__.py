@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nagori.core.window import Window as Window
     from nagori.edges.http.client import RemoteNagori as RemoteNagori
     from nagori.errors import NagoriError as NagoriError
+    from nagori.services.assemble_full_context import FullContext as FullContext
     from nagori.services.chat_recorder import OpenTurn as OpenTurn
     from nagori.services.cycle import CycleReport as CycleReport
     from nagori.services.erase import ErasurePlan as ErasurePlan
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from nagori.services.prompt_context import Context as Context
     from nagori.services.receipt import ErasureReceipt as ErasureReceipt
     from nagori.services.remember import Draft as Draft
-    from nagori.services.turn_context import FullContext as FullContext
 
 __version__ = "0.1.0"
 
@@ -62,7 +62,7 @@ _HOMES = {
     "ErasurePlan": "nagori.services.erase",
     "ErasureReceipt": "nagori.services.receipt",
     "Explanation": "nagori.services.inspect",
-    "FullContext": "nagori.services.turn_context",
+    "FullContext": "nagori.services.assemble_full_context",
     "OpenTurn": "nagori.services.chat_recorder",
     "Policy": "nagori.services.learned_settings",
     "Profile": "nagori.services.profile",

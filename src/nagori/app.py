@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from nagori.encryption import KeySource
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
+    from nagori.services.assemble_full_context import FullContext
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.chat_recorder import OpenTurn
     from nagori.services.cycle import CycleReport
@@ -96,7 +97,6 @@ if TYPE_CHECKING:
     from nagori.services.remember import Draft
     from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
-    from nagori.services.turn_context import FullContext
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify import Proof
     from nagori.services.window.bounded_conversation import Conversation
@@ -413,7 +413,7 @@ class Nagori:
         """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
         recent sessions, the profile, and passages of the knowledge bases named by `knowledge`, with nothing
         told twice."""
-        from nagori.services.turn_context import full_context
+        from nagori.services.assemble_full_context import full_context
 
         check_text("prompt", prompt)
         check_text("session", session)
@@ -459,14 +459,14 @@ class Nagori:
     def export_log(self) -> int:
         """Write the Parquet log of all turns up to now (`sessions.log_dir`); returns the number of the last
         event in it."""
-        from nagori.services.session_exports import export_log
+        from nagori.services.redis_and_parquet_copies import export_log
 
         return export_log(self.runtime, self.scope)
 
     def query_log(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
         turns, read-only, without access to anything else."""
-        from nagori.services.session_exports import query_log
+        from nagori.services.redis_and_parquet_copies import query_log
 
         check_text("sql", sql)
         return query_log(self.runtime, self.scope, sql)

@@ -198,7 +198,7 @@ def run(
         Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)
         if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
-            from nagori.services.session_exports import copy_sessions
+            from nagori.services.redis_and_parquet_copies import copy_sessions
 
             copy_sessions(runtime, owner, clean=True)
         _learn(runtime, owner, night)

@@ -20,7 +20,7 @@ from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 from nagori import errors
-from nagori.adapters.deadline import LOOPBACK, Deadline, Line
+from nagori.adapters.deadline_connection import LOOPBACK, Deadline, Line
 from nagori.app import SAME
 from nagori.core.cost_estimate import Usage
 from nagori.core.forecast import Population
@@ -47,6 +47,7 @@ from nagori.core.threads import WorkingMemory
 from nagori.core.values import Value, fields_of
 from nagori.edges.http.wire import from_plain, to_plain
 from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
+from nagori.services.assemble_full_context import FullContext
 from nagori.services.cycle import CycleReport
 from nagori.services.erase import ErasurePlan
 from nagori.services.explain import ContextExplanation
@@ -61,7 +62,6 @@ from nagori.services.relations import RelatedMemory
 from nagori.services.remember import Draft
 from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
-from nagori.services.turn_context import FullContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

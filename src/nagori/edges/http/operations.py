@@ -72,6 +72,7 @@ from nagori.edges.http.bodies import (
     arguments,
 )
 from nagori.errors import Conflict, InvalidInput, NotFound
+from nagori.services.assemble_full_context import FullContext
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
 from nagori.services.explain import ContextExplanation
@@ -86,7 +87,6 @@ from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
 from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
-from nagori.services.turn_context import FullContext
 
 QUERY_METHODS = ("GET", "DELETE")
 

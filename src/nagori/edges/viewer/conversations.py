@@ -6,7 +6,7 @@ from typing import Any
 
 from nagori.app import Nagori
 from nagori.edges.locale import Translator
-from nagori.edges.viewer.pages import Fields, memory_rows, minute
+from nagori.edges.viewer.page_data import Fields, memory_rows, minute
 from nagori.runtime import Progress, no_progress
 from nagori.services.threads import SessionInfo, ThreadSummary
 

@@ -26,8 +26,8 @@ from nagori.edges.viewer.background import BackgroundPage, Compute
 from nagori.edges.viewer.connections import show_connections
 from nagori.edges.viewer.conversations import show_profile, show_sessions, show_threads
 from nagori.edges.viewer.knowledge import show_knowledge
-from nagori.edges.viewer.life import show_costs, show_levels, show_life, show_plan, show_policy
-from nagori.edges.viewer.pages import (
+from nagori.edges.viewer.levels_plan_costs import show_costs, show_levels, show_life, show_plan, show_policy
+from nagori.edges.viewer.page_data import (
     Fields,
     show_context,
     show_frame,
