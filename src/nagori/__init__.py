@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nagori.services.chat_recorder import OpenTurn as OpenTurn
     from nagori.services.cycle import CycleReport as CycleReport
     from nagori.services.erase import ErasurePlan as ErasurePlan
-    from nagori.services.explain import ContextExplanation as ContextExplanation
+    from nagori.services.explain_ranking_and_context import ContextExplanation as ContextExplanation
     from nagori.services.inspect import Explanation as Explanation
     from nagori.services.inspect import Status as Status
     from nagori.services.learned_settings import Policy as Policy
@@ -56,7 +56,7 @@ _HOMES = {
     "ToolResult": "nagori.core.learning",
     # what the verbs return
     "Context": "nagori.services.prompt_context",
-    "ContextExplanation": "nagori.services.explain",
+    "ContextExplanation": "nagori.services.explain_ranking_and_context",
     "CyclePlan": "nagori.core.cycle",
     "CycleReport": "nagori.services.cycle",
     "ErasurePlan": "nagori.services.erase",

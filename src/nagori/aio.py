@@ -67,11 +67,12 @@ if TYPE_CHECKING:
     from nagori.services.assemble_full_context import FullContext
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.chat_recorder import OpenTurn
+    from nagori.services.conversation_threads import SessionInfo, ThreadSummary
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
-    from nagori.services.explain import ContextExplanation
+    from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.learned_settings import Policy
     from nagori.services.llm.appraise import AppraisalReport, Estimate
@@ -82,7 +83,6 @@ if TYPE_CHECKING:
     from nagori.services.receipt import ErasureReceipt
     from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
-    from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify import Proof

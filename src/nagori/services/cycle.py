@@ -190,7 +190,7 @@ def run(
         night.ties, linked = link_new(runtime, owner)
         _index_concepts(runtime, owner)
         if runtime.config.consolidation.enabled and not is_knowledge(owner):
-            from nagori.services.strengthen_salient import consolidate  # imported late: off by default
+            from nagori.services.consolidate_new_memories import consolidate  # imported late: off by default
 
             night.consolidated = consolidate(runtime, owner)
         night.unlinked, checked = remove_stale_relations(runtime, owner)

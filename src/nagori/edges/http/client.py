@@ -48,9 +48,10 @@ from nagori.core.values import Value, fields_of
 from nagori.edges.http.wire import from_plain, to_plain
 from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
 from nagori.services.assemble_full_context import FullContext
+from nagori.services.conversation_threads import SessionInfo, ThreadSummary
 from nagori.services.cycle import CycleReport
 from nagori.services.erase import ErasurePlan
-from nagori.services.explain import ContextExplanation
+from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.learned_settings import Policy
 from nagori.services.llm.appraise import AppraisalReport, Estimate
@@ -60,7 +61,6 @@ from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
 from nagori.services.remember import Draft
-from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
 
 TYPE_CHECKING = False

@@ -22,7 +22,6 @@ from nagori.edges.http.replies import json_reply, language_of
 from nagori.edges.http.verb_runner import run_verb
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.actions import CHANGES
-from nagori.edges.viewer.background import BackgroundPage, Compute
 from nagori.edges.viewer.connections import show_connections
 from nagori.edges.viewer.conversations import show_profile, show_sessions, show_threads
 from nagori.edges.viewer.knowledge import show_knowledge
@@ -35,6 +34,7 @@ from nagori.edges.viewer.page_data import (
     show_memory,
     show_timeline,
 )
+from nagori.edges.viewer.slow_page_cache import BackgroundPage, Compute
 from nagori.errors import InvalidInput
 from nagori.messages import LANGUAGES, table
 from nagori.services.doctor import Finding
