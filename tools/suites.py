@@ -134,7 +134,7 @@ import asyncio, sys
 from pathlib import Path
 sys.path += map(str, Path("out/e2e-venv").absolute().glob("lib/*/site-packages"))
 from claude_agent_sdk.testing import run_session_store_conformance
-from nagori.edges.integrations.claude_sessions import NagoriSessionStore
+from nagori.edges.integrations.claude_session_store import NagoriSessionStore
 asyncio.run(run_session_store_conformance(NagoriSessionStore))
 print("Claude SessionStore: all contracts conform")
 """

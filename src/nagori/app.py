@@ -52,7 +52,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, Self
 
-    from nagori.config.address import Address
+    from nagori.config.postgres_address import Address
     from nagori.core.cost_estimate import Usage
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
@@ -76,13 +76,15 @@ if TYPE_CHECKING:
     from nagori.encryption import KeySource
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
+    from nagori.services.assemble_full_context import FullContext
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.chat_recorder import OpenTurn
+    from nagori.services.conversation_threads import SessionInfo, ThreadSummary
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
-    from nagori.services.explain import ContextExplanation
+    from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.learned_settings import Policy
@@ -94,9 +96,7 @@ if TYPE_CHECKING:
     from nagori.services.receipt import ErasureReceipt
     from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
-    from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
-    from nagori.services.turn_context import FullContext
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify import Proof
     from nagori.services.window.bounded_conversation import Conversation
@@ -125,7 +125,7 @@ def _database(data_dir: str | Path | None, config: Config) -> Address | None:
         named = config.general.database
     if not named:
         return None
-    from nagori.config.address import parse_address
+    from nagori.config.postgres_address import parse_address
 
     return parse_address(named)
 
@@ -394,7 +394,7 @@ class Nagori:
     ) -> ContextExplanation:
         """What `context` would give for a prompt, why each memory, and what was left out. Nothing is
         recorded."""
-        from nagori.services.explain import explain_context
+        from nagori.services.explain_ranking_and_context import explain_context
 
         check_text("prompt", prompt)
         check_text("session", session)
@@ -413,7 +413,7 @@ class Nagori:
         """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
         recent sessions, the profile, and passages of the knowledge bases named by `knowledge`, with nothing
         told twice."""
-        from nagori.services.turn_context import full_context
+        from nagori.services.assemble_full_context import full_context
 
         check_text("prompt", prompt)
         check_text("session", session)
@@ -433,19 +433,19 @@ class Nagori:
     def threads(self, session: str | None = None) -> list[ThreadSummary]:
         """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of the
         summary that is kept of each. Oldest first."""
-        from nagori.services.threads import list_threads
+        from nagori.services.conversation_threads import list_threads
 
         return list_threads(self.runtime, self.scope, session)
 
     def sessions(self) -> list[SessionInfo]:
         """The recent sessions, newest first: their times, turns, speakers and threads."""
-        from nagori.services.threads import list_sessions
+        from nagori.services.conversation_threads import list_sessions
 
         return list_sessions(self.runtime, self.scope)
 
     def working_memory(self, session: str) -> WorkingMemory:
         """The last turns of a session's open thread, and how often each speaker spoke in it."""
-        from nagori.services.threads import working_memory
+        from nagori.services.conversation_threads import working_memory
 
         return working_memory(self.runtime, self.scope, session)
 
@@ -459,14 +459,14 @@ class Nagori:
     def export_log(self) -> int:
         """Write the Parquet log of all turns up to now (`sessions.log_dir`); returns the number of the last
         event in it."""
-        from nagori.services.session_exports import export_log
+        from nagori.services.redis_and_parquet_copies import export_log
 
         return export_log(self.runtime, self.scope)
 
     def query_log(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
         turns, read-only, without access to anything else."""
-        from nagori.services.session_exports import query_log
+        from nagori.services.redis_and_parquet_copies import query_log
 
         check_text("sql", sql)
         return query_log(self.runtime, self.scope, sql)

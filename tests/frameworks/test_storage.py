@@ -19,7 +19,7 @@ import pytest
 
 from nagori import Config, Nagori, Scope
 from nagori.edges.integrations import finish_in_thread, open_memory
-from nagori.edges.integrations.claude_sessions import NagoriSessionStore
+from nagori.edges.integrations.claude_session_store import NagoriSessionStore
 from nagori.testing.fakes import FrozenClock, WordEmbedder
 
 REASON = "{} is not installed; `make test-frameworks` installs and runs it"

@@ -302,7 +302,7 @@ def _folder_faults(general: General) -> Iterator[Notice]:
     if folder and not folder.startswith("~/") and not Path(folder).is_absolute():
         yield fault_of("data_dir", "fault.not_absolute", value=repr(folder))
     if general.database:
-        from nagori.config.address import parse_address
+        from nagori.config.postgres_address import parse_address
 
         try:
             if parse_address(general.database).has_password:  # settings are displayed

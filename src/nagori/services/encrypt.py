@@ -210,7 +210,7 @@ def _remove_plain_copies(runtime: Runtime) -> None:
     turns."""
     if runtime.logs is None and runtime.session_cache is None:
         return
-    from nagori.services.session_exports import copy_sessions
+    from nagori.services.redis_and_parquet_copies import copy_sessions
 
     for owner in _journal(runtime).owners():
         copy_sessions(runtime, owner)

@@ -445,7 +445,7 @@ def finish_parts(runtime: Runtime, owner: Owner) -> tuple[int, bool]:
     the number of redacted events, and whether the files are clean. Doing it again changes nothing."""
     waiting = runtime.store.state(owner, TO_ERASE) or []
     if waiting and _has_copies(runtime):  # first: while a copy cannot be reached, the erasure stands
-        from nagori.services.session_exports import clean_copies
+        from nagori.services.redis_and_parquet_copies import clean_copies
 
         clean_copies(runtime, owner)
     events = sum(_redact_erasure(runtime, owner, int(seq)) for seq in waiting)
@@ -465,7 +465,7 @@ def _has_copies(runtime: Runtime) -> bool:
 def _erase_session_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
     if not _has_copies(runtime):
         return []
-    from nagori.services.session_exports import remove_copies
+    from nagori.services.redis_and_parquet_copies import remove_copies
 
     return [ErasureStep("logs", remove_copies(runtime, owner), remove_copies(runtime, owner))]
 

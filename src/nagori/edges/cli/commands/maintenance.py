@@ -211,7 +211,7 @@ def doctor(
             findings += _key_findings(memory)
     if url:
         from nagori.adapters.credentials import needed_key
-        from nagori.edges.http.server_check import examine_server
+        from nagori.edges.http.check_remote_server import examine_server
 
         findings += examine_server(url, lambda: needed_key(session.config.hooks.server_key_env))
     if as_json:
