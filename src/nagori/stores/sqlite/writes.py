@@ -147,6 +147,13 @@ def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
     return 1
 
 
+def erase_memories(db: apsw.Connection, number: int, ids: Sequence[str]) -> None:
+    """Delete some of the memories that a batch erases, ahead of it."""
+    erased, lost = _erase(db, number, ids)
+    sql = "UPDATE owner SET tokens = tokens - ?, erased = erased + ?, revision = random() WHERE id = ?"
+    db.execute(sql, (lost, erased, number))
+
+
 def _erase_alone(db: apsw.Connection, number: int) -> int:
     """Delete the only owner with memories in one transaction: the word index is emptied as a whole, and what
     was computed from the vectors goes with them."""
@@ -232,11 +239,14 @@ def _erase(db: apsw.Connection, number: int, ids: Sequence[str]) -> tuple[int, i
     """Delete these memories except their log and origins, which hold no words and identify the events to
     redact; returns the number of memories and of their tokens."""
     restart_merge(db)
-    lost, gone = 0, load_by_id(db, number, ids)
-    for key, memory in gone:
-        words = index_words(memory)
-        lost += len(words)
-        db.execute(FORGET_WORDS, (key, " ".join(words)))
+    gone = load_by_id(db, number, ids)
+    words = [(key, index_words(memory)) for key, memory in gone]
+    # Only marked as deleted in the index, which is a seventh of the work of removing them one by one. No
+    # erasure is finished before `compact` has merged the index, which removes them.
+    db.execute(SECURE_DELETE, (0,))
+    db.executemany(FORGET_WORDS, [(key, " ".join(each)) for key, each in words])
+    db.execute(SECURE_DELETE, (1,))
+    lost = sum(len(each) for _, each in words)
     spots, names = json.dumps([key for key, _ in gone]), json.dumps(list(ids))
     for model in all_models(db):
         db.execute(f"DELETE FROM {model.bits} WHERE key {AMONG}", (spots,))
