@@ -132,7 +132,7 @@ def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
     if number is None:
         db.execute("DELETE FROM lease WHERE tenant = ? AND user = ?", owner)
         return db.changes()
-    if not ask(db, "SELECT 1 FROM memory WHERE owner <> ? LIMIT 1", (number,)):
+    if not _has_others(db, number):
         return _erase_alone(db, number)
     renew_revision(db, number)
     ids = [id for (id,) in ask(db, "SELECT id FROM memory WHERE owner = ? LIMIT ?", (number, at_once))]
@@ -226,9 +226,16 @@ def _replace_words(db: apsw.Connection, words: Sequence[tuple[int, str, str]]) -
         db.execute(ADD_WORDS, (key, after))
 
 
+def _has_others(db: apsw.Connection, number: int) -> bool:
+    """Whether another owner has memories. Asked by range, so that the index answers: with `<>` all memories
+    of the first owner would be read."""
+    one = "EXISTS (SELECT 1 FROM memory WHERE owner {} ?)"
+    [(found,)] = ask(db, f"SELECT {one.format('<')} OR {one.format('>')}", (number, number))
+    return bool(found)
+
+
 def _forget_all_words(db: apsw.Connection, number: int) -> None:
-    others = ask(db, "SELECT 1 FROM memory WHERE owner <> ? LIMIT 1", (number,))
-    if not others:
+    if not _has_others(db, number):
         db.execute("INSERT INTO words (words) VALUES ('delete-all')")
         return
     for key, old in load(db, f"{SELECT} WHERE m.owner = ?", (number,)):
