@@ -91,7 +91,7 @@ $(FRAMEWORKS)/.ready: requirements/frameworks.txt
 # Other projects' own test suites on our classes, where their folder is (SUITES; its README says how they are laid
 # out). Nothing of them is kept here.
 SUITES ?= out/suites
-test-suites: $(READY)
+test-suites: $(READY) e2e-venv
 	$(BIN)/python -m tools.suites $(SUITES)
 
 # Names are counted, and marks that lead nowhere fail; `make check NAMES=strict` fails for every broken rule
