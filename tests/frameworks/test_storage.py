@@ -492,7 +492,7 @@ def test_a_retriever_gives_what_recall_finds_or_always_k_if_asked(memory: Nagori
 
 def test_a_strands_agent_searches_and_fills_the_memory(memory: Nagori) -> None:
     pytest.importorskip(
-        "strands", reason="strands-agents is not installed; `make test-crewai` installs and runs it"
+        "strands", reason="strands-agents is not installed; `make test-strands` installs and runs it"
     )
     from strands.memory import MemoryManager
 
