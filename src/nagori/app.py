@@ -75,7 +75,17 @@ if TYPE_CHECKING:
     from nagori.core.window import Window
     from nagori.encryption import KeySource
     from nagori.errors import Notice
-    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
+    from nagori.protocols import (
+        LLM,
+        Clock,
+        Embedder,
+        GraphMirror,
+        Journal,
+        Observer,
+        Store,
+        ThreadCache,
+        TurnLogs,
+    )
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.chat_recorder import OpenTurn
     from nagori.services.cycle import CycleReport
@@ -83,6 +93,7 @@ if TYPE_CHECKING:
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
     from nagori.services.explain import ContextExplanation
+    from nagori.services.graph_mirror import MirrorReport
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.learned_settings import Policy
@@ -230,6 +241,7 @@ class Nagori:
             open_model=lambda name: _named_embedder(config, name, observe, folder) if auto else None,
             open_logs=lambda: _configured_logs(config),
             open_cache=lambda: _configured_cache(config),
+            open_graph=lambda: _configured_graph(config),
         )
         return cls(runtime, scope or Scope())
 
@@ -470,6 +482,13 @@ class Nagori:
 
         check_text("sql", sql)
         return query_log(self.runtime, self.scope, sql)
+
+    def mirror_graph(self, *, rebuild: bool = False, progress: Progress = no_progress) -> MirrorReport:
+        """Bring the copy of the user's memories, their concepts and relations in a graph server up to date
+        (`graph.mirror`); with `rebuild`, empty it first."""
+        from nagori.services.graph_mirror import mirror_graph
+
+        return mirror_graph(self.runtime, self.scope, rebuild=rebuild, progress=progress)
 
     # --- finding --------------------------------------------------------------------------------
 
@@ -1178,6 +1197,15 @@ def _configured_cache(config: Config) -> ThreadCache | None:
     from nagori.adapters.redis_summaries import SessionCache
 
     return SessionCache(config.sessions.cache, key_from(config.sessions.password_env))
+
+
+def _configured_graph(config: Config) -> GraphMirror | None:
+    if not config.graph.mirror:
+        return None
+    from nagori.adapters.bolt_graph import BoltGraph, parse_graph
+    from nagori.adapters.credentials import key_from
+
+    return BoltGraph(parse_graph(config.graph.mirror), key_from(config.graph.password_env))
 
 
 def _configured_llm(config: Config) -> LLM | None:

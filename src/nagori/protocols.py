@@ -9,7 +9,7 @@ numeric library is needed to pass it on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -21,7 +21,7 @@ from nagori.core.levels import Tiers
 from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.model import Filter, Hit, Item, ItemFilter, Memory, Relation, Scope, TurnFilter
 from nagori.core.relevance import Candidates, Query
-from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, NearConcepts
+from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, MirroredMemory, NearConcepts
 from nagori.core.storage_types import (
     AppliedPosition,
     Batch,
@@ -523,6 +523,30 @@ class ThreadCache(Protocol):
     def erase(self, owner: Owner) -> int:
         """Remove everything of an owner; returns the number of records."""
         ...
+
+
+class GraphMirror(Protocol):
+    """A copy of memories, concepts and relations for programs that read graphs. It can be lost. StoreError if
+    the server cannot be reached."""
+
+    def versions(self, owner: Owner) -> dict[str, str]:
+        """The memories in the mirror, and the version of each; "" for one that is not complete."""
+        ...
+
+    def put(self, owner: Owner, memories: Sequence[MirroredMemory]) -> None:
+        """Write memories with what they mention and what they are related to, all or none."""
+        ...
+
+    def remove(self, owner: Owner, ids: Collection[str]) -> int:
+        """Remove these memories, and concepts that nothing mentions any more; returns the number of
+        memories."""
+        ...
+
+    def erase(self, owner: Owner) -> int:
+        """Remove everything of an owner; returns the number of nodes."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Observer(Protocol):

@@ -138,6 +138,18 @@ class Sessions(Value):
     )
 
 
+class GraphSettings(Value):
+    """Graph: a copy of memories, concepts and relations for programs that read graphs. No answer needs it."""
+
+    mirror: str = setting(
+        "",
+        "Graph server that speaks Bolt, `bolt+s://user@host:7687/database`, without a password; empty: none.",
+    )
+    password_env: str = setting(
+        "NEO4J_PASSWORD", "Environment variable, or keyring entry, that holds its password."
+    )
+
+
 class Backups(Value):
     """Backups that the nightly run writes."""
 
