@@ -870,7 +870,7 @@ class AsyncNagori(_AsyncMemory):
         """Write everything to one checked file, while others may write."""
         return await self._workers.run(self._memory.backup, path, progress)
 
-    async def drill(self, path: str | Path) -> DrillReport:
+    async def drill(self, path: str | Path | None = None) -> DrillReport:
         """Restore a backup into a temporary folder and compare its exports with the present data."""
         return await self._workers.run(self._memory.drill, path)
 

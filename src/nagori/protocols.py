@@ -525,6 +525,26 @@ class ThreadCache(Protocol):
         ...
 
 
+class BackupBucket(Protocol):
+    """Backups in a bucket. StoreError if it cannot be reached."""
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder, in order."""
+        ...
+
+    def fetch(self, folder: str, names: Sequence[str], work: Path) -> list[Path]:
+        """Copies of these files in the folder `work` of this machine."""
+        ...
+
+    def upload(self, folder: str, name: str, path: Path) -> None:
+        """A copy of a file of this machine; it is there as a whole or not at all."""
+        ...
+
+    def delete(self, folder: str, name: str) -> None:
+        """Remove a file; nothing happens if it is not there."""
+        ...
+
+
 class GraphMirror(Protocol):
     """A copy of memories, concepts and relations for programs that read graphs. It can be lost. StoreError if
     the server cannot be reached."""

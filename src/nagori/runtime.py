@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nagori.core.storage_types import Owner
     from nagori.protocols import (
         LLM,
+        BackupBucket,
         Clock,
         Embedder,
         GraphMirror,
@@ -73,6 +74,7 @@ class Runtime(Value, frozen=False):
     open_model: Callable[[str], Embedder | None] = no_model
     open_logs: Callable[[], TurnLogs | None] = lambda: None
     open_cache: Callable[[], ThreadCache | None] = lambda: None
+    open_bucket: Callable[[], BackupBucket | None] = lambda: None
     open_graph: Callable[[], GraphMirror | None] = lambda: None
     closed: bool = False
 

@@ -153,7 +153,7 @@ class GraphSettings(Value):
 class Backups(Value):
     """Backups that the nightly run writes."""
 
-    folder: str = setting("", "Folder for nightly backups; empty: none are written.")
+    folder: str = setting("", "Folder for nightly backups, or `s3://bucket/…`; empty: none are written.")
     every_days: float = setting(1.0, "Days between two backups.", lo=0.01, hi=3650.0)
     keep: int = setting(7, "Number of backups that are kept; older ones are deleted.", lo=1, hi=10000)
 
