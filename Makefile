@@ -14,20 +14,20 @@ PURE := core language
 MEMORY = $(shell file=$$(mktemp -p /dev/shm 2>/dev/null) && printf '\043!/bin/sh\n' >$$file && chmod 700 $$file \
 	&& $$file && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }'; rm -f "$$file")
 
-.PHONY: demo test test-all test-llm test-frameworks test-crewai test-strands test-encryption test-reliability test-suites test-openapi check check-workflows e2e-venv e2e-browser docs bench build lock clean
+.PHONY: demo test test-all test-llm test-frameworks test-crewai test-strands test-encryption test-reliability test-suites test-openapi check check-workflows e2e-venv e2e-browser graph-server docs bench build lock clean
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
 
 test: export PYTEST_DEBUG_TEMPROOT ?= $(MEMORY)
-test: $(READY) check e2e-venv
+test: $(READY) check e2e-venv graph-server
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(PURE:%=--cov=nagori.%) --cov-report= $(PURE:%=tests/%)
 	$(BIN)/python -m coverage report --skip-covered --precision=2 --fail-under=99.9
 	$(BIN)/python -m pytest -q -n auto --durations=10 -m "not slow" $(PURE:%=--ignore=tests/%)
 
 # The slow ones, too, and as many examples as each test asks for.
 test-all: export HYPOTHESIS_PROFILE ?= ci
-test-all: $(READY) check check-workflows e2e-venv
+test-all: $(READY) check check-workflows e2e-venv graph-server
 	$(BIN)/python -m pytest -q -n auto --durations=10
 
 # A real small model on this machine, end to end; not part of the others: 1.1 GB once, then some minutes.
@@ -122,6 +122,10 @@ check-workflows: $(READY)
 e2e-venv: $(READY)
 	$(BIN)/python -m tests.e2e.install
 
+# The graph server for tests of the mirror (70 MB). Offline it stays away, and those tests are skipped and say so.
+graph-server: $(READY)
+	$(BIN)/python -m tests.arcadedb
+
 # The browser for tests/browser, Debian's own. Without it those tests are skipped and say so.
 e2e-browser: $(READY)
 	command -v chromium >/dev/null || { apt-get update && \
@@ -143,7 +147,7 @@ build: $(READY)
 # Pins with hashes; run after changing requirements/*.in.
 lock: $(READY)
 	$(BIN)/python -m pip -q install uv
-	for name in run minimal build dev bench e2e llm frameworks crewai strands encryption fuzz; do \
+	for name in run minimal build dev bench e2e llm frameworks crewai strands encryption fuzz graph; do \
 		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
 			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 

@@ -201,6 +201,10 @@ def run(
             from nagori.services.redis_and_parquet_copies import copy_sessions
 
             copy_sessions(runtime, owner, clean=True)
+        if runtime.config.graph.mirror:
+            from nagori.services.graph_mirror import copy_graph
+
+            copy_graph(runtime, owner)
         _learn(runtime, owner, night)
         note_time(runtime, owner, linked, checked, compacted=compact_if_due(runtime, owner))
     return night

@@ -94,7 +94,8 @@ class SqliteStore(SqlReads):
     def concepts(self) -> ConceptIndex:
         from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
 
-        pairs = "(SELECT value ->> 0 AS node, value ->> 1 AS a FROM json_each(?))"
+        # An object, not a list of pairs: a pair would be parsed again for each row that it is joined with.
+        pairs = "(SELECT CAST(key AS INTEGER) AS node, value AS a FROM json_each(?))"
         cosine = "1 - vec_distance_cosine(c.vector, ?)"
         return SqlConcepts(self, ConceptSql(sql.SQLITE, pairs, _pack_pairs, cosine, "vector", bytes, bytes))
 
@@ -407,7 +408,7 @@ def _empty_log(db: Connection) -> bool:
 
 
 def _pack_pairs(pairs: Mapping[int, float]) -> tuple[str]:
-    return (json.dumps(list(pairs.items())),)
+    return (json.dumps(pairs),)
 
 
 class SqliteVectors:
