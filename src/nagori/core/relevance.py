@@ -197,7 +197,7 @@ class _TermView:
     def terms(self, sketch: CandidateInfo) -> dict[str, float]:
         """All terms of a candidate by name."""
         names = _ALONE if sketch.session is None or sketch.turn is None else _IN_CONVERSATION
-        return dict(zip(names, self.weighed_terms(sketch), strict=True)) | {"heard": self._heard(sketch)}
+        return dict(zip(names, self.weighed_terms(sketch), strict=True)) | {"heard": self._share_heard(sketch)}
 
     def weighed_terms(self, sketch: CandidateInfo) -> tuple[float, ...]:
         """The terms that count, in the order of their names."""
@@ -220,7 +220,7 @@ class _TermView:
             self._window_meaning(place, meaning),
         )
 
-    def _heard(self, sketch: CandidateInfo) -> float:
+    def _share_heard(self, sketch: CandidateInfo) -> float:
         """The share of the question's words, weighted by rarity, that occur in or around a candidate."""
         if not self.asked:
             return 0.0
