@@ -14,20 +14,20 @@ PURE := core language
 MEMORY = $(shell file=$$(mktemp -p /dev/shm 2>/dev/null) && printf '\043!/bin/sh\n' >$$file && chmod 700 $$file \
 	&& $$file && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }'; rm -f "$$file")
 
-.PHONY: demo test test-all test-llm test-frameworks test-crewai test-encryption test-reliability test-suites test-openapi check check-workflows e2e-venv e2e-browser docs bench build lock clean
+.PHONY: demo test test-all test-llm test-frameworks test-crewai test-strands test-encryption test-reliability test-suites test-openapi check check-workflows e2e-venv e2e-browser graph-server docs bench build lock clean
 
 demo: $(READY)
 	$(BIN)/python -m examples.demo
 
 test: export PYTEST_DEBUG_TEMPROOT ?= $(MEMORY)
-test: $(READY) check e2e-venv
+test: $(READY) check e2e-venv graph-server
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(PURE:%=--cov=nagori.%) --cov-report= $(PURE:%=tests/%)
 	$(BIN)/python -m coverage report --skip-covered --precision=2 --fail-under=99.9
 	$(BIN)/python -m pytest -q -n auto --durations=10 -m "not slow" $(PURE:%=--ignore=tests/%)
 
 # The slow ones, too, and as many examples as each test asks for.
 test-all: export HYPOTHESIS_PROFILE ?= ci
-test-all: $(READY) check check-workflows e2e-venv
+test-all: $(READY) check check-workflows e2e-venv graph-server
 	$(BIN)/python -m pytest -q -n auto --durations=10
 
 # A real small model on this machine, end to end; not part of the others: 1.1 GB once, then some minutes.
@@ -43,13 +43,19 @@ test-frameworks: $(FRAMEWORKS)/.ready
 	PYTHONPATH=src $(FRAMEWORKS)/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py \
 		-k "python_of_a_page and (mcp.md or langgraph.md or openai-agents.md or anthropic-memory-tool.md)"
 
-# CrewAI and Strands Agents need an older `mcp` than the other frameworks.
+# CrewAI needs an older `mcp` than the other frameworks.
 CREWAI := out/crewai-venv
 test-crewai: $(CREWAI)/.ready
 	PYTHONPATH=src $(CREWAI)/bin/python -m pytest -q -p no:cacheprovider tests/frameworks/test_crewai.py
-	PYTHONPATH=src $(CREWAI)/bin/python -m pytest -q -p no:cacheprovider tests/frameworks/test_storage.py -k strands
 	PYTHONPATH=src $(CREWAI)/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py \
-		-k "python_of_a_page and (crewai.md or strands.md)"
+		-k "python_of_a_page and crewai.md"
+
+# Strands Agents, too, and it does not fit beside CrewAI.
+STRANDS := out/strands-venv
+test-strands: $(STRANDS)/.ready
+	PYTHONPATH=src $(STRANDS)/bin/python -m pytest -q -p no:cacheprovider tests/frameworks/test_storage.py -k strands
+	PYTHONPATH=src $(STRANDS)/bin/python -m pytest -q -p no:cacheprovider tests/docs/test_examples.py \
+		-k "python_of_a_page and strands.md"
 
 # Kills, faults, power loss, random calls: hours. `make test` and `make test-all` have slices of it.
 test-reliability: $(READY)
@@ -82,6 +88,11 @@ $(CREWAI)/.ready: requirements/crewai.txt
 	$(CREWAI)/bin/python -m pip -q --disable-pip-version-check install --require-hashes -r requirements/crewai.txt
 	touch $@
 
+$(STRANDS)/.ready: requirements/strands.txt
+	$(PYTHON) -m venv $(STRANDS)
+	$(STRANDS)/bin/python -m pip -q --disable-pip-version-check install --require-hashes -r requirements/strands.txt
+	touch $@
+
 $(FRAMEWORKS)/.ready: requirements/frameworks.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	$(FRAMEWORKS)/bin/python -m pip -q --disable-pip-version-check install --require-hashes \
@@ -91,7 +102,7 @@ $(FRAMEWORKS)/.ready: requirements/frameworks.txt
 # Other projects' own test suites on our classes, where their folder is (SUITES; its README says how they are laid
 # out). Nothing of them is kept here.
 SUITES ?= out/suites
-test-suites: $(READY)
+test-suites: $(READY) e2e-venv
 	$(BIN)/python -m tools.suites $(SUITES)
 
 # Names are counted, and marks that lead nowhere fail; `make check NAMES=strict` fails for every broken rule
@@ -110,6 +121,10 @@ check-workflows: $(READY)
 # The real claude program for tests/e2e. Offline it stays away, and those tests are skipped and say so.
 e2e-venv: $(READY)
 	$(BIN)/python -m tests.e2e.install
+
+# The graph server for tests of the mirror (70 MB). Offline it stays away, and those tests are skipped and say so.
+graph-server: $(READY)
+	$(BIN)/python -m tests.arcadedb
 
 # The browser for tests/browser, Debian's own. Without it those tests are skipped and say so.
 e2e-browser: $(READY)
@@ -132,7 +147,7 @@ build: $(READY)
 # Pins with hashes; run after changing requirements/*.in.
 lock: $(READY)
 	$(BIN)/python -m pip -q install uv
-	for name in run minimal build dev bench e2e llm frameworks crewai encryption fuzz; do \
+	for name in run minimal build dev bench e2e llm frameworks crewai strands encryption fuzz graph; do \
 		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
 			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 

@@ -142,7 +142,7 @@ def serve_node(address: str, name: str, operations: int) -> None:
 
 
 def serve_worker(address: str) -> None:
-    from nagori.edges.worker.database_worker import run
+    from nagori.edges.worker.postgres_worker import run
     from nagori.journals.postgres import PostgresJournal
 
     with Nagori.open(address, embedder=WordEmbedder()) as memory:
@@ -274,7 +274,7 @@ def report(fleet: Fleet, seconds: float) -> bool:
     print(f"killed: {dict(fleet.kills)}")
     addresses = [fleet.server.url(folder=f"{fleet.folder}/empty-{n}") for n in range(2)]
     with Nagori.open(addresses[0], embedder=WordEmbedder()) as first:
-        from nagori.edges.worker.database_worker import run
+        from nagori.edges.worker.postgres_worker import run
 
         deadline = time.monotonic() + 180
         while first.runtime.journal.requested_work() and time.monotonic() < deadline:
@@ -367,7 +367,7 @@ NIGHTS = (1, 2, 2, 1)  # workers of each: the machine's other work falls on both
 
 def serve_night(address: str) -> None:
     """A worker that begins when it is told to, and ends when nothing waits."""
-    from nagori.edges.worker.database_worker import run
+    from nagori.edges.worker.postgres_worker import run
     from nagori.journals.postgres import PostgresJournal
 
     with Nagori.open(address, embedder=WordEmbedder()) as memory:

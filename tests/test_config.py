@@ -300,6 +300,15 @@ def test_every_fault_of_every_source_is_told_at_once(
             "sessions.cache: the address holds a password; put it into the variable named by"
             " sessions.password_env",
         ),
+        (
+            "graph.mirror = 'http://h'",
+            "graph.mirror: not an address such as bolt+s://user@host:7687/database",
+        ),
+        (
+            "graph.mirror = 'bolt://a:b@h'",
+            "graph.mirror: the address holds a password; put it into the variable named by"
+            " graph.password_env",
+        ),
         ("window.warn_at = 0.85", "window.warn_at, prune_at, summarise_at: not in rising order"),
         ("window.target = 0.85", "window.target: 0.85 is above prune_at (0.8)"),
         ('"\\u0007" = 1', "'\\x07': no such setting"),

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from nagori.core.window import Window as Window
     from nagori.edges.http.client import RemoteNagori as RemoteNagori
     from nagori.errors import NagoriError as NagoriError
+    from nagori.services.assemble_full_context import FullContext as FullContext
     from nagori.services.chat_recorder import OpenTurn as OpenTurn
     from nagori.services.cycle import CycleReport as CycleReport
     from nagori.services.erase import ErasurePlan as ErasurePlan
-    from nagori.services.explain import ContextExplanation as ContextExplanation
+    from nagori.services.explain_ranking_and_context import ContextExplanation as ContextExplanation
     from nagori.services.inspect import Explanation as Explanation
     from nagori.services.inspect import Status as Status
     from nagori.services.learned_settings import Policy as Policy
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from nagori.services.prompt_context import Context as Context
     from nagori.services.receipt import ErasureReceipt as ErasureReceipt
     from nagori.services.remember import Draft as Draft
-    from nagori.services.turn_context import FullContext as FullContext
 
 __version__ = "0.1.0"
 
@@ -56,13 +56,13 @@ _HOMES = {
     "ToolResult": "nagori.core.learning",
     # what the verbs return
     "Context": "nagori.services.prompt_context",
-    "ContextExplanation": "nagori.services.explain",
+    "ContextExplanation": "nagori.services.explain_ranking_and_context",
     "CyclePlan": "nagori.core.cycle",
     "CycleReport": "nagori.services.cycle",
     "ErasurePlan": "nagori.services.erase",
     "ErasureReceipt": "nagori.services.receipt",
     "Explanation": "nagori.services.inspect",
-    "FullContext": "nagori.services.turn_context",
+    "FullContext": "nagori.services.assemble_full_context",
     "OpenTurn": "nagori.services.chat_recorder",
     "Policy": "nagori.services.learned_settings",
     "Profile": "nagori.services.profile",

@@ -64,13 +64,16 @@ if TYPE_CHECKING:
     from nagori.encryption import KeySource
     from nagori.errors import Notice
     from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store
+    from nagori.services.assemble_full_context import FullContext
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.chat_recorder import OpenTurn
+    from nagori.services.conversation_threads import SessionInfo, ThreadSummary
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
-    from nagori.services.explain import ContextExplanation
+    from nagori.services.explain_ranking_and_context import ContextExplanation
+    from nagori.services.graph_mirror import MirrorReport
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.learned_settings import Policy
     from nagori.services.llm.appraise import AppraisalReport, Estimate
@@ -81,9 +84,7 @@ if TYPE_CHECKING:
     from nagori.services.receipt import ErasureReceipt
     from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
-    from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
-    from nagori.services.turn_context import FullContext
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify import Proof
     from nagori.services.window.bounded_conversation import Conversation
@@ -454,6 +455,11 @@ class AsyncNagori(_AsyncMemory):
         """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
         turns, read-only, without access to anything else."""
         return await self._workers.run(self._memory.query_log, sql)
+
+    async def mirror_graph(self, *, rebuild: bool = False, progress: Progress = no_progress) -> MirrorReport:
+        """Bring the copy of the user's memories, their concepts and relations in a graph server up to date
+        (`graph.mirror`); with `rebuild`, empty it first."""
+        return await self._workers.run(self._memory.mirror_graph, rebuild=rebuild, progress=progress)
 
     async def recall(
         self,
@@ -864,7 +870,7 @@ class AsyncNagori(_AsyncMemory):
         """Write everything to one checked file, while others may write."""
         return await self._workers.run(self._memory.backup, path, progress)
 
-    async def drill(self, path: str | Path) -> DrillReport:
+    async def drill(self, path: str | Path | None = None) -> DrillReport:
         """Restore a backup into a temporary folder and compare its exports with the present data."""
         return await self._workers.run(self._memory.drill, path)
 

@@ -52,7 +52,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, Self
 
-    from nagori.config.address import Address
+    from nagori.config.postgres_address import Address
     from nagori.core.cost_estimate import Usage
     from nagori.core.cycle import CyclePlan
     from nagori.core.forecast import Population
@@ -75,14 +75,28 @@ if TYPE_CHECKING:
     from nagori.core.window import Window
     from nagori.encryption import KeySource
     from nagori.errors import Notice
-    from nagori.protocols import LLM, Clock, Embedder, Journal, Observer, Store, ThreadCache, TurnLogs
+    from nagori.protocols import (
+        LLM,
+        BackupBucket,
+        Clock,
+        Embedder,
+        GraphMirror,
+        Journal,
+        Observer,
+        Store,
+        ThreadCache,
+        TurnLogs,
+    )
+    from nagori.services.assemble_full_context import FullContext
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.chat_recorder import OpenTurn
+    from nagori.services.conversation_threads import SessionInfo, ThreadSummary
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erase import ErasurePlan
-    from nagori.services.explain import ContextExplanation
+    from nagori.services.explain_ranking_and_context import ContextExplanation
+    from nagori.services.graph_mirror import MirrorReport
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.items import Items
     from nagori.services.learned_settings import Policy
@@ -94,9 +108,7 @@ if TYPE_CHECKING:
     from nagori.services.receipt import ErasureReceipt
     from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
-    from nagori.services.threads import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
-    from nagori.services.turn_context import FullContext
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify import Proof
     from nagori.services.window.bounded_conversation import Conversation
@@ -125,7 +137,7 @@ def _database(data_dir: str | Path | None, config: Config) -> Address | None:
         named = config.general.database
     if not named:
         return None
-    from nagori.config.address import parse_address
+    from nagori.config.postgres_address import parse_address
 
     return parse_address(named)
 
@@ -230,6 +242,8 @@ class Nagori:
             open_model=lambda name: _named_embedder(config, name, observe, folder) if auto else None,
             open_logs=lambda: _configured_logs(config),
             open_cache=lambda: _configured_cache(config),
+            open_bucket=lambda: _configured_bucket(config),
+            open_graph=lambda: _configured_graph(config),
         )
         return cls(runtime, scope or Scope())
 
@@ -394,7 +408,7 @@ class Nagori:
     ) -> ContextExplanation:
         """What `context` would give for a prompt, why each memory, and what was left out. Nothing is
         recorded."""
-        from nagori.services.explain import explain_context
+        from nagori.services.explain_ranking_and_context import explain_context
 
         check_text("prompt", prompt)
         check_text("session", session)
@@ -413,7 +427,7 @@ class Nagori:
         """Everything for a turn within one budget of tokens, for programs that ask once: past conversations,
         recent sessions, the profile, and passages of the knowledge bases named by `knowledge`, with nothing
         told twice."""
-        from nagori.services.turn_context import full_context
+        from nagori.services.assemble_full_context import full_context
 
         check_text("prompt", prompt)
         check_text("session", session)
@@ -433,19 +447,19 @@ class Nagori:
     def threads(self, session: str | None = None) -> list[ThreadSummary]:
         """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of the
         summary that is kept of each. Oldest first."""
-        from nagori.services.threads import list_threads
+        from nagori.services.conversation_threads import list_threads
 
         return list_threads(self.runtime, self.scope, session)
 
     def sessions(self) -> list[SessionInfo]:
         """The recent sessions, newest first: their times, turns, speakers and threads."""
-        from nagori.services.threads import list_sessions
+        from nagori.services.conversation_threads import list_sessions
 
         return list_sessions(self.runtime, self.scope)
 
     def working_memory(self, session: str) -> WorkingMemory:
         """The last turns of a session's open thread, and how often each speaker spoke in it."""
-        from nagori.services.threads import working_memory
+        from nagori.services.conversation_threads import working_memory
 
         return working_memory(self.runtime, self.scope, session)
 
@@ -459,17 +473,24 @@ class Nagori:
     def export_log(self) -> int:
         """Write the Parquet log of all turns up to now (`sessions.log_dir`); returns the number of the last
         event in it."""
-        from nagori.services.session_exports import export_log
+        from nagori.services.redis_and_parquet_copies import export_log
 
         return export_log(self.runtime, self.scope)
 
     def query_log(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The column names and rows of one SELECT over the table `turns` of the Parquet log: the user's own
         turns, read-only, without access to anything else."""
-        from nagori.services.session_exports import query_log
+        from nagori.services.redis_and_parquet_copies import query_log
 
         check_text("sql", sql)
         return query_log(self.runtime, self.scope, sql)
+
+    def mirror_graph(self, *, rebuild: bool = False, progress: Progress = no_progress) -> MirrorReport:
+        """Bring the copy of the user's memories, their concepts and relations in a graph server up to date
+        (`graph.mirror`); with `rebuild`, empty it first."""
+        from nagori.services.graph_mirror import mirror_graph
+
+        return mirror_graph(self.runtime, self.scope, rebuild=rebuild, progress=progress)
 
     # --- finding --------------------------------------------------------------------------------
 
@@ -1047,19 +1068,29 @@ class Nagori:
         return vectors.reembed(self.runtime, progress)
 
     def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
-        """Write everything to one checked file, while others may write."""
+        """Write everything to one checked file, while others may write. `path` may be in a bucket:
+        `s3://bucket/prefix/name?endpoint=…`."""
         from nagori.services import audit_log, backup
 
-        report = backup.backup(self.runtime, _path(path), progress)
+        if _is_bucket(path):
+            from nagori.adapters.s3 import open_file
+
+            bucket, name = open_file(str(path))
+            report = backup.BucketBackups(bucket).write(self.runtime, name)
+        else:
+            report = backup.backup(self.runtime, _path(path), progress)
         audit_log.record_or_observe(self.runtime, "backed_up", bytes=report.bytes)
         return report
 
-    def drill(self, path: str | Path) -> DrillReport:
+    def drill(self, path: str | Path | None = None) -> DrillReport:
         """Restore a backup into a temporary folder and compare its exports with the present data. Nothing is
-        changed."""
+        changed. Without a path it is the newest one of the nightly run (`backup.folder`)."""
         from nagori.services import backup
 
-        return backup.drill(self.runtime, _path(path), _open_runtime)
+        if path is None:
+            return backup.drill_newest(self.runtime, _open_runtime)
+        with _local_backup(path, self.runtime.data_dir) as file:
+            return backup.drill(self.runtime, file, _open_runtime)
 
     @staticmethod
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
@@ -1069,13 +1100,17 @@ class Nagori:
 
         utc(stamp, "stamp")  # a time without a zone is refused
         if isinstance(data_dir, str) and "://" in data_dir:
-            with Nagori.open(data_dir, embedder=None, llm=None) as memory:
-                backup.restore_database(memory.runtime, _path(path))
+            with (
+                Nagori.open(data_dir, embedder=None, llm=None) as memory,
+                _local_backup(path, memory.runtime.data_dir) as file,
+            ):
+                backup.restore_database(memory.runtime, file)
                 audit_log.record_or_observe(memory.runtime, "restored")
             return None
         when = stamp.strftime("%Y%m%dT%H%M%S")
         folder = _path(data_dir, "data_dir")
-        aside = backup.restore(_path(path), folder, when, _open_runtime)
+        with _local_backup(path, folder.absolute().parent) as file:
+            aside = backup.restore(file, folder, when, _open_runtime)
         audit_log.append(folder, stamp, "restored")
         return aside
 
@@ -1178,6 +1213,41 @@ def _configured_cache(config: Config) -> ThreadCache | None:
     from nagori.adapters.redis_summaries import SessionCache
 
     return SessionCache(config.sessions.cache, key_from(config.sessions.password_env))
+
+
+def _configured_bucket(config: Config) -> BackupBucket | None:
+    if not _is_bucket(config.backup.folder):
+        return None
+    from nagori.adapters.s3 import BucketFiles, parse_bucket
+
+    return BucketFiles(parse_bucket(config.backup.folder))
+
+
+def _is_bucket(path: object) -> bool:
+    return isinstance(path, str) and path.startswith("s3://")
+
+
+@contextmanager
+def _local_backup(path: str | Path, near: Path) -> Iterator[Path]:
+    """The file of a backup; one in a bucket is copied near the data first."""
+    if not _is_bucket(path):
+        yield _path(path)
+        return
+    from nagori.adapters.s3 import open_file
+    from nagori.services.backup import work_folder
+
+    bucket, name = open_file(str(path))
+    with work_folder(near) as work:
+        yield bucket.fetch("", [name], work)[0]
+
+
+def _configured_graph(config: Config) -> GraphMirror | None:
+    if not config.graph.mirror:
+        return None
+    from nagori.adapters.bolt_graph import BoltGraph, parse_graph
+    from nagori.adapters.credentials import key_from
+
+    return BoltGraph(parse_graph(config.graph.mirror), key_from(config.graph.password_env))
 
 
 def _configured_llm(config: Config) -> LLM | None:

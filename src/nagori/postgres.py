@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib.resources import files
 
-from nagori.config.address import Address
+from nagori.config.postgres_address import Address
 from nagori.errors import Conflict, InvalidInput, NagoriError, SchemaTooNew
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ numeric library is needed to pass it on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -21,7 +21,7 @@ from nagori.core.levels import Tiers
 from nagori.core.llm import CompletionRequest, Prompt, Reply
 from nagori.core.model import Filter, Hit, Item, ItemFilter, Memory, Relation, Scope, TurnFilter
 from nagori.core.relevance import Candidates, Query
-from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, NearConcepts
+from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, MirroredMemory, NearConcepts
 from nagori.core.storage_types import (
     AppliedPosition,
     Batch,
@@ -523,6 +523,50 @@ class ThreadCache(Protocol):
     def erase(self, owner: Owner) -> int:
         """Remove everything of an owner; returns the number of records."""
         ...
+
+
+class BackupBucket(Protocol):
+    """Backups in a bucket. StoreError if it cannot be reached."""
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files in a folder, in order."""
+        ...
+
+    def fetch(self, folder: str, names: Sequence[str], work: Path) -> list[Path]:
+        """Copies of these files in the folder `work` of this machine."""
+        ...
+
+    def upload(self, folder: str, name: str, path: Path) -> None:
+        """A copy of a file of this machine; it is there as a whole or not at all."""
+        ...
+
+    def delete(self, folder: str, name: str) -> None:
+        """Remove a file; nothing happens if it is not there."""
+        ...
+
+
+class GraphMirror(Protocol):
+    """A copy of memories, concepts and relations for programs that read graphs. It can be lost. StoreError if
+    the server cannot be reached."""
+
+    def versions(self, owner: Owner) -> dict[str, str]:
+        """The memories in the mirror, and the version of each; "" for one that is not complete."""
+        ...
+
+    def put(self, owner: Owner, memories: Sequence[MirroredMemory]) -> None:
+        """Write memories with what they mention and what they are related to, all or none."""
+        ...
+
+    def remove(self, owner: Owner, ids: Collection[str]) -> int:
+        """Remove these memories, and concepts that nothing mentions any more; returns the number of
+        memories."""
+        ...
+
+    def erase(self, owner: Owner) -> int:
+        """Remove everything of an owner; returns the number of nodes."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class Observer(Protocol):

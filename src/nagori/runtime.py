@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from nagori.core.storage_types import Owner
     from nagori.protocols import (
         LLM,
+        BackupBucket,
         Clock,
         Embedder,
+        GraphMirror,
         Journal,
         Observer,
         Store,
@@ -72,6 +74,8 @@ class Runtime(Value, frozen=False):
     open_model: Callable[[str], Embedder | None] = no_model
     open_logs: Callable[[], TurnLogs | None] = lambda: None
     open_cache: Callable[[], ThreadCache | None] = lambda: None
+    open_bucket: Callable[[], BackupBucket | None] = lambda: None
+    open_graph: Callable[[], GraphMirror | None] = lambda: None
     closed: bool = False
 
     def ensure_open(self) -> None:
@@ -82,8 +86,9 @@ class Runtime(Value, frozen=False):
     def close(self) -> None:
         """Mark it as closed."""
         self.closed = True
-        if cache := self.__dict__.get("session_cache"):  # if it was ever used
-            cache.close()
+        for name in ("session_cache", "graph"):
+            if server := self.__dict__.get(name):  # if it was ever used
+                server.close()
         self.store.close()
         self.journal.close()
 
@@ -109,6 +114,11 @@ class Runtime(Value, frozen=False):
     def session_cache(self) -> ThreadCache | None:
         """The cache of the last day, if one is configured."""
         return self.open_cache()
+
+    @cached_property
+    def graph(self) -> GraphMirror | None:
+        """The mirror in a graph server, if one is configured."""
+        return self.open_graph()
 
     @cached_property
     def spend(self) -> SpendBook:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from tests.scripted import FAULTS, Scripted, closed_port, elsewhere
 
-from nagori.adapters import deadline
+from nagori.adapters import deadline_connection
 from nagori.adapters.http import post_json
 from nagori.errors import ModelError
 from nagori.messages import find
@@ -111,7 +111,7 @@ def test_no_server_holds_us_beyond_the_deadline(fault: str) -> None:
 
 def test_a_resolver_that_hangs_does_not_hold_us_either(monkeypatch: pytest.MonkeyPatch) -> None:
     done = threading.Event()
-    monkeypatch.setattr(deadline.socket, "getaddrinfo", lambda *_, **__: done.wait(60))
+    monkeypatch.setattr(deadline_connection.socket, "getaddrinfo", lambda *_, **__: done.wait(60))
     with pytest.raises(ModelError, match=r"within 0\.6 s"):
         post_json("https://example.org/", {}, timeout=SHORT)
     done.set()
@@ -200,7 +200,7 @@ def test_a_network_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
     def unreachable(*_: object) -> None:
         raise OSError(101, "Network is unreachable")
 
-    monkeypatch.setattr(deadline.socket.socket, "connect", unreachable)
+    monkeypatch.setattr(deadline_connection.socket.socket, "connect", unreachable)
     with pytest.raises(ModelError, match="cannot be reached: Network is unreachable"):
         post_json("https://127.0.0.1/", {})
 
@@ -239,7 +239,7 @@ def test_texts_travel_plainly_only_where_that_was_wanted(monkeypatch: pytest.Mon
         post_json("http://models.example/v1", {})
     with Scripted() as server:
         there = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", int(server.url.split(":")[2])))]
-        monkeypatch.setattr(deadline.socket, "getaddrinfo", lambda *_, **__: there)
+        monkeypatch.setattr(deadline_connection.socket, "getaddrinfo", lambda *_, **__: there)
         assert post_json("http://models.example/v1/messages", {}, plain=True)["type"] == "message"
 
 
@@ -332,7 +332,7 @@ def test_the_environments_proxy_is_a_tunnel_and_sees_no_key(
 ) -> None:
     tunnel = Tunnel(int(port_of(secure)))
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    monkeypatch.setattr(deadline, "LOOPBACK", ())
+    monkeypatch.setattr(deadline_connection, "LOOPBACK", ())
     monkeypatch.setenv("https_proxy", f"http://me:word@127.0.0.1:{tunnel.door.getsockname()[1]}")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -347,15 +347,15 @@ def test_the_environments_proxy_is_a_tunnel_and_sees_no_key(
 @pytest.mark.parametrize("named", ["", "socks5://127.0.0.1:1", "https://127.0.0.1:1"])
 def test_a_proxy_we_cannot_use_is_none(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", named)
-    assert deadline._proxy("example.org") is None
+    assert deadline_connection._proxy("example.org") is None
 
 
 def test_no_proxy_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "proxy.example:3128")
     monkeypatch.setenv("no_proxy", "example.org")
-    assert deadline._proxy("api.example.org") is None
-    assert deadline._proxy("localhost") is None
-    proxy = deadline._proxy("example.net")
+    assert deadline_connection._proxy("api.example.org") is None
+    assert deadline_connection._proxy("localhost") is None
+    proxy = deadline_connection._proxy("example.net")
     assert proxy is not None
     assert (proxy.hostname, proxy.port) == ("proxy.example", 3128)
 

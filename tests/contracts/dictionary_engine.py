@@ -12,9 +12,9 @@ from dictionary_concepts import Concepts, DictionaryConcepts  # type: ignore[imp
 
 from nagori.core.cycle import Census, CycleRows, life_row
 from nagori.core.decay import retention
+from nagori.core.in_memory_queries import measure_memories, select_items, select_turns, update_items
 from nagori.core.memory_scores import cosine
 from nagori.core.model import ALIVE, Filter, Hit, ItemFilter, check_vector, to_micros
-from nagori.core.reference_queries import measure_memories, select_items, select_turns, update_items
 from nagori.core.relevance import CandidateInfo, Candidates
 from nagori.core.storage_types import NOTHING_APPLIED, Counts, VectorModels
 from nagori.core.values import replace

@@ -83,7 +83,7 @@ class TestFileJournalOfManySegments(TestFileJournal):
 @pytest.fixture
 def open_postgres(postgres: Server) -> Iterator[Callable[..., Journal]]:
     """Open journals on the server; they are closed at the end."""
-    from nagori.config.address import parse_address
+    from nagori.config.postgres_address import parse_address
     from nagori.journals.postgres import PostgresJournal
 
     opened: list[PostgresJournal] = []
@@ -130,7 +130,7 @@ class TestPostgresJournal(JournalContract):
     @pytest.fixture
     def writer_command(self, postgres: Server) -> list[str]:
         program = f"{WRITER}\nfrom nagori.journals.postgres import PostgresJournal\n"
-        program += "from nagori.config.address import parse_address\n"
+        program += "from nagori.config.postgres_address import parse_address\n"
         program += "append_for_ever(PostgresJournal(parse_address(sys.argv[1])), ME)"
         return [sys.executable, "-c", program, postgres.url()]
 

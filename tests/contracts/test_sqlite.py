@@ -528,6 +528,40 @@ def test_an_erased_memory_and_a_redacted_turn_leave_no_trace_in_the_file(path: P
     assert store.check() == []
 
 
+def test_many_memories_are_erased_in_short_transactions_and_a_kill_between_them_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nagori.stores.sqlite.ERASE_AT_ONCE", 4)
+    gone, erase_memories, steps = [f"mem_{n}" for n in range(13)], writes.erase_memories, list[int]()
+
+    def erase_until_killed(db: apsw.Connection, number: int, ids: list[str]) -> None:
+        steps.append(len(ids))
+        erase_memories(db, number, ids)
+        if len(steps) == 2:
+            raise KeyboardInterrupt  # this transaction is taken back, the first is not
+
+    def erase(path: Path, kill: bool) -> tuple[list[str], list[tuple[object, ...]]]:
+        store = SqliteStore(path)
+        put(store, *(memory(f"mem_{n}", f"quokka words {n}") for n in range(20)))
+        if kill:
+            with monkeypatch.context() as patched:
+                patched.setattr(writes, "erase_memories", erase_until_killed)
+                with pytest.raises(KeyboardInterrupt):
+                    put(store, erased=gone)
+            store.close()
+            assert len(store.find(ME, EVERYTHING, limit=100)) == 20 - 4
+        put(store, erased=gone)
+        assert store.check() == []
+        with store.reading() as db:
+            counted = sql_rows.ask(db, "SELECT seq, next, tokens, erased FROM owner")
+        return sorted(each.id for each in store.find(ME, EVERYTHING, limit=100)), counted
+
+    killed, whole = erase(tmp_path / "killed.db", kill=True), erase(tmp_path / "whole.db", kill=False)
+    assert killed == whole
+    assert killed[0] == sorted(f"mem_{n}" for n in range(13, 20))
+    assert steps == [4, 4]
+
+
 @pytest.mark.parametrize("merged", [False, True])
 def test_a_word_that_was_replaced_and_later_deleted_leaves_no_marker(path: Path, merged: bool) -> None:
     store = SqliteStore(path)
@@ -566,6 +600,7 @@ def test_compacting_waits_for_nobody_for_long(path: Path, monkeypatch: pytest.Mo
     reader.execute("SELECT * FROM memory").fetchall()
     put(store, memory(version=2))
     assert not store.compact()
+    put(store, memory(version=3))  # writers have their usual patience again
     reader.execute("COMMIT")
     assert store.compact()
     reader.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.postgres import Server
 
-from nagori.config.address import parse_address
+from nagori.config.postgres_address import parse_address
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
 from nagori.stores.sqlite import SqliteStore, writes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from nagori.core.events import RecordedTurn
+from nagori.core.in_memory_queries import measure_memories, select_turns
 from nagori.core.levels import Tiers
 from nagori.core.model import Level, Memory, Text, TurnFilter
-from nagori.core.reference_queries import measure_memories, select_turns
 
 NOW = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
 

@@ -136,7 +136,16 @@ def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pyt
     assert (refused.code, refused.json["error"]["field"]) == (2, "database")  # type: ignore[index]
     refused = run("logs", "query", "select 1", "--json")
     assert (refused.code, refused.json["error"]["field"]) == (2, "sessions.log_dir")  # type: ignore[index]
-    others = {"appraise", "hook", "logs", "mcp", "worker"}  # a hook and an MCP server speak nothing else
+    refused = run("graph", "--json")
+    assert (refused.code, refused.json["error"]["field"]) == (2, "graph.mirror")  # type: ignore[index]
+    others = {
+        "appraise",
+        "graph",
+        "hook",
+        "logs",
+        "mcp",
+        "worker",
+    }  # a hook and an MCP server speak nothing else
     others |= {"serve", "view"}  # they answer over HTTP: tests/http, tests/browser
     names = {command[0] for command in commands} | others
     assert names == {name for commands in COMMANDS.values() for name in commands}

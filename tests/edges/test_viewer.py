@@ -24,7 +24,6 @@ from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.actions import CHANGES
-from nagori.edges.viewer.background import BackgroundPage
 from nagori.edges.viewer.routes import (
     LONG_PAGES,
     MACHINE_PAGES,
@@ -34,6 +33,7 @@ from nagori.edges.viewer.routes import (
     static_files,
 )
 from nagori.edges.viewer.serve import ActivityWatch, ViewerServer
+from nagori.edges.viewer.slow_page_cache import BackgroundPage
 from nagori.errors import StoreError
 from nagori.services.doctor import make_finding
 from nagori.services.remember import Draft
@@ -296,6 +296,10 @@ def test_the_search_shows_what_the_hook_gives(memory: Nagori, caller: Caller) ->
     assert told["text"] == memory.context(prompt, mark=False).text
     assert "8443" in told["candidates"][0]["text"]
     assert told["candidates"][0]["reasons"]
+    memory.with_scope(agent="baker").remember("The staging server has port 9001.", privacy="private")
+    told = ask(caller, "context", {"prompt": prompt})
+    assert "8443" in told["text"]
+    assert "9001" not in str(told)  # no hook gives what a named agent keeps to itself
     japanese = ask(caller, "context", {"prompt": prompt}, **{"accept-language": "ja"})
     assert "質問" in "".join(japanese["candidates"][0]["reasons"])
 
@@ -363,7 +367,7 @@ def test_no_request_waits_for_a_long_page_and_the_last_answer_is_shown_meanwhile
 
     may_go.clear()
     memory.remember("Two.")
-    monkeypatch.setattr("nagori.edges.viewer.background.REST", 0)
+    monkeypatch.setattr("nagori.edges.viewer.slow_page_cache.REST", 0)
     stale = BackgroundPage(LONG_PAGES["levels"])  # its answers do not rest
     may_go.set()
     stale(memory, Translator("en"), {"wait": True})
@@ -434,7 +438,7 @@ def test_long_answers_of_one_caller_are_not_shown_to_another(memory: Nagori, cal
 
 
 def test_the_answers_that_are_kept_are_few(memory: Nagori, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nagori.edges.viewer.background.MOST_KEPT", 3)
+    monkeypatch.setattr("nagori.edges.viewer.slow_page_cache.MOST_KEPT", 3)
     page = BackgroundPage(lambda memory, translator, fields, progress: dict(fields))
     for n in range(9):
         assert page(memory, Translator("en"), {"n": n, "wait": True})["n"] == n

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import string
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nagori import Config, Nagori, Scope
+from nagori import Config, Memory, Nagori, Privacy, Scope, Source
 from nagori.config import load
 from nagori.edges.locale import Translator
 from nagori.errors import InvalidInput
 
 pytest.importorskip("mcp", reason="mcp is not installed; `make test-frameworks` installs and runs it")
 
-from mcp import Client, MCPError
+from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import ElicitResult, ListRootsResult, Root
 from pydantic import ValidationError
 
@@ -290,6 +292,136 @@ def test_prompts_tell_which_tool_to_use(memory: Nagori) -> None:
     assert names == ["recall", "remember", "review"]
     assert "`recall`" in told
     assert "Zebra" in told
+
+
+# --- who asks -------------------------------------------------------------------------------------
+
+
+VAULT = "Where does the vault stand, and with which word does it open?"
+WORDS = ("marmalade", "quince", "orchid", "saffron")  # what is private
+
+
+def fill_vault(folder: Path) -> dict[str, Memory]:
+    """What is private to the agent `coder`, to its role, and to the user, by id."""
+    with Nagori.open(folder, config=Config(), embedder=None) as user:
+        coder = user.with_scope(agent="coder", role="dev")
+        user.remember("The vault stands in the cellar.", source=Source("s4"), protect=True)
+        coder.turn("Saffron is the last word of the vault.", session="s3")
+        drafts = [
+            (coder, "The vault of the coder opens with the word marmalade.", Privacy.PRIVATE, Source("s1")),
+            (user, "The vault of the user opens with the word quince.", Privacy.PRIVATE, Source("s2")),
+            (coder, "The vault of the team opens with the word orchid.", Privacy.AGENT_ONLY, Source("s1")),
+        ]
+        made = [
+            view.remember(said, privacy=privacy, source=source, protect=True)
+            for view, said, privacy, source in drafts
+        ]
+        return {memory.id: memory for memory in made}
+
+
+def start_command(folder: Path, *options: str, agent: str = "") -> StdioServerParameters:
+    """The server as a host starts it."""
+    env = {"PYTHONPATH": os.pathsep.join(sys.path), "NAGORI_EMBEDDING__PROVIDER": "none"}
+    command = ["-m", "nagori", "--data-dir", str(folder), "mcp", *options]
+    named = {"NAGORI_AGENT": agent} if agent else {}
+    return StdioServerParameters(command=sys.executable, args=command, env={**env, **named})
+
+
+def list_calls(ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """Calls of every tool that try to reach memories with these ids."""
+    named = [part for id in ids for part in (id, id[:12])]
+    sessions = ["s1", "s2", "s3"]
+    return {
+        "remember": [{"content": "The vault needs new hinges."}],
+        "recall": [{"query": VAULT, "k": 50, "archived": True}, {"query": " ".join(WORDS), "k": 50}],
+        "context": [{"prompt": VAULT}, *({"prompt": VAULT, "session": name} for name in sessions)],
+        "why": [{"id": id, "query": VAULT} for id in named],
+        "correct": [{"id": id, "content": "It is empty."} for id in named],
+        "protect": [{"id": id} for id in named],
+        "forget": [{"what": what} for what in (*named, *WORDS, VAULT)],
+        "list": [
+            *({"session": name} for name in sessions),
+            *({"after": id} for id in named),
+            *({"limit": 200}, {"protected": True}, {"kind": "fact"}),
+        ],
+        "know": [{"query": VAULT}],
+        "profile": [{}],
+    }
+
+
+@pytest.mark.parametrize("agent", ["", "writer"])
+def test_what_is_private_is_reached_by_no_tool_and_no_resource(tmp_path: Path, agent: str) -> None:
+    private = fill_vault(tmp_path)
+    uris = [*(f"memory://{id}" for id in private), *(f"session://{name}" for name in ("s1", "s2", "s3"))]
+
+    async def run() -> tuple[list[str], list[str]]:
+        answers, refusals = list[str](), list[str]()
+        async with Client(start_command(tmp_path, agent=agent)) as client:
+            calls = list_calls(private)
+            assert set(calls) == {tool.name for tool in (await client.list_tools()).tools}
+            for name, given in [(name, given) for name, each in calls.items() for given in each]:
+                done = await client.call_tool(name, given)
+                assert done.is_error or "id" not in given, (name, given)
+                said = json.dumps(done.model_dump(mode="json"), ensure_ascii=False)
+                (refusals if done.is_error else answers).append(said)
+            answers.append((await client.read_resource("memory://recent")).contents[0].text)
+            for uri in uris:
+                with pytest.raises(MCPError) as refused:
+                    await client.read_resource(uri)
+                refusals.append(str(refused.value))
+        return answers, refusals
+
+    answers, refusals = asyncio.run(run())
+    assert sum("cellar" in said for said in answers) > 5  # what is public is found
+    for said in answers:
+        assert not any(id in said for id in private), said
+    for said in (*answers, *refusals):
+        assert not any(word in said.lower() for word in WORDS), said
+    with Nagori.open(tmp_path, config=Config(), embedder=None) as user:
+        assert [user.show(id) for id in private] == list(private.values())
+
+
+def test_the_same_words_from_another_agent_are_another_memory(tmp_path: Path) -> None:
+    private = fill_vault(tmp_path)
+
+    async def run() -> list[Any]:
+        async with Client(start_command(tmp_path)) as client:
+            words = [memory.text.content for memory in private.values()]
+            return (await client.call_tool("remember", {"content": words})).structured_content["memories"]
+
+    assert not {each["id"] for each in asyncio.run(run())} & set(private)
+    with Nagori.open(tmp_path, config=Config(), embedder=None) as user:
+        assert [user.show(id) for id in private] == list(private.values())
+
+
+def test_an_agent_with_a_name_is_given_its_own(tmp_path: Path) -> None:
+    fill_vault(tmp_path)
+
+    async def run() -> Any:
+        async with Client(start_command(tmp_path, agent="coder")) as client:
+            return await client.call_tool("recall", {"query": "With which word does the vault open?"})
+
+    found = " ".join(each["text"] for each in asyncio.run(run()).structured_content["memories"])
+    assert "marmalade" in found
+    assert "quince" not in found  # the user's own
+
+
+def test_the_drop_in_server_shows_its_graph_and_no_memory(tmp_path: Path) -> None:
+    private = fill_vault(tmp_path)
+    entity = {"name": "vault", "entityType": "thing", "observations": ["stands in the cellar"]}
+
+    async def run() -> list[Any]:
+        async with Client(start_command(tmp_path, "--dropin")) as client:
+            await client.call_tool("create_entities", {"entities": [entity]})
+            whole = await client.call_tool("read_graph", {})
+            found = [await client.call_tool("search_nodes", {"query": word}) for word in (*WORDS, "vault")]
+            opened = await client.call_tool("open_nodes", {"names": [*private, *WORDS]})
+            return [each.structured_content for each in (whole, *found, opened)]
+
+    whole, *others = asyncio.run(run())
+    empty: dict[str, list[Any]] = {"entities": [], "relations": []}
+    assert whole == {**empty, "entities": [entity]}
+    assert others == [*[empty] * len(WORDS), whole, empty]
 
 
 # --- a hostile client -----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import pytest
 
 from nagori import Config, Nagori, Scope
 from nagori.edges.integrations import finish_in_thread, open_memory
-from nagori.edges.integrations.claude_sessions import NagoriSessionStore
+from nagori.edges.integrations.claude_session_store import NagoriSessionStore
 from nagori.testing.fakes import FrozenClock, WordEmbedder
 
 REASON = "{} is not installed; `make test-frameworks` installs and runs it"
@@ -340,6 +340,40 @@ def test_a_session_gives_back_popped_and_last_items_unchanged(memory: Nagori) ->
     assert memory.verify().sound
 
 
+def test_a_closed_session_refuses_and_the_memory_goes_on(memory: Nagori) -> None:
+    session = session_of(memory)
+    items: list[Any] = [{"role": "user", "content": FACT}]
+
+    async def run() -> None:
+        await session.add_items(items)
+        session.close()
+        session.close()
+        for call in (session.get_items, session.pop_item, session.clear_session):
+            with pytest.raises(RuntimeError, match="closed"):
+                await call()
+        for more in ([], items):
+            with pytest.raises(RuntimeError, match="closed"):
+                await session.add_items(more)
+        assert await session_of(memory).get_items() == items
+
+    asyncio.run(run())
+
+
+def test_what_cannot_be_kept_is_refused_whole_and_holds_up_nobody(memory: Nagori) -> None:
+    session, other = session_of(memory), session_of(memory, "other")
+    good: Any = {"role": "user", "content": FACT}
+
+    async def run() -> None:
+        with pytest.raises(TypeError):
+            await session.add_items([good, {"role": "user", "content": object()}])
+        await other.add_items([good])
+        assert await session.get_items() == []
+        await session.add_items([good])
+        assert await session.get_items() == await other.get_items() == [good]
+
+    asyncio.run(run())
+
+
 def test_what_was_said_in_a_session_becomes_memories_on_request(memory: Nagori) -> None:
     async def run(session: Any) -> None:
         await session.add_items([{"role": "user", "content": f"{FACT} The key is {SECRET}."}])
@@ -458,7 +492,7 @@ def test_a_retriever_gives_what_recall_finds_or_always_k_if_asked(memory: Nagori
 
 def test_a_strands_agent_searches_and_fills_the_memory(memory: Nagori) -> None:
     pytest.importorskip(
-        "strands", reason="strands-agents is not installed; `make test-crewai` installs and runs it"
+        "strands", reason="strands-agents is not installed; `make test-strands` installs and runs it"
     )
     from strands.memory import MemoryManager
 

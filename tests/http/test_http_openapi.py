@@ -14,9 +14,9 @@ from nagori.app import Nagori
 from nagori.core.model import Scope
 from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
-from nagori.edges.http.bodies import HIDDEN
 from nagori.edges.http.mem0 import mem0_routes
 from nagori.edges.http.operations import OPERATIONS
+from nagori.edges.http.request_structs import HIDDEN
 from nagori.language.redaction import fit_to_keep
 
 TOKEN = "Zq3-" * 11

@@ -12,7 +12,7 @@ from nagori import Nagori, Scope
 from nagori.config import load
 from nagori.edges.cli import main
 from nagori.errors import Conflict, JournalError
-from nagori.services.backup import list_backups
+from nagori.services.backup import FolderBackups, list_backups
 from nagori.testing import FrozenClock, WordEmbedder
 
 Opener = Callable[..., Nagori]
@@ -85,8 +85,8 @@ def test_T11_nightly_backups_of_a_database_are_kept_and_deleted(
         for _ in range(3):
             memory.cycle_all()
             clock.forward(days=1)
-        assert [(at - first) // timedelta(days=1) for at, _ in list_backups(folder)] == [2, 1]
-        assert memory.drill(list_backups(folder)[0][1]).matches
+        assert [(at - first) // timedelta(days=1) for at, _ in list_backups(FolderBackups(folder))] == [2, 1]
+        assert memory.drill().matches
 
 
 def test_a_database_with_newer_events_is_left_as_it_is(

@@ -14,9 +14,9 @@ from tests.nodes.test_nodes import Open, node  # noqa: F401 - a fixture
 from tests.postgres import Server
 
 from nagori import Nagori
-from nagori.edges.http import server_check
-from nagori.edges.http.server_check import examine_server
-from nagori.edges.worker.database_worker import run
+from nagori.edges.http import check_remote_server
+from nagori.edges.http.check_remote_server import examine_server
+from nagori.edges.worker.postgres_worker import run
 from nagori.errors import ModelError
 from nagori.journals.postgres import PostgresJournal
 from nagori.services.doctor import Finding
@@ -76,8 +76,8 @@ def test_a_server_is_examined_from_elsewhere(tmp_path, monkeypatch) -> None:
         assert good == {"doctor.server": "ok", "doctor.server_key": "ok"}
         assert states([*examine_server(server.url, lambda: "wrong")])["doctor.server_key_refused"] == "fail"
         assert states([*examine_server(server.url, no_key)])["doctor.server_no_key"] == "fail"
-        monkeypatch.setattr(server_check, "__version__", "99.0")
-        monkeypatch.setattr(server_check, "CLOCKS_APART", -1.0)
+        monkeypatch.setattr(check_remote_server, "__version__", "99.0")
+        monkeypatch.setattr(check_remote_server, "CLOCKS_APART", -1.0)
         other = states([*examine_server(server.url, lambda: server.token)])
         assert other["doctor.server_version"] == other["doctor.clocks_apart"] == "warn"
         env = {**os.environ, "NAGORI_KEY": server.token, "HOME": str(tmp_path)}

@@ -9,7 +9,7 @@ from tests.nodes.test_nodes import Open, node  # noqa: F401 - a fixture
 
 from nagori import Nagori
 from nagori.errors import MemoryErased
-from nagori.services.node_erasure import follow_erasures
+from nagori.services.follow_remote_erasures import follow_erasures
 
 CANARY = "canary-7731"
 

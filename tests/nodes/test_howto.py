@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.postgres import Server
 
-from nagori.config.address import parse_address
+from nagori.config.postgres_address import parse_address
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "postgres.md"
 SHOWN = "postgresql://nagori:password@db.example/nagori"

@@ -15,7 +15,7 @@ from tests.postgres import Server
 
 from nagori import Nagori, Scope
 from nagori.core.events import CYCLE
-from nagori.edges.worker import database_worker
+from nagori.edges.worker import postgres_worker
 from nagori.journals.postgres import PostgresJournal
 from nagori.services import process_turns
 from nagori.testing import FrozenClock, WordEmbedder
@@ -23,7 +23,7 @@ from nagori.testing import FrozenClock, WordEmbedder
 WORKER = """
 import sys
 from nagori import Nagori
-from nagori.edges.worker.database_worker import run
+from nagori.edges.worker.postgres_worker import run
 from nagori.testing import WordEmbedder
 def observe(name, **fields):
     if name.startswith("memory."):
@@ -51,8 +51,8 @@ def never() -> bool:
     return False
 
 
-def work(memory: Nagori, **more: float) -> database_worker.WorkCount:
-    return database_worker.run(memory, journal_of(memory), never, once=True, **more)  # type: ignore[arg-type]
+def work(memory: Nagori, **more: float) -> postgres_worker.WorkCount:
+    return postgres_worker.run(memory, journal_of(memory), never, once=True, **more)  # type: ignore[arg-type]
 
 
 def say(memory: Nagori, each: int = 3) -> None:
@@ -78,7 +78,7 @@ def test_a_turn_waits_for_a_worker_from_its_commit_on(memory: Nagori, postgres: 
     count = work(memory)
     assert (count.owners, count.turns, count.failures) == (6, 6, 0)
     assert journal_of(memory).requested_work() == []
-    assert work(memory) == database_worker.WorkCount()
+    assert work(memory) == postgres_worker.WorkCount()
     assert set(contents(memory).values()) == {1}
 
 
@@ -151,11 +151,11 @@ def test_an_owner_whose_work_fails_does_not_stop_the_others(
             raise ValueError("this one is ill")
         return real(runtime, owner, until)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(database_worker, "process", process)
+    monkeypatch.setattr(postgres_worker, "process", process)
     count = work(memory)
     assert (count.owners, count.failures) == (5, 1)
     assert journal_of(memory).requested_work() == [("local", USERS[2])]
-    assert work(memory) == database_worker.WorkCount()  # not again at once
+    assert work(memory) == postgres_worker.WorkCount()  # not again at once
 
 
 def test_killed_workers_leave_nothing_undone_and_do_nothing_twice(

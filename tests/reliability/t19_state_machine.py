@@ -237,6 +237,8 @@ def run(seed: int = 0, steps: int = 20_000, life: int = 400) -> Outcome:
                 except AssertionError as fault:
                     wrong = [str(fault)]
                 violations += [f"step {done}, {machine.last}: {each}" for each in wrong]
+                if wrong:
+                    history.add(machine.last, "violation", step=done, wrong=wrong)
                 done += 1
                 if wrong:
                     break

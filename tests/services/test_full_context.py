@@ -60,6 +60,17 @@ def test_T5_a_budget_is_used_for_what_recall_finds_beyond_what_a_hook_would_give
     assert not memory.full_context("What is the password of the harbour?", mark=False).past_conversations
 
 
+def test_T5_what_does_not_fit_whole_is_told_by_the_sentence_that_is_asked_about(memory: Nagori) -> None:
+    around = " ".join(f"The ferry of Otaru carries {n} passengers to the island." for n in range(30, 60))
+    memory.remember(f"{around} The captain of the ferry is Ms Ide. {around}")
+    asked = "Who is the captain of the ferry?"
+    for tokens in (90, 150, 300):
+        found = memory.full_context(asked, tokens=tokens, mark=False)
+        assert "Ms Ide" in found.past_conversations
+        assert about_tokens(found.text) <= tokens
+    assert memory.full_context(asked, tokens=40, mark=False).past_conversations == ""
+
+
 def test_T5_what_only_filled_the_budget_is_not_told_again_in_the_session(memory: Nagori) -> None:
     first = memory.full_context(ASKED, session="tuesday").past_conversations
     again = memory.full_context(ASKED, session="tuesday").past_conversations

@@ -14,8 +14,8 @@ from tests.profiles import examples
 
 from nagori import Config, Nagori, Scope
 from nagori.core.events import Event, fold
+from nagori.core.in_memory_queries import update_items
 from nagori.core.model import Item, item_id
-from nagori.core.reference_queries import update_items
 from nagori.errors import InvalidInput
 from nagori.services.items import ItemDelete, ItemPut, read_value, to_json
 from nagori.testing.fakes import FrozenClock

@@ -113,9 +113,16 @@ def test_what_was_to_be_kept_is_told_whole_at_session_start(memory: Nagori, cloc
 def test_beside_an_answer_that_the_session_has_nothing_far_is_told(memory: Nagori) -> None:
     one, other = memory.remember("The kettle leaks."), memory.remember("The lamp is new.")
     near_best = prompt_context._near_best
-    assert near_best([(5.0, one), (4.0, other)], 6.0, 3.5) == [one, other]
-    assert near_best([(5.0, one), (4.0, other)], 8.0, 3.5) == [one]
-    assert near_best([(5.0, one), (4.0, other)], 9.0, 3.5) == []
+    assert near_best([(5.0, one), (4.0, other)], 6.0, 3.5, [3.5]) == [one, other]
+    assert near_best([(5.0, one), (4.0, other)], 8.0, 3.5, [3.5]) == [one]
+    assert near_best([(5.0, one), (4.0, other)], 9.0, 3.5, [3.5]) == []
+
+
+def test_the_more_is_told_the_better_the_next_line_must_fit(memory: Nagori) -> None:
+    told = [memory.remember(f"The kettle leaks, said number {n}.") for n in range(4)]
+    for fits, most in (((9.0, 7.0, 6.9, 6.8), 2), ((9.0, 8.5, 8.0, 7.9), 3), ((9.0, 8.9, 8.8, 8.7), 4)):
+        ranked = list(zip(fits, told, strict=True))
+        assert prompt_context._near_best(ranked, 9.0, 3.5, prompt_context.FURTHEST_LINES) == told[:most]
 
 
 # --- exchanges ------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from tests.settings.lab import FEWER, MORE, Experiment, Lab, from_to
 
 from nagori import Filter, Kind, Nagori
 from nagori.core.events import RecordedTurn
+from nagori.core.spreading_activation import MirroredMemory
 from nagori.core.storage_types import Owner
 
 TALK = [
@@ -93,6 +94,52 @@ def password(lab: Lab) -> object:
     return copies(lab).opened[0][1]
 
 
+class GraphRecorder:
+    """In place of a graph server: notes how it was opened and what it was given."""
+
+    opened: ClassVar[list[tuple[object, ...]]] = []
+    given: ClassVar[list[object]] = []
+
+    def __init__(self, *address: object) -> None:
+        self.opened.append(address)
+
+    def versions(self, owner: Owner) -> dict[str, str]:
+        return {}
+
+    def put(self, owner: Owner, memories: Sequence[MirroredMemory]) -> None:
+        self.given.extend(memories)
+
+    def remove(self, owner: Owner, ids: Collection[str]) -> int:
+        return 0
+
+    def close(self) -> None:
+        pass
+
+
+def mirrored_graph(lab: Lab) -> type[GraphRecorder]:
+    """What a night leaves in a graph server."""
+
+    class Mirror(GraphRecorder):
+        opened: ClassVar[list[tuple[object, ...]]] = []
+        given: ClassVar[list[object]] = []
+
+    lab.patch.setattr("nagori.adapters.bolt_graph.BoltGraph", Mirror)
+    lab.patch.setenv("NEO4J_PASSWORD", "usual")
+    lab.patch.setenv("OTHER_PASSWORD", "other")
+    memory = talk(lab)
+    memory.process()
+    memory.cycle()
+    return Mirror
+
+
+def count_mirrored(lab: Lab) -> int:
+    return len(mirrored_graph(lab).given)
+
+
+def graph_password(lab: Lab) -> object:
+    return mirrored_graph(lab).opened[0][1]
+
+
 def episodes(lab: Lab) -> int:
     memory = talk(lab)
     lab.clock.forward(hours=1)
@@ -101,6 +148,7 @@ def episodes(lab: Lab) -> int:
 
 
 KEPT = {"threads.summaries": True}
+GRAPH = {"graph.mirror": "bolt://nagori@127.0.0.1:1/memories"}
 CACHE = KEPT | {"sessions.cache": "rediss://nagori@127.0.0.1:1/0"}
 EXPERIMENTS = [
     Experiment("sessions.policy", "summaries", episodes, FEWER),
@@ -108,6 +156,8 @@ EXPERIMENTS = [
     Experiment("sessions.log_days", 0.01, copied, from_to(8, 0), {"sessions.log_dir": "/nowhere"}),
     Experiment("sessions.cache", CACHE["sessions.cache"], copied, from_to(0, 2), KEPT),
     Experiment("sessions.password_env", "OTHER_PASSWORD", password, from_to("usual", "other"), CACHE),
+    Experiment("graph.mirror", GRAPH["graph.mirror"], count_mirrored, MORE),
+    Experiment("graph.password_env", "OTHER_PASSWORD", graph_password, from_to("usual", "other"), GRAPH),
     Experiment("threads.boundary", "off", count_threads, from_to(2, 1)),
     Experiment("threads.threshold", 0.0, count_threads, MORE),
     Experiment("threads.similarity", -1.0, count_threads, FEWER, {"threads.boundary": "literal"}),

@@ -8,7 +8,7 @@ from tests.settings.lab import FEWER, MORE, Experiment, Lab, family, from_to
 
 from nagori import Emotion, Kind, Memory, Nagori, Valence
 from nagori.core.events import Event
-from nagori.services.backup import list_backups
+from nagori.services.backup import FolderBackups, list_backups
 from nagori.stores.sqlite import SqliteStore
 
 KETTLES = [
@@ -262,7 +262,7 @@ def count_backups(lab: Lab) -> int:
     for _ in range(4):
         memory.cycle_all()
         lab.clock.forward(days=1)
-    return len(list_backups(lab.folder / "saved"))
+    return len(list_backups(FolderBackups(lab.folder / "saved")))
 
 
 SAVED = {"backup.folder": "saved"}

@@ -100,7 +100,7 @@ HOOKS = [
     Experiment("hooks.enabled", False, owners, from_to(["me"], [])),
     Experiment("hooks.user", "aki", owners, from_to(["me"], ["aki"])),
     Experiment("hooks.worker", False, started_workers, from_to(1, 0)),
-    Experiment("hooks.agent", "writer", shown_private(Privacy.PRIVATE), from_to(1, 0)),
+    Experiment("hooks.agent", "coder", shown_private(Privacy.PRIVATE), from_to(0, 1)),
     Experiment(
         "hooks.role",
         "dev",

@@ -22,7 +22,7 @@ from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from nagori.adapters.deadline import LOOPBACK, Deadline, Line
+from nagori.adapters.deadline_connection import LOOPBACK, Deadline, Line
 from nagori.errors import ModelError
 from nagori.language.redaction import fit_to_keep
 

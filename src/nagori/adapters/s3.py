@@ -20,11 +20,12 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from nagori.adapters.credentials import needed_key
 from nagori.adapters.http import fetch
-from nagori.core.values import Value
+from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, ModelError, StoreError
 
 KEY_ID, SECRET = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"  # names of variables
 TIMEOUT = 60.0
+SLOWEST = 1_000_000  # bytes in a second that a connection must carry
 PAGE = 1000  # names in one answer
 LARGEST = 1 << 30  # bytes of one file
 _BUCKET = re.compile("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -56,6 +57,15 @@ def parse_bucket(address: str) -> BucketAddress:
     return BucketAddress(endpoint, region, parts.netloc, parts.path.strip("/"))
 
 
+def open_file(address: str) -> tuple[BucketFiles, str]:
+    """The folder in a bucket, and the name, of the file `s3://bucket/prefix/name?endpoint=…`."""
+    at = parse_bucket(address)
+    prefix, _, name = at.prefix.rpartition("/")
+    if not name:
+        raise InvalidInput("address", "error.not_bucket")
+    return BucketFiles(replace(at, prefix=prefix)), name
+
+
 class BucketFiles:
     """The files below the prefix of a bucket."""
 
@@ -79,7 +89,7 @@ class BucketFiles:
     def fetch(self, folder: str, names: Sequence[str], work: Path) -> list[Path]:
         """Copies of these files in `work`."""
         for name in names:
-            (work / name).write_bytes(self._ask("GET", self._key(folder, name)))
+            (work / name).write_bytes(self._ask("GET", self._key(folder, name), largest=LARGEST))
         return [work / name for name in names]
 
     def put(self, folder: str, name: str, write: Callable[[Path], None]) -> None:
@@ -87,7 +97,13 @@ class BucketFiles:
         with TemporaryDirectory(prefix="nagori-") as work:
             path = Path(work) / name
             write(path)
-            self._ask("PUT", self._key(folder, name), body=path.read_bytes())
+            self.upload(folder, name, path)
+
+    def upload(self, folder: str, name: str, path: Path) -> None:
+        """A copy of a file of this machine. The server checks it by its digest, which is signed."""
+        if (size := path.stat().st_size) > LARGEST:
+            raise StoreError("error.bucket_file_too_large", size=size, most=LARGEST)
+        self._ask("PUT", self._key(folder, name), body=path.read_bytes())
 
     def delete(self, folder: str, name: str) -> None:
         self._ask("DELETE", self._key(folder, name))
@@ -96,9 +112,16 @@ class BucketFiles:
         """A bucket has no folders."""
 
     def _key(self, folder: str, name: str) -> str:
-        return "/".join(part for part in (self._at.prefix, folder) if part) + f"/{name}"
+        return "".join(f"{part}/" for part in (self._at.prefix, folder) if part) + name
 
-    def _ask(self, method: str, key: str, query: Mapping[str, str] | None = None, body: bytes = b"") -> bytes:
+    def _ask(
+        self,
+        method: str,
+        key: str,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        largest: int = 0,
+    ) -> bytes:
         at, now = self._at, datetime.now(UTC)
         path = f"/{at.bucket}/{quote(key, safe='/~')}" if key else f"/{at.bucket}"
         asked = "&".join(
@@ -116,7 +139,8 @@ class BucketFiles:
                 now,
             )
             url = f"{at.endpoint}{path}" + (f"?{asked}" if asked else "")
-            return fetch(method, url, headers, body or None, timeout=TIMEOUT, most=LARGEST)
+            timeout = TIMEOUT + max(len(body), largest) / SLOWEST
+            return fetch(method, url, headers, body or None, timeout=timeout, most=LARGEST)
         except ModelError as fault:
             raise StoreError("error.bucket_failed", reason=fault.notice) from None
 

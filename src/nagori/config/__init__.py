@@ -21,6 +21,7 @@ from nagori.config.sections import (
     Backups,
     Embedding,
     General,
+    GraphSettings,
     Hooks,
     Llm,
     PrivacySettings,
@@ -103,6 +104,7 @@ class Config(Value):
     tiers: Tiers = Tiers()
     threads: Threads = Threads()
     sessions: Sessions = Sessions()
+    graph: GraphSettings = GraphSettings()
     embedding: Embedding = Embedding()
     llm: Llm = Llm()
     window: Window = Window()

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nagori.config.sections import Embedding, General, Llm, Sessions
+    from nagori.config.sections import Embedding, General, GraphSettings, Llm, Sessions
 
 # ── names of the past ────────────────────────────────────────────────────────────────────────────
 
@@ -295,6 +295,15 @@ def _log_faults(sessions: Sessions) -> Iterator[Notice]:
         yield fault_of("cache", "fault.cache_password")
 
 
+def _graph_faults(graph: GraphSettings) -> Iterator[Notice]:
+    """A password has its own place."""
+    address, _, rest = graph.mirror.partition("://")
+    if graph.mirror and (not address.startswith(("bolt", "neo4j")) or not rest):
+        yield fault_of("mirror", "fault.not_graph")
+    elif ":" in rest.rpartition("@")[0]:
+        yield fault_of("mirror", "fault.graph_password")
+
+
 def _folder_faults(general: General) -> Iterator[Notice]:
     """The folder must be absolute: a relative one would differ between the projects that call a hook. The
     database's password has its own place."""
@@ -302,7 +311,7 @@ def _folder_faults(general: General) -> Iterator[Notice]:
     if folder and not folder.startswith("~/") and not Path(folder).is_absolute():
         yield fault_of("data_dir", "fault.not_absolute", value=repr(folder))
     if general.database:
-        from nagori.config.address import parse_address
+        from nagori.config.postgres_address import parse_address
 
         try:
             if parse_address(general.database).has_password:  # settings are displayed
@@ -320,6 +329,7 @@ def _key_faults(section: Embedding | Llm) -> Iterator[Notice]:
 CHECKS: dict[str, Callable[[Any], Iterator[Notice]]] = {
     "general": _folder_faults,
     "sessions": _log_faults,
+    "graph": _graph_faults,
     "embedding": _key_faults,
     "llm": lambda llm: _key_faults(llm) if llm.key_env else iter(()),
 }

@@ -138,10 +138,22 @@ class Sessions(Value):
     )
 
 
+class GraphSettings(Value):
+    """Graph: a copy of memories, concepts and relations for programs that read graphs. No answer needs it."""
+
+    mirror: str = setting(
+        "",
+        "Graph server that speaks Bolt, `bolt+s://user@host:7687/database`, without a password; empty: none.",
+    )
+    password_env: str = setting(
+        "NEO4J_PASSWORD", "Environment variable, or keyring entry, that holds its password."
+    )
+
+
 class Backups(Value):
     """Backups that the nightly run writes."""
 
-    folder: str = setting("", "Folder for nightly backups; empty: none are written.")
+    folder: str = setting("", "Folder for nightly backups, or `s3://bucket/…`; empty: none are written.")
     every_days: float = setting(1.0, "Days between two backups.", lo=0.01, hi=3650.0)
     keep: int = setting(7, "Number of backups that are kept; older ones are deleted.", lo=1, hi=10000)
 

@@ -197,7 +197,9 @@ class _TermView:
     def terms(self, sketch: CandidateInfo) -> dict[str, float]:
         """All terms of a candidate by name."""
         names = _ALONE if sketch.session is None or sketch.turn is None else _IN_CONVERSATION
-        return dict(zip(names, self.weighed_terms(sketch), strict=True)) | {"heard": self._share_heard(sketch)}
+        terms = dict(zip(names, self.weighed_terms(sketch), strict=True))
+        terms["heard"] = self._share_heard(sketch)
+        return terms
 
     def weighed_terms(self, sketch: CandidateInfo) -> tuple[float, ...]:
         """The terms that count, in the order of their names."""

@@ -29,6 +29,17 @@ class MemoryConcepts(Value):
     weights: Mapping[str, float]
 
 
+class MirroredMemory(Value):
+    """A memory as a graph server holds it: what its node says, the concepts that it mentions with their
+    weights, and its relations as (type, other memory). `version` changes with any of these."""
+
+    id: str
+    version: str
+    fields: Mapping[str, str]
+    concepts: Mapping[str, float]
+    relations: tuple[tuple[str, str], ...] = ()
+
+
 class ActiveConcept(Value):
     """A concept that activation reached, and the number of memories that mention it."""
 

@@ -6,7 +6,7 @@
                            key              the owner's keys, if this folder is encrypted (see `encryption`)
                            torn-….bytes     unfinished lines after a crash, kept aside
     <root>/requests/…                       owners with turns to process
-    <root>/=erased/…                        erased owners, without their names (see `tombstones`)
+    <root>/=erased/…                        erased owners, without their names (see `erased_owners`)
 
 One append is one line `{…,"seq":N,"sum":"xxxxxxxx"}`, with one event or several, so it is complete or absent.
 `seq` is the number of the (last) event, so a missing line is detected, and any event is found by binary

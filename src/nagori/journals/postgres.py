@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from threading import get_ident
 
-from nagori.config.address import Address
+from nagori.config.postgres_address import Address
 from nagori.core.events import TURNS, Event
 from nagori.core.storage_types import Owner
 from nagori.core.values import Value

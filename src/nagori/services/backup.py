@@ -35,7 +35,7 @@ from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
 from nagori.journals import erased_owners
 from nagori.journals.file import OWNER_KEYS, FileJournal
-from nagori.protocols import Journal
+from nagori.protocols import BackupBucket, Journal
 from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False
@@ -141,29 +141,97 @@ def restore_database(runtime: Runtime, path: Path) -> int:
 NAMED = re.compile(r"nagori-(\d{8}T\d{6})\.tar")
 
 
-def list_backups(folder: Path) -> list[tuple[datetime, Path]]:
-    """The backups that `backup_if_due` wrote into a folder, newest first."""
-    files = list(folder.glob("nagori-*.tar")) if folder.is_dir() else []
-    named = [(match[1], path) for path in files if (match := NAMED.fullmatch(path.name))]
-    found = [(datetime.strptime(f"{at}+0000", "%Y%m%dT%H%M%S%z"), path) for at, path in named]
+class FolderBackups:
+    """Backups in a folder of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def names(self) -> list[str]:
+        return [path.name for path in self.folder.glob("nagori-*.tar")] if self.folder.is_dir() else []
+
+    def write(self, runtime: Runtime, name: str) -> BackupReport:
+        return backup(runtime, private_dir(self.folder) / name)
+
+    @contextmanager
+    def open(self, runtime: Runtime, name: str) -> Iterator[Path]:
+        yield self.folder / name
+
+    def delete(self, name: str) -> None:
+        (self.folder / name).unlink(missing_ok=True)
+
+
+class BucketBackups:
+    """Backups in a bucket. Each is written and checked in the data folder, where an erasure finds what a kill
+    leaves."""
+
+    def __init__(self, bucket: BackupBucket) -> None:
+        self.bucket = bucket
+
+    def names(self) -> list[str]:
+        return self.bucket.names("")
+
+    def write(self, runtime: Runtime, name: str) -> BackupReport:
+        with work_folder(runtime.data_dir) as work:
+            report = backup(runtime, work / name)
+            self.bucket.upload("", name, report.path)
+        return report
+
+    @contextmanager
+    def open(self, runtime: Runtime, name: str) -> Iterator[Path]:
+        with work_folder(runtime.data_dir) as work:
+            yield self.bucket.fetch("", [name], work)[0]
+
+    def delete(self, name: str) -> None:
+        self.bucket.delete("", name)
+
+
+@contextmanager
+def work_folder(data_dir: Path) -> Iterator[Path]:
+    """A folder of this process inside the data folder, for a backup on its way."""
+    with tempfile.TemporaryDirectory(dir=private_dir(data_dir), prefix=f"{WORK}{os.getpid()}-") as work:
+        yield Path(work)
+
+
+def configured_backups(runtime: Runtime) -> FolderBackups | BucketBackups | None:
+    """Where the nightly run puts its backups, if anywhere."""
+    if bucket := runtime.open_bucket():
+        return BucketBackups(bucket)
+    folder = runtime.config.backup.folder
+    return FolderBackups(Path(folder).expanduser()) if folder else None
+
+
+def list_backups(place: FolderBackups | BucketBackups) -> list[tuple[datetime, str]]:
+    """The backups that `backup_if_due` wrote, newest first."""
+    named = [(match[1], name) for name in place.names() if (match := NAMED.fullmatch(name))]
+    found = [(datetime.strptime(f"{at}+0000", "%Y%m%dT%H%M%S%z"), name) for at, name in named]
     return sorted(found, reverse=True)
 
 
 def backup_if_due(runtime: Runtime) -> BackupReport | None:
-    """Write a backup into the configured folder if the last one there is old enough, and delete those beyond
-    the number to keep. None if nothing was due."""
-    rules, now = runtime.config.backup, runtime.clock.now()
-    if not rules.folder:
+    """Write a backup into the configured folder or bucket if the last one there is old enough, and delete
+    those beyond the number to keep. None if nothing was due."""
+    rules, now, place = runtime.config.backup, runtime.clock.now(), configured_backups(runtime)
+    if place is None:
         return None
-    folder = private_dir(Path(rules.folder).expanduser())
-    known = list_backups(folder)
+    known = list_backups(place)
     # An hour of tolerance: a nightly run does not start at the same second.
     if known and now - known[0][0] < timedelta(days=rules.every_days) - timedelta(hours=1):
         return None
-    report = backup(runtime, folder / f"nagori-{now:%Y%m%dT%H%M%S}.tar")
-    for _, path in list_backups(folder)[rules.keep :]:
-        path.unlink(missing_ok=True)
+    report = place.write(runtime, f"nagori-{now:%Y%m%dT%H%M%S}.tar")
+    for _, name in list_backups(place)[rules.keep :]:
+        place.delete(name)
     return report
+
+
+def drill_newest(runtime: Runtime, opened: Opener) -> DrillReport:
+    """Drill the newest backup of the nightly run."""
+    place = configured_backups(runtime)
+    known = list_backups(place) if place else []
+    if place is None or not known:
+        raise InvalidInput("path", "error.no_backup")
+    with place.open(runtime, known[0][1]) as path:
+        return replace(drill(runtime, path, opened), path=Path(known[0][1]))
 
 
 class DrillReport(Value):

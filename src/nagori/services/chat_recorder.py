@@ -39,7 +39,7 @@ class OpenTurn(Value):
     def context(self) -> Context:
         """What the memory gives for this turn: the text to inject, and the memories in it. The first turn of
         a session gets the recent sessions and the profile, too."""
-        from nagori.services.turn_context import context_for_turn
+        from nagori.services.assemble_full_context import context_for_turn
 
         self.runtime.ensure_open()
         return context_for_turn(self.runtime, self.scope, self.text, self.session)

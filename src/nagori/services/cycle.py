@@ -190,7 +190,7 @@ def run(
         night.ties, linked = link_new(runtime, owner)
         _index_concepts(runtime, owner)
         if runtime.config.consolidation.enabled and not is_knowledge(owner):
-            from nagori.services.strengthen_salient import consolidate  # imported late: off by default
+            from nagori.services.consolidate_new_memories import consolidate  # imported late: off by default
 
             night.consolidated = consolidate(runtime, owner)
         night.unlinked, checked = remove_stale_relations(runtime, owner)
@@ -198,9 +198,13 @@ def run(
         Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)
         if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
-            from nagori.services.session_exports import copy_sessions
+            from nagori.services.redis_and_parquet_copies import copy_sessions
 
             copy_sessions(runtime, owner, clean=True)
+        if runtime.config.graph.mirror:
+            from nagori.services.graph_mirror import copy_graph
+
+            copy_graph(runtime, owner)
         _learn(runtime, owner, night)
         note_time(runtime, owner, linked, checked, compacted=compact_if_due(runtime, owner))
     return night

@@ -206,14 +206,18 @@ def _rewrite_everything(runtime: Runtime, progress: Progress) -> None:
 
 
 def _remove_plain_copies(runtime: Runtime) -> None:
-    """Logs and cache are plain text, and copies: they go. One that cannot be reached now goes with the next
-    turns."""
-    if runtime.logs is None and runtime.session_cache is None:
-        return
-    from nagori.services.session_exports import copy_sessions
+    """Logs, cache and graph are plain text, and copies: they go. One that cannot be reached now goes with the
+    next turns or the next cycle."""
+    if runtime.logs is not None or runtime.session_cache is not None:
+        from nagori.services.redis_and_parquet_copies import copy_sessions
 
-    for owner in _journal(runtime).owners():
-        copy_sessions(runtime, owner)
+        for owner in _journal(runtime).owners():
+            copy_sessions(runtime, owner)
+    if runtime.config.graph.mirror:
+        from nagori.services.graph_mirror import copy_graph
+
+        for owner in _journal(runtime).owners():
+            copy_graph(runtime, owner)
 
 
 def _plain_copies(folder: Path) -> list[str]:

@@ -317,8 +317,8 @@ def resume(runtime: Runtime) -> list[ErasureReceipt]:
     for owner in runtime.journal.owners():
         runtime.ledger.catch_up(owner)
         if runtime.store.state(owner, TO_ERASE):
-            now, (events, clean) = runtime.clock.now(), finish_parts(runtime, owner)
-            steps = [ErasureStep("journal", events), ErasureStep("pages", 1, int(not clean))]
+            now, (events, clean, copies) = runtime.clock.now(), finish_parts(runtime, owner)
+            steps = [ErasureStep("journal", events), ErasureStep("pages", 1, int(not clean)), *copies]
             draft = _draft(runtime, owner, ErasureTarget("part"), now, steps, [])
             receipts.append(_issue(runtime, replace(draft, interrupted=True)))
     return receipts
@@ -386,7 +386,7 @@ def _erase_part(runtime: Runtime, plan: ErasurePlan) -> list[ErasureStep]:
         return Decision([Event("erased", runtime.clock.now(), data)])
 
     [event] = runtime.ledger.write(owner, decide).events
-    events, compact = finish_parts(runtime, owner)
+    events, compact, cleaned = finish_parts(runtime, owner)
     kept = read_memories(runtime.store, owner, plan.memories)
     redact = redaction_for(event)
     left = sum(1 for each in runtime.journal.read(owner) if redact(each) != each)
@@ -396,6 +396,7 @@ def _erase_part(runtime: Runtime, plan: ErasurePlan) -> list[ErasureStep]:
         ErasureStep("journal", events, left),
         ErasureStep("pages", 1, int(not compact)),
         ErasureStep("copies", copies),
+        *cleaned,
         *([ErasureStep("spool", sum(results))] if any(results) else ()),
         *batches,
     ]
@@ -440,14 +441,20 @@ def _turns_left(runtime: Runtime, owner: Owner, seqs: Sequence[int]) -> int:
     return len(runtime.store.turns(owner, TurnFilter(seqs=tuple(seqs)))) if seqs else 0
 
 
-def finish_parts(runtime: Runtime, owner: Owner) -> tuple[int, bool]:
+def finish_parts(runtime: Runtime, owner: Owner) -> tuple[int, bool, list[ErasureStep]]:
     """Redact the journal for every erasure that stands, then remove the bytes from the store's files. Returns
-    the number of redacted events, and whether the files are clean. Doing it again changes nothing."""
+    the number of redacted events, whether the files are clean, and what left the graph. Doing it again
+    changes nothing."""
     waiting = runtime.store.state(owner, TO_ERASE) or []
+    copies: list[ErasureStep] = []
     if waiting and _has_copies(runtime):  # first: while a copy cannot be reached, the erasure stands
-        from nagori.services.session_exports import clean_copies
+        from nagori.services.redis_and_parquet_copies import clean_copies
 
         clean_copies(runtime, owner)
+    if waiting and runtime.config.graph.mirror:
+        from nagori.services.graph_mirror import clean_graph
+
+        copies.append(ErasureStep("graph", clean_graph(runtime, owner), clean_graph(runtime, owner)))
     events = sum(_redact_erasure(runtime, owner, int(seq)) for seq in waiting)
     while waiting and runtime.store.state(owner, TO_REDACT):
         redact_purged(runtime, owner)
@@ -455,7 +462,7 @@ def finish_parts(runtime: Runtime, owner: Owner) -> tuple[int, bool]:
     if waiting and compact:  # last: until the bytes are gone, the erasure stands
         done = Event("redacted", runtime.clock.now(), {"erasures": list(waiting)}, by="user")
         runtime.ledger.write(owner, lambda: [done])
-    return events, compact
+    return events, compact, copies
 
 
 def _has_copies(runtime: Runtime) -> bool:
@@ -465,9 +472,17 @@ def _has_copies(runtime: Runtime) -> bool:
 def _erase_session_copies(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
     if not _has_copies(runtime):
         return []
-    from nagori.services.session_exports import remove_copies
+    from nagori.services.redis_and_parquet_copies import remove_copies
 
     return [ErasureStep("logs", remove_copies(runtime, owner), remove_copies(runtime, owner))]
+
+
+def _erase_graph(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
+    if not runtime.config.graph.mirror:
+        return []
+    from nagori.services.graph_mirror import erase_graph
+
+    return [ErasureStep("graph", erase_graph(runtime, owner), erase_graph(runtime, owner))]
 
 
 def _redact_erasure(runtime: Runtime, owner: Owner, seq: int) -> int:
@@ -593,6 +608,7 @@ OWNER_STEPS: tuple[Callable[[Runtime, Owner], list[ErasureStep]], ...] = (
     _erase_batches,
     _erase_copies,
     _erase_session_copies,
+    _erase_graph,
     _erase_rows,
     _erase_pages,
     _erase_notes,
@@ -702,6 +718,8 @@ def _remains(runtime: Runtime, steps: Sequence[ErasureStep]) -> Iterator[Notice]
         yield Notice("erase.remains_database")
     if runtime.config.sessions.cache:
         yield Notice("erase.remains_cache")
+    if runtime.config.graph.mirror:
+        yield Notice("erase.remains_graph")
     for step in steps:
         if step.part == "batches" and step.left:
             yield Notice("erase.remains_batches", n=step.left)

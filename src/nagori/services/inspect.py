@@ -19,8 +19,8 @@ from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render
 from nagori.runtime import Runtime
 from nagori.services.edit import describe_change, read_version
-from nagori.services.explain import explain_ranking
-from nagori.services.importance import terms_of
+from nagori.services.explain_ranking_and_context import explain_ranking
+from nagori.services.importance_terms import terms_of
 from nagori.services.purge import store_bytes
 from nagori.services.recall import RecallRequest, recall
 from nagori.services.relations import find_related

@@ -1,4 +1,4 @@
-"""Ingest: form memories from recorded turns, for the worker, the library and the context window alike.
+"""Form memories from recorded turns, for the worker, the library and the context window alike.
 
 Pending turns are in the store, so nothing is lost between recording and forming. After a crash they are still
 pending, and forming a turn again adds nothing. A memory names the turn it was formed from.
@@ -75,7 +75,7 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
     if runtime.config.threads.summaries or runtime.config.sessions.policy == "summaries":
         _end_threads(runtime, owner)
     if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
-        from nagori.services.session_exports import copy_sessions
+        from nagori.services.redis_and_parquet_copies import copy_sessions
 
         copy_sessions(runtime, owner)
     return done
@@ -87,7 +87,7 @@ def _end_threads(runtime: Runtime, owner: Owner) -> None:
     after, last = note.get("upto", 0), None if note else MOST_TURNS
     turns = runtime.store.turns(owner, TurnFilter(after=after, last=last))
     if len(turns) >= LEAST_TURNS:  # a shorter thread has no summary
-        from nagori.services.threads import end_threads
+        from nagori.services.conversation_threads import end_threads
 
         end_threads(runtime, owner, turns)
 

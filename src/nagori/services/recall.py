@@ -588,7 +588,7 @@ def rank_by_score(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
     """The `score` ranking over the finalists [S5]. An unknown role counts as 0.5."""
-    from nagori.services.importance import terms_of  # needed by this ranking alone
+    from nagori.services.importance_terms import terms_of  # needed by this ranking alone
 
     now = runtime.clock.now()
     found = list(rank_fused(runtime, scope, asked, evidence, n))

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from nagori.core.events import PASSED_OVER, fold
+from nagori.core.in_memory_queries import update_items
 from nagori.core.model import Filter, Item, ItemFilter, Memory, Scope
-from nagori.core.reference_queries import update_items
 from nagori.core.storage_types import Owner
 from nagori.core.values import Value, default_factory, split_batches
 from nagori.errors import JournalError, JournalMismatch, Notice, StoreError

@@ -19,6 +19,7 @@ from typing import Any
 from nagori.core.cycle import Census, CycleRows, CycleRules, LifeRow, life_row
 from nagori.core.decay import retention
 from nagori.core.events import RecordedTurn
+from nagori.core.in_memory_queries import measure_memories, select_items, select_turns, update_items
 from nagori.core.levels import Tiers
 from nagori.core.memory_scores import cosine
 from nagori.core.model import (
@@ -35,7 +36,6 @@ from nagori.core.model import (
     check_vector,
     to_micros,
 )
-from nagori.core.reference_queries import measure_memories, select_items, select_turns, update_items
 from nagori.core.relevance import CandidateInfo, Candidates, Query
 from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, NearConcepts
 from nagori.core.storage_types import (

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nagori.adapters.credentials import key_from
-from nagori.adapters.deadline import LOOPBACK
+from nagori.adapters.deadline_connection import LOOPBACK
 from nagori.adapters.embed.calibrated import CalibratedEmbedder, Rows
 from nagori.adapters.http import post_json
 from nagori.config.sections import Embedding

@@ -89,6 +89,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "erase": "erase:erase",
         "audit": "erase:audit",
         "logs": "conversations:logs",
+        "graph": "graph:graph",
         "encrypt": "encrypt:encrypt",
         "verify": "maintenance:verify",
         "rebuild": "maintenance:rebuild",

@@ -20,7 +20,7 @@ from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 from nagori import errors
-from nagori.adapters.deadline import LOOPBACK, Deadline, Line
+from nagori.adapters.deadline_connection import LOOPBACK, Deadline, Line
 from nagori.app import SAME
 from nagori.core.cost_estimate import Usage
 from nagori.core.forecast import Population
@@ -47,9 +47,11 @@ from nagori.core.threads import WorkingMemory
 from nagori.core.values import Value, fields_of
 from nagori.edges.http.wire import from_plain, to_plain
 from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
+from nagori.services.assemble_full_context import FullContext
+from nagori.services.conversation_threads import SessionInfo, ThreadSummary
 from nagori.services.cycle import CycleReport
 from nagori.services.erase import ErasurePlan
-from nagori.services.explain import ContextExplanation
+from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.learned_settings import Policy
 from nagori.services.llm.appraise import AppraisalReport, Estimate
@@ -59,9 +61,7 @@ from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
 from nagori.services.remember import Draft
-from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
-from nagori.services.turn_context import FullContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

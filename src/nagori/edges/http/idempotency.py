@@ -17,8 +17,8 @@ from nagori.core.model import Memory
 from nagori.core.storage_types import Owner, Vector
 from nagori.core.values import Value, replace
 from nagori.edges.http.access import Refused
-from nagori.edges.http.bodies import RequestBody
 from nagori.edges.http.operations import Operation
+from nagori.edges.http.request_structs import RequestBody
 from nagori.ledger import Decide, Decision, Ledger, WriteResult
 from nagori.services.items import ItemPut, put_event, read_value
 

@@ -30,7 +30,7 @@ from nagori.core.spreading_activation import Association
 from nagori.core.storage_types import Measures
 from nagori.core.threads import WorkingMemory
 from nagori.core.values import Value, replace
-from nagori.edges.http.bodies import (
+from nagori.edges.http.request_structs import (
     AsOf,
     Associate,
     ById,
@@ -72,9 +72,11 @@ from nagori.edges.http.bodies import (
     arguments,
 )
 from nagori.errors import Conflict, InvalidInput, NotFound
+from nagori.services.assemble_full_context import FullContext
+from nagori.services.conversation_threads import SessionInfo, ThreadSummary
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erase import ErasurePlan, ErasureTarget
-from nagori.services.explain import ContextExplanation
+from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.items import read_value
 from nagori.services.learned_settings import Policy
@@ -84,9 +86,7 @@ from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
 from nagori.services.relations import RelatedMemory
-from nagori.services.threads import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
-from nagori.services.turn_context import FullContext
 
 QUERY_METHODS = ("GET", "DELETE")
 

@@ -18,7 +18,7 @@ from typing import Any
 from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.integrations import finish_in_thread
-from nagori.edges.integrations.vectors import pack_vector, score_vectors, unpack_vector
+from nagori.edges.integrations.vector_json import pack_vector, score_vectors, unpack_vector
 from nagori.services.items import ItemDelete, ItemPut, read_value
 
 SPACE = "crewai"

@@ -46,8 +46,8 @@ from langgraph.store.base import Item as StoreItem
 from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.integrations import open_memory
-from nagori.edges.integrations.call_queue import CallQueue
-from nagori.edges.integrations.vectors import pack_vector, score_vectors, unpack_vector
+from nagori.edges.integrations.vector_json import pack_vector, score_vectors, unpack_vector
+from nagori.edges.integrations.write_batcher import CallQueue
 from nagori.errors import ModelError
 from nagori.protocols import Embedder
 from nagori.services.items import ItemDelete, ItemPut, read_value

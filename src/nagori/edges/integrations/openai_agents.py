@@ -48,11 +48,13 @@ class NagoriSession:
         self._opened = ExitStack()
         self._memory = memory if memory is not None else self._opened.enter_context(open_memory(db_path))
         self._place = (SPACE, session_id)
+        self._closed = False
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """The last `limit` items, oldest first; without a limit (or below 0) all."""
         from agents.memory.session_settings import resolve_session_limit
 
+        self._check_open()
         most = resolve_session_limit(limit, self.session_settings)
         most = None if most is not None and most < 0 else most
         rows = await asyncio.to_thread(self._list_last, most)
@@ -60,20 +62,28 @@ class NagoriSession:
 
     async def add_items(self, items: list[Any]) -> None:
         """Add items at the end; all of them or none."""
+        self._check_open()
         if items:
             await finish_in_thread(lambda: self._add(list(items)))
 
     async def pop_item(self) -> Any:
         """Remove the last item and return it; None if there is none."""
+        self._check_open()
         return await finish_in_thread(self._pop)
 
     async def clear_session(self) -> None:
         """Remove all items."""
+        self._check_open()
         await finish_in_thread(self._clear)
 
     def close(self) -> None:
-        """Close the memory, if the session opened it."""
+        """End this session, and close the memory if the session opened it."""
+        self._closed = True
         self._opened.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError(f"{type(self).__name__} is closed")  # as the SDK's own sessions refuse it
 
     def _list_last(self, limit: int | None) -> Sequence[Item]:
         return self._memory.items.list(self._place, order="last", limit=limit)

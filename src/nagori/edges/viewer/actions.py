@@ -9,8 +9,8 @@ from nagori.app import SAME, Nagori
 from nagori.core.model import Memory
 from nagori.core.values import replace
 from nagori.edges.locale import Translator
-from nagori.edges.viewer.life import show_policy
-from nagori.edges.viewer.pages import Fields, memory_rows, standing_changes
+from nagori.edges.viewer.levels_plan_costs import show_policy
+from nagori.edges.viewer.page_data import Fields, memory_rows, standing_changes
 from nagori.errors import Conflict, InvalidInput, LimitReached, Notice
 from nagori.services.cycle import note_stopped
 from nagori.services.receipt import ErasureReceipt

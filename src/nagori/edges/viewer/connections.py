@@ -9,7 +9,7 @@ from nagori.app import Nagori
 from nagori.core.model import Memory
 from nagori.core.spreading_activation import Topic
 from nagori.edges.locale import Translator
-from nagori.edges.viewer.pages import Fields, memory_rows
+from nagori.edges.viewer.page_data import Fields, memory_rows
 from nagori.language.keywords import find_concepts
 from nagori.runtime import Progress, no_progress
 from nagori.services.relations import RelatedMemory

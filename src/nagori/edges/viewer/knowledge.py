@@ -7,7 +7,7 @@ from typing import Any
 from nagori.app import Nagori
 from nagori.edges.cli.render import passage_json
 from nagori.edges.locale import Translator
-from nagori.edges.viewer.pages import Fields
+from nagori.edges.viewer.page_data import Fields
 
 MOST_DOCUMENTS = 500
 PASSAGES = 8

@@ -22,12 +22,11 @@ from nagori.edges.http.replies import json_reply, language_of
 from nagori.edges.http.verb_runner import run_verb
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.actions import CHANGES
-from nagori.edges.viewer.background import BackgroundPage, Compute
 from nagori.edges.viewer.connections import show_connections
 from nagori.edges.viewer.conversations import show_profile, show_sessions, show_threads
 from nagori.edges.viewer.knowledge import show_knowledge
-from nagori.edges.viewer.life import show_costs, show_levels, show_life, show_plan, show_policy
-from nagori.edges.viewer.pages import (
+from nagori.edges.viewer.levels_plan_costs import show_costs, show_levels, show_life, show_plan, show_policy
+from nagori.edges.viewer.page_data import (
     Fields,
     show_context,
     show_frame,
@@ -35,6 +34,7 @@ from nagori.edges.viewer.pages import (
     show_memory,
     show_timeline,
 )
+from nagori.edges.viewer.slow_page_cache import BackgroundPage, Compute
 from nagori.errors import InvalidInput
 from nagori.messages import LANGUAGES, table
 from nagori.services.doctor import Finding

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import inf
 
-from nagori.config.address import Address
+from nagori.config.postgres_address import Address
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage_types import NOTHING_APPLIED, AppliedPosition, Batch, Owner, Vector, VectorModels

@@ -33,7 +33,7 @@ from nagori.core.storage_types import (
     Vector,
     VectorModels,
 )
-from nagori.core.values import Value
+from nagori.core.values import Value, split_batches
 from nagori.errors import Conflict, EncryptionError, Notice, SchemaTooNew, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
 from nagori.stores import sql_rows as sql
@@ -54,7 +54,8 @@ CIPHER = "chacha20"
 PRAGMAS = {"synchronous": "normal", "secure_delete": "on", "cache_size": -32_000}
 MOST_CONNECTIONS, MOST_IDLE = 64, 8
 MERGE_PAGES = 256  # pages of the word index per step: a few milliseconds
-CHECKPOINT_MS = 200  # maximum wait for readers; writers wait meanwhile
+CHECKPOINT_MS, CHECKPOINTS = 50, 5  # maximum wait for readers, in which writers wait; and how often
+ERASE_AT_ONCE = 50  # memories in one transaction
 NO_LIMIT = -1
 ERASE_IN_COPY = 10_000  # rows at once: nobody waits for a copy
 SEARCHES_BEFORE_INDEX = 3  # of an owner in one process, before its index is copied into memory
@@ -93,7 +94,8 @@ class SqliteStore(SqlReads):
     def concepts(self) -> ConceptIndex:
         from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
 
-        pairs = "(SELECT value ->> 0 AS node, value ->> 1 AS a FROM json_each(?))"
+        # An object, not a list of pairs: a pair would be parsed again for each row that it is joined with.
+        pairs = "(SELECT CAST(key AS INTEGER) AS node, value AS a FROM json_each(?))"
         cosine = "1 - vec_distance_cosine(c.vector, ?)"
         return SqlConcepts(self, ConceptSql(sql.SQLITE, pairs, _pack_pairs, cosine, "vector", bytes, bytes))
 
@@ -111,14 +113,32 @@ class SqliteStore(SqlReads):
         return AppliedPosition(*rows[0]) if rows else NOTHING_APPLIED
 
     def commit(self, owner: Owner, batch: Batch) -> None:
+        if len(batch.erased) > ERASE_AT_ONCE:
+            self._erase_ahead(owner, batch)
         with self.writing() as db:
             number, seq, first = writing.open_owner(db, owner)
-            if seq != batch.before:
-                raise Conflict("error.store_moved", before=batch.before, seq=seq)
+            _check_position(seq, batch)
             known = _read_known(db, number, frozenset([memory.id for memory in batch.memories]))
             writing.apply(db, number, first, known, batch)
         if self._indexes is not None:
             self._forget_changed(owner, batch)
+
+    def _erase_ahead(self, owner: Owner, batch: Batch) -> None:
+        """Delete most of what a batch erases in short transactions, because other owners wait for each. It is
+        in the journal already: after a kill in between, applying the batch again deletes the rest. Inside a
+        longer transaction they would gain nothing."""
+        current = self._pool.current()
+        if current is not None and current.in_transaction:
+            return
+        written = {memory.id for memory in batch.memories}
+        ids = [id for id in batch.erased if id not in written]
+        for some in split_batches(ids, ERASE_AT_ONCE):
+            begin = time.monotonic()
+            with self.writing() as db:
+                number, seq, _ = writing.open_owner(db, owner)
+                _check_position(seq, batch)
+                writing.erase_memories(db, number, some)
+            time.sleep(time.monotonic() - begin)  # others get their turn
 
     @contextmanager
     def rebuilding(self, owner: Owner) -> Iterator[None]:
@@ -345,12 +365,7 @@ class SqliteStore(SqlReads):
         replacing.remove_abandoned(self.path)
         with self._pool.operation("", write=True) as db:
             merged = writing.merge_words(db, steps, MERGE_PAGES)
-            db.set_busy_timeout(CHECKPOINT_MS)
-            try:
-                [(busy, *_)] = ask(db, "PRAGMA wal_checkpoint(TRUNCATE)")
-            finally:
-                db.set_busy_handler(_wait_for_lock)
-        return merged and not busy
+            return _empty_log(db) and merged
 
     def vacuum(self) -> None:
         with self._pool.operation("", write=True) as db:
@@ -371,8 +386,29 @@ class SqliteStore(SqlReads):
         return self._pool.operation("BEGIN IMMEDIATE", write=True)
 
 
+def _check_position(seq: int, batch: Batch) -> None:
+    if seq != batch.before:
+        raise Conflict("error.store_moved", before=batch.before, seq=seq)
+
+
+def _empty_log(db: Connection) -> bool:
+    """Move the write-ahead log into the file and cut it; returns whether it is empty. Most of it is moved
+    while others go on; they wait only for the rest, and only for a moment until readers have ended."""
+    for _ in range(CHECKPOINTS):
+        ask(db, "PRAGMA wal_checkpoint(PASSIVE)")
+        db.set_busy_handler(_wait_for_readers)
+        try:
+            [(busy, *_)] = ask(db, "PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            db.set_busy_handler(_wait_for_lock)
+        if not busy:
+            return True
+        time.sleep(CHECKPOINT_MS / 1000)
+    return False
+
+
 def _pack_pairs(pairs: Mapping[int, float]) -> tuple[str]:
-    return (json.dumps(list(pairs.items())),)
+    return (json.dumps(pairs),)
 
 
 class SqliteVectors:
@@ -735,6 +771,11 @@ def _wait_for_lock(tries: int) -> bool:
     waits long loses to everybody who came later."""
     time.sleep(min(tries + 1, 2 * PAUSE_MS) / 2000)
     return tries < BUSY_MS / PAUSE_MS
+
+
+def _wait_for_readers(tries: int) -> bool:
+    time.sleep(PAUSE_MS / 1000)
+    return tries < CHECKPOINT_MS / PAUSE_MS
 
 
 def _use_wal(connection: Connection) -> None:

@@ -49,7 +49,7 @@ def worker(
     import signal
     from threading import Event
 
-    from nagori.edges.worker.database_worker import run
+    from nagori.edges.worker.postgres_worker import run
 
     session, stopped = CommandSession.of(context), Event()
     with session.memory() as memory:

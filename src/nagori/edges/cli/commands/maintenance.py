@@ -119,7 +119,7 @@ def _tell_change(session: CommandSession, change: ReembedPlan) -> None:
 
 def backup(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="help.backup.path")],
+    path: Annotated[str, typer.Argument(help="help.backup.path")] = "",
     drill: Annotated[bool, typer.Option("--drill", help="help.backup.drill")] = False,
     as_json: Json = False,
 ) -> None:
@@ -128,29 +128,30 @@ def backup(
     if drill:
         _drill(session, path, as_json)
         return
+    if not path:
+        raise InvalidInput("path", "error.not_file_name", value=path)
     with session.memory() as memory, progress(session) as bar:
         saved = memory.backup(path, bar)
     if as_json:
-        print_json({"path": str(saved.path), "bytes": saved.bytes, "events": saved.events})
+        print_json({"path": path, "bytes": saved.bytes, "events": saved.events})
     else:
         size = render.size(saved.bytes)
-        session.say("cli.backed_up", path=saved.path, events=f"{saved.events:,}", size=size)
+        session.say("cli.backed_up", path=path, events=f"{saved.events:,}", size=size)
 
 
-def _drill(session: CommandSession, path: Path, as_json: bool) -> None:
+def _drill(session: CommandSession, path: str, as_json: bool) -> None:
     """Restore elsewhere and compare; a backup that is not there yet is written first."""
     with session.memory() as memory:
-        if not path.exists():
+        if path and not _is_bucket(path) and not Path(path).exists():
             memory.backup(path)
-        report = memory.drill(path)
+        report = memory.drill(path or None)
+    path = path or str(report.path)
     differing, moved = (
         [f"{tenant}/{user}" for tenant, user in each] for each in (report.differing, report.moved)
     )
     if as_json:
         counts = {"owners": report.owners, "memories": report.memories}
-        print_json(
-            {"path": str(path), "passed": report.matches, **counts, "differing": differing, "moved": moved}
-        )
+        print_json({"path": path, "passed": report.matches, **counts, "differing": differing, "moved": moved})
     else:
         session.say("cli.drilled", path=path, owners=report.owners, memories=report.memories)
         for sentence, names in (("cli.drill_differs", differing), ("cli.drill_moved", moved)):
@@ -160,16 +161,20 @@ def _drill(session: CommandSession, path: Path, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
+def _is_bucket(path: str) -> bool:
+    return path.startswith("s3://")
+
+
 def restore(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="help.restore.path")],
+    path: Annotated[str, typer.Argument(help="help.restore.path")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="help.common.yes")] = False,
     as_json: Json = False,
 ) -> None:
     """Put a backup in place; what was there is kept aside."""
     session = CommandSession.of(context)
     folder = session.folder
-    if not path.is_file():
+    if not _is_bucket(path) and not Path(path).is_file():
         raise InvalidInput("path", "error.not_file", path=path)
     if database := session.database:
         Nagori.restore(path, database, datetime.now().astimezone())
@@ -211,7 +216,7 @@ def doctor(
             findings += _key_findings(memory)
     if url:
         from nagori.adapters.credentials import needed_key
-        from nagori.edges.http.server_check import examine_server
+        from nagori.edges.http.check_remote_server import examine_server
 
         findings += examine_server(url, lambda: needed_key(session.config.hooks.server_key_env))
     if as_json:

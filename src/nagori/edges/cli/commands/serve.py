@@ -107,7 +107,7 @@ def _following_erasures(memory: Nagori) -> Iterator[None]:
     if not hasattr(memory.runtime.store, "drop_fold"):
         yield
         return
-    from nagori.services.node_erasure import FOLLOW_SECONDS, follow_erasures
+    from nagori.services.follow_remote_erasures import FOLLOW_SECONDS, follow_erasures
 
     finished = Event()
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from nagori.app import Nagori
 from nagori.edges.locale import Translator
-from nagori.edges.viewer.pages import Fields
+from nagori.edges.viewer.page_data import Fields
 from nagori.runtime import Progress
 
 Version = tuple[int, date, int, int]  # the last event; the day, the hour and the tenth of minutes

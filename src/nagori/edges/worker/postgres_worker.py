@@ -22,7 +22,7 @@ from nagori.edges.worker.run import appraise_new, run_cycle_if_due
 from nagori.errors import NagoriError
 from nagori.journals.postgres import WORKER_NAME, PostgresJournal, WorkClaim
 from nagori.runtime import Runtime
-from nagori.services.node_erasure import FOLLOW_SECONDS, follow_erasures
+from nagori.services.follow_remote_erasures import FOLLOW_SECONDS, follow_erasures
 from nagori.services.process_turns import process
 
 LEASE_SECONDS = 60.0

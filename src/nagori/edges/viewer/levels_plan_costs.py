@@ -13,7 +13,7 @@ from nagori.edges.cli.commands.cost_estimate import paid_models
 from nagori.edges.cli.commands.learned_settings import describe_settings, describe_version
 from nagori.edges.cli.render import dollars, size
 from nagori.edges.locale import Translator
-from nagori.edges.viewer.pages import Fields, memory_rows, minute, read_whole
+from nagori.edges.viewer.page_data import Fields, memory_rows, minute, read_whole
 from nagori.errors import Notice
 from nagori.runtime import Progress, no_progress
 from nagori.services.preview import Preview, PreviewGroup

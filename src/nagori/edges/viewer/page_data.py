@@ -25,6 +25,7 @@ from nagori.core.model import (
     TurnFilter,
     parse_choice,
 )
+from nagori.core.values import replace
 from nagori.edges.charts import DAY, life_series
 from nagori.edges.cli.render import event_line, one_line, size
 from nagori.edges.locale import Translator
@@ -137,9 +138,18 @@ def read_whole(fields: Fields, name: str, default: int, most: int) -> int:
 # --- what a prompt is given -----------------------------------------------------------------------
 
 
+def _as_hook(memory: Nagori) -> Nagori:
+    """The memory as the agent sees it whose hooks ask."""
+    scope, hooks = memory.scope, memory.config.hooks
+    if not scope.is_user:
+        return memory
+    agent, role = hooks.agent or None, hooks.role or None
+    return memory.with_scope(replace(scope, agent=agent, role=role, unnamed_agent=not (agent or role)))
+
+
 def show_context(memory: Nagori, translator: Translator, fields: Fields) -> dict[str, Any]:
     """What the hook would give for a prompt, and why."""
-    told = memory.explain_context(
+    told = _as_hook(memory).explain_context(
         str(fields.get("prompt", "")),
         session=str(fields.get("session") or ""),
         project=fields.get("project") or None,

@@ -16,6 +16,7 @@ from nagori.core.model import Filter, Kind, Memory, Scope, TurnFilter, is_thread
 from nagori.core.values import Value, check_whole
 from nagori.language.passages import about_tokens, sentences
 from nagori.runtime import Runtime
+from nagori.services.conversation_threads import list_threads, recent_sessions, summarise_thread
 from nagori.services.prompt_context import (
     NOTHING,
     Context,
@@ -28,7 +29,6 @@ from nagori.services.prompt_context import (
 )
 from nagori.services.recall import RecallRequest, recall
 from nagori.services.relations import find_outdated
-from nagori.services.threads import list_threads, recent_sessions, summarise_thread
 
 # Share of the budget for memories, and where knowledge is asked for; what they leave is for the others.
 CONVERSATIONS, BESIDE_KNOWLEDGE = 0.9, 0.6
