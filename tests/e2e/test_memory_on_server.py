@@ -1,5 +1,6 @@
 """The real program with its hooks pointed at a server: injected as with files; nothing lost without it."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,3 +50,17 @@ def test_memories_come_from_the_server_and_words_wait_for_it(
     assert sum(CUP in text for text in texts) == 1
     assert sum(TEA in text for text in texts) == 1
     assert not (world.home / ".local/share/nagori/journal").exists()
+
+
+def test_what_is_private_to_an_agent_is_not_injected_into_the_main_session(
+    world: World, stub: MessagesApi, server: ServedMemory
+) -> None:
+    stub.default = "Understood."
+    Remembering.at(world, stub)
+    client = server.client()
+    client.remember(TEA)
+    client.with_scope(agent="helper").remember("The tea to order is the secret oolong.", privacy="private")
+    (asked,) = say(world, stub, server, ASKED).questions
+    (block,) = blocks(asked)
+    assert TEA in block
+    assert "oolong" not in json.dumps(asked.body)

@@ -94,3 +94,32 @@ def test_a_missing_key_is_told_and_stops_nothing(host, monkeypatch, tmp_path):
     told = host("UserPromptSubmit", prompt="The meeting moved to Friday.")
     assert "NAGORI_KEY" in told["systemMessage"]
     assert len(outbox(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart"])
+def test_what_is_private_to_an_agent_does_not_reach_a_session_without_a_name(
+    server, host, monkeypatch, event
+):
+    said = {"prompt": "Where is the key of the cellar?", "source": "startup"}
+    for agent, room, privacy in (
+        ("helper", "attic", "private"),
+        (None, "vault", "private"),
+        (None, "shed", ""),
+    ):
+        client = server.client(project="/srv/app", **({"agent": agent, "role": "cook"} if agent else {}))
+        more = {"privacy": privacy} if privacy else {}
+        client.remember(f"The key of the cellar is in the {room}.", protect=True, **more)
+    client.with_scope(agent="helper", role="cook").remember(
+        "The key of the cellar is in the kitchen.", protect=True, privacy="agent-only"
+    )
+
+    def rooms(session):
+        told = host(event, session=session, **said).get("hookSpecificOutput", {}).get("additionalContext", "")
+        return {room for room in ("attic", "vault", "shed", "kitchen") if room in told}
+
+    assert rooms("s1") == {"shed"}
+    monkeypatch.setenv("NAGORI_AGENT", "helper")
+    assert rooms("s2") == {"attic", "shed", "kitchen"}
+    monkeypatch.setenv("NAGORI_AGENT", "other")
+    monkeypatch.setenv("NAGORI_ROLE", "cook")
+    assert rooms("s3") == {"shed", "kitchen"}

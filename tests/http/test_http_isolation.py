@@ -5,16 +5,22 @@ NAGORI_TEST_TENANTS, NAGORI_TEST_CANARIES and NAGORI_TEST_CALLS give the full co
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import random
-from collections.abc import Callable, Iterable
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.http.calls import Caller
+import uvicorn
+from tests.http.calls import Caller, Reply
+from tests.http.served import free_port
 
 from nagori.app import Nagori
 from nagori.core.learning import ToolResult
@@ -30,6 +36,9 @@ from nagori.errors import NagoriError
 TENANTS = int(os.environ.get("NAGORI_TEST_TENANTS", "6"))
 CANARIES = int(os.environ.get("NAGORI_TEST_CANARIES", "10"))
 CALLS = int(os.environ.get("NAGORI_TEST_CALLS", "1500"))
+
+
+Ask = Callable[[int, str, str, Any, dict[str, str]], str]
 
 
 def canary(tenant: int, n: int) -> str:
@@ -68,8 +77,40 @@ class Isolation:
 
     def ask(self, tenant: int, method: str, path: str, body: Any, headers: dict[str, str]) -> str:
         reply = Caller(self.app, self.secrets[tenant]).request(method, path, body, headers)
-        assert reply.status < 500 or reply.status == 501, (method, path, body, reply.body)
-        return f"{reply.headers}{reply.body.decode()}"
+        return checked((method, path, body), reply)
+
+    @contextmanager
+    def served(self) -> Iterator[Ask]:
+        """The same application behind a socket, as a client on the network reaches it."""
+        port = free_port()
+        server = uvicorn.Server(uvicorn.Config(self.app, port=port, log_level="error", access_log=False))
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+        def ask(tenant: int, method: str, path: str, body: Any, headers: dict[str, str]) -> str:
+            given = {"authorization": f"Bearer {self.secrets[tenant]}", **headers}
+            connection.request(method, path, None if body is None else json.dumps(body), given)
+            response = connection.getresponse()
+            return checked(
+                (method, path, body), Reply(response.status, dict(response.getheaders()), response.read())
+            )
+
+        try:
+            yield ask
+        finally:
+            connection.close()
+            server.should_exit = True
+            thread.join()
+
+
+def checked(request: tuple[str, str, Any], reply: Reply) -> str:
+    """All that was answered; no answer is a server error."""
+    assert reply.status < 500 or reply.status == 501, (request, reply.body)
+    return f"{reply.headers}{reply.body.decode()}"
 
 
 def is_told(word: str, answer: str, asked: str) -> bool:
@@ -208,24 +249,26 @@ def leaks(tenant: int, answer: str, asked: str) -> Iterable[str]:
 
 
 @pytest.mark.skipif(TENANTS < 2, reason="isolation needs two tenants")
-def test_no_foreign_canary_is_in_any_answer_or_log(tmp_path):
+@pytest.mark.parametrize("way", ["library and application", "socket"])
+def test_no_foreign_canary_is_in_any_answer_or_log(tmp_path, way):
     drawn = random.Random(7)
     with Nagori.open(tmp_path / "memory", embedder=None, llm=None) as memory:
         world = Isolation(memory, tmp_path)
         owners = [memory.with_scope(tenant=f"tenant{n}", user="taro") for n in range(TENANTS)]
         before = [[each.text for each in own.list(limit=1000)] for own in owners]
         requests = 0
-        for _ in range(CALLS):
-            tenant = drawn.randrange(TENANTS)
-            if drawn.random() < 0.3:
-                asked, answer = library_call(drawn, world, tenant)
-                assert leaks(tenant, answer, asked) == [], asked
-            else:
-                method, path, body, headers = hostile_call(drawn, world, tenant)
-                answer = world.ask(tenant, method, path, body, headers)
-                asked = f"{path}{json.dumps(body)}"
-                assert leaks(tenant, answer, asked) == [], (method, path, body, headers)
-                requests += 1
+        with world.served() if way == "socket" else nullcontext(world.ask) as ask:
+            for _ in range(CALLS):
+                tenant = drawn.randrange(TENANTS)
+                if way != "socket" and drawn.random() < 0.3:
+                    asked, answer = library_call(drawn, world, tenant)
+                    assert leaks(tenant, answer, asked) == [], asked
+                else:
+                    method, path, body, headers = hostile_call(drawn, world, tenant)
+                    answer = ask(tenant, method, path, body, headers)
+                    asked = f"{path}{json.dumps(body)}"
+                    assert leaks(tenant, answer, asked) == [], (method, path, body, headers)
+                    requests += 1
         assert [[each.text for each in own.list(limit=1000)] for own in owners] == before
         assert not any("canary" in line for line in world.lines)
         assert len(world.lines) == requests

@@ -95,23 +95,23 @@ def relevance(
 ) -> dict[str, dict[str, float]]:
     """The terms of the `most` likely memories. `named` are the speakers, and `window` is the time, that the
     question names."""
-    view = _TermView(evidence, window)
-    speakers = set(named)
-    infos: Iterable[CandidateInfo] = evidence.infos.values()
-    if len(evidence.infos) > most:
-        infos = sorted(infos, key=view.promise, reverse=True)[:most]
-    return {sketch.id: view.terms(sketch, speakers) for sketch in infos}
+    view = _TermView(evidence, window, named)
+    return {sketch.id: view.terms(sketch) for sketch in view.likely(most)}
 
 
-def weigh_terms(terms: Mapping[str, float]) -> float:
-    """The weighted sum of the terms."""
-    return float(sum(map(mul, _weights_of(tuple(terms)), terms.values())))
+def likeliest(
+    evidence: Candidates, named: Iterable[str], window: Window | None, n: int, most: int = 200
+) -> dict[str, tuple[float, dict[str, float]]]:
+    """The log odds and the terms of the n best of those that `relevance` tells, best first. Only the terms
+    that count are computed for the others."""
+    view = _TermView(evidence, window, named)
+    scored = [(-_weigh(view.weighed_terms(sketch)), sketch.id) for sketch in view.likely(most)]
+    return {id: (-odds, view.terms(evidence.infos[id])) for odds, id in sorted(scored)[:n]}
 
 
-@cache
-def _weights_of(names: tuple[str, ...]) -> tuple[float, ...]:
-    """The weight of each term; 0 for those that do not count."""
-    return tuple(WEIGHTS.get(name, 0.0) for name in names)
+def _weigh(values: tuple[float, ...]) -> float:
+    """The weighted sum of terms in the order of their names."""
+    return float(sum(map(mul, _WEIGHTS_BY_COUNT[len(values)], values)))
 
 
 def confidence(
@@ -132,11 +132,32 @@ def _odds(logarithm: float) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logarithm))))
 
 
+_OWN = ("meaning", "words", "asks", "speaker", "told", "length", "time")
+# Outside conversations a memory is its own neighbourhood, so that both kinds can be compared.
+_ALONE = (*_OWN, "window_words", "wide_words", "window_meaning", "session_words", "session_meaning")
+_IN_CONVERSATION = (
+    *_OWN,
+    "answer_meaning",
+    "answer_words",
+    "session_words",
+    "session_meaning",
+    "window_words",
+    "wide_words",
+    "window_meaning",
+)
+
+_WEIGHTS_BY_COUNT = {
+    len(names): tuple(WEIGHTS[name] for name in names) for names in (_ALONE, _IN_CONVERSATION)
+}
+
+
 class _TermView:
     """The evidence by conversation, so that neighbouring turns can be looked up."""
 
-    def __init__(self, evidence: Candidates, window: Window | None) -> None:
-        self.window = window
+    def __init__(self, evidence: Candidates, window: Window | None, named: Iterable[str]) -> None:
+        self.window, self.infos, self.places = window, evidence.infos, evidence.places
+        speakers = frozenset(named)
+        self.named = speakers if len(speakers) == 1 else frozenset()
         self.rarity = {word: _rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
         never_heard = max(0, evidence.asked - len(evidence.places)) * _rarity(evidence.total, 0)
         self.asked = sum(self.rarity.values()) + never_heard
@@ -145,60 +166,69 @@ class _TermView:
         self.words = _share(_bm25(evidence, self.rarity))
         self.at: dict[Place, list[str]] = defaultdict(list)
         for id, sketch in evidence.infos.items():
-            if sketch.session is not None and sketch.turn is not None:
-                self.at[sketch.session, sketch.turn].append(id)
-        self.asks = {place: any(evidence.infos[id].asks for id in ids) for place, ids in self.at.items()}
+            if sketch[1] is not None and sketch[2] is not None:
+                self.at[sketch[1], sketch[2]].append(id)
         self.place_words = self._best(self.words, 0.0)
         self.place_meaning = self._best(self.meaning, self.least)
         said = _turns_with(evidence) if self.at else {}
-        around = {reach: _around(said, reach) for reach in (NEAR, WIDE)}
-        self.windows = {reach: _share(_window_bm25(around[reach], self.rarity)) for reach in (NEAR, WIDE)}
-        self.heard = _sums(around[WIDE], self.rarity)
-        self.heard_alone = _sums(evidence.places, self.rarity)
+        self.around = {reach: _around(said, reach) for reach in (NEAR, WIDE)}
+        self.windows = {
+            reach: _share(_window_bm25(around, self.rarity)) for reach, around in self.around.items()
+        }
         self.session_words = _best_of_session(self.place_words)
         self.session_meaning = _best_of_session(self.place_meaning)
 
-    def promise(self, sketch: CandidateInfo) -> float:
-        """A first estimate from the strongest terms: own words and meaning, neighbouring words, time."""
-        id = sketch[0]
-        guess = WORDS * self.words.get(id, 0.0) + MEANING * self.meaning.get(id, self.least)
-        if sketch.session is not None:
-            guess += WIDE_WORDS * self.windows[WIDE].get((sketch.session, sketch.turn), 0.0)
-        return guess + TIME * self._timely(sketch.at) if self.window else guess
+    def likely(self, most: int) -> Iterable[CandidateInfo]:
+        """The `most` likely ones by a first estimate from the strongest terms: own words and meaning,
+        neighbouring words, time."""
+        infos = self.infos
+        if len(infos) <= most:
+            return infos.values()
+        words, meaning, least = self.words.get, self.meaning.get, self.least
+        guesses = {id: WORDS * words(id, 0.0) + MEANING * meaning(id, least) for id in infos}
+        for place, share in self.windows[WIDE].items():
+            for id in self.at.get(place, ()):
+                guesses[id] += WIDE_WORDS * share
+        if self.window is not None:
+            for id, sketch in infos.items():
+                guesses[id] += TIME * self._timely(sketch.at)
+        return [infos[id] for id in sorted(infos, key=guesses.__getitem__, reverse=True)[:most]]
 
-    def terms(self, sketch: CandidateInfo, speakers: set[str]) -> dict[str, float]:
-        id, session, turn, speaker, _, chars, asks, trust, at = sketch
-        meaning, words = self.meaning.get(id, self.least), self.words.get(id, 0.0)
-        terms = {
-            "meaning": meaning,
-            "words": words,
-            "asks": float(asks),
-            "speaker": float(len(speakers) == 1 and speaker in speakers),
-            "told": float(trust in FIRST_HAND),
-            "length": math.log(chars + 1) - 4.5,
-            "time": self._timely(at),
-        }
-        if session is None or turn is None:
-            # Outside conversations a memory is its own neighbourhood, so that both kinds can be compared.
-            terms["window_words"] = terms["wide_words"] = words
-            terms["window_meaning"] = meaning
-            terms["session_words"], terms["session_meaning"] = words, meaning
-            terms["heard"] = self._share_heard(self.heard_alone.get(id, 0.0))
-            return terms
-        place, before = (session, turn), (session, turn - 1)
-        answers = self.asks.get(before, False)
-        terms["answer_meaning"] = self.place_meaning[before] if answers else 0.0
-        terms["answer_words"] = self.place_words[before] if answers else 0.0
-        terms["session_words"] = self.session_words[session]
-        terms["session_meaning"] = self.session_meaning[session]
-        terms["window_words"] = self.windows[NEAR].get(place, 0.0)
-        terms["wide_words"] = self.windows[WIDE].get(place, 0.0)
-        terms["window_meaning"] = self._window_meaning(place, meaning)
-        terms["heard"] = self._share_heard(self.heard.get(place, 0.0))
+    def terms(self, sketch: CandidateInfo) -> dict[str, float]:
+        """All terms of a candidate by name."""
+        names = _ALONE if sketch.session is None or sketch.turn is None else _IN_CONVERSATION
+        terms = dict(zip(names, self.weighed_terms(sketch), strict=True))
+        terms["heard"] = self._share_heard(sketch)
         return terms
 
-    def _share_heard(self, weight: float) -> float:
-        return weight / self.asked if self.asked else 0.0
+    def weighed_terms(self, sketch: CandidateInfo) -> tuple[float, ...]:
+        """The terms that count, in the order of their names."""
+        id, session, turn, speaker, _, chars, asks, trust, at = sketch
+        meaning, words = self.meaning.get(id, self.least), self.words.get(id, 0.0)
+        named, told = float(speaker in self.named), float(trust in FIRST_HAND)
+        own = (meaning, words, float(asks), named, told, math.log(chars + 1) - 4.5, self._timely(at))
+        if session is None or turn is None:
+            return (*own, words, words, meaning, words, meaning)
+        place, before = (session, turn), (session, turn - 1)
+        answers = any(self.infos[id].asks for id in self.at.get(before, ()))
+        return (
+            *own,
+            self.place_meaning[before] if answers else 0.0,
+            self.place_words[before] if answers else 0.0,
+            self.session_words[session],
+            self.session_meaning[session],
+            self.windows[NEAR].get(place, 0.0),
+            self.windows[WIDE].get(place, 0.0),
+            self._window_meaning(place, meaning),
+        )
+
+    def _share_heard(self, sketch: CandidateInfo) -> float:
+        """The share of the question's words, weighted by rarity, that occur in or around a candidate."""
+        if not self.asked:
+            return 0.0
+        if sketch.session is None or sketch.turn is None:
+            return _sum_of_words(self.places, sketch.id, self.rarity) / self.asked
+        return _sum_of_words(self.around[WIDE], (sketch.session, sketch.turn), self.rarity) / self.asked
 
     def _timely(self, at: int) -> float:
         """1 within the time asked for, 0.5 soon after it, else 0."""
@@ -243,14 +273,17 @@ def bm25(evidence: Candidates) -> dict[str, float]:
 
 
 def _bm25(evidence: Candidates, rarity: Mapping[str, float]) -> dict[str, float]:
-    scores: dict[str, float] = defaultdict(float)
-    mean = evidence.mean_tokens or 1.0
-    norms = {id: K1 * (1 - B + B * info.tokens / mean) for id, info in evidence.infos.items()}
+    scores: dict[str, float] = {}
+    mean, infos = evidence.mean_tokens or 1.0, evidence.infos
+    norms: dict[str, float] = {}  # of the memories that have a word
     for word, where in evidence.places.items():
         rare = rarity[word]
         for id, times in where.items():
             if id in norms:
                 scores[id] += rare * times * (K1 + 1) / (times + norms[id])
+            elif id in infos:
+                norm = norms[id] = K1 * (1 - B + B * infos[id].tokens / mean)
+                scores[id] = rare * times * (K1 + 1) / (times + norm)
     return scores
 
 
@@ -295,14 +328,13 @@ def _window_bm25(
     return scores
 
 
-def _sums(where: Mapping[str, Mapping[Key, int]], rarity: Mapping[str, float]) -> dict[Key, float]:
-    """For each key, the sum of the rarities of the words that occur there, each counted once."""
-    sums: dict[Key, float] = defaultdict(float)
+def _sum_of_words(where: Mapping[str, Mapping[Key, int]], place: Key, rarity: Mapping[str, float]) -> float:
+    """The sum of the rarities of the words that occur at a place, each counted once."""
+    total = 0.0
     for word, places in where.items():
-        rare = rarity[word]
-        for place in places:
-            sums[place] += rare
-    return sums
+        if place in places:
+            total += rarity[word]
+    return total
 
 
 def _share(scores: Mapping[Key, float]) -> dict[Key, float]:

@@ -39,9 +39,9 @@ from nagori.core.relevance import (
     bounded_factor,
     confidence,
     freshness,
+    likeliest,
     order_by_date,
     relevance,
-    weigh_terms,
 )
 from nagori.core.values import (
     Value,
@@ -434,9 +434,9 @@ def rank_fused(
     """The default ranking. The terms add up to log odds, so a factor is added as its logarithm; the best
     answer scores 1."""
     named = _named_speakers(asked.text, {sketch.speaker for sketch in evidence.infos.values()})
-    terms = relevance(evidence, named, asked.window)
-    odds = {id: weigh_terms(these) for id, these in terms.items()}
-    finalists = runtime.store.get(scope, sorted(odds, key=lambda id: (-odds[id], id))[:n])
+    best = likeliest(evidence, named, asked.window, n)
+    odds, terms = {id: each[0] for id, each in best.items()}, {id: each[1] for id, each in best.items()}
+    finalists = runtime.store.get(scope, list(best))
     lifts = _lifts(
         asked, (_statement(memory, odds[memory.id], terms[memory.id]["words"]) for memory in finalists)
     )
@@ -457,7 +457,7 @@ def rank_fused(
         if near is not None:
             told["nearness"] = (near - evidence.unrelated[0]) / evidence.unrelated[1]
             told["own_matter"] = evidence.own_matter
-        total = odds[id] + told["freshness"] + sum(log(factor) for factor in factors.values())
+        total = odds[id] + told["freshness"] + sum(map(log, factors.values()))
         found[id] = Recollection(memory, total, strength, told)
     return _shares(_find_corrections(runtime, scope, found))
 

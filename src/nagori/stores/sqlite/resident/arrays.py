@@ -119,11 +119,12 @@ class Vectors:
         self._exact = size * model.dimension * 4 + self._bits.nbytes <= SHARE_OF_VECTORS * most_bytes
         self._vectors = numpy.zeros((size if self._exact else 0, model.dimension), "<f4")
         self._norms = numpy.ones(size)
+        self._sample: tuple[int, Any, Any] | None = None  # the last number, and the vectors of `usual`
 
     @property
     def nbytes(self) -> int:
         arrays = (self._has_bits, self._bits, self._has_vector, self._vectors, self._norms)
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in arrays) + (self._sample[1].nbytes if self._sample else 0)
 
     def reserve(self, size: int) -> None:
         if size <= len(self._has_vector):
@@ -150,6 +151,7 @@ class Vectors:
                 self._put_vectors(_numbers([key for key, _ in rows]), b"".join([data for _, data in rows]))
 
     def _put_vectors(self, numbers: Any, data: bytes) -> None:
+        self._sample = None
         vectors = numpy.frombuffer(data, "<f4").reshape(len(numbers), -1)
         self._vectors[numbers] = vectors
         self._norms[numbers] = _norms(vectors)
@@ -175,9 +177,7 @@ class Vectors:
             rows = self._vectors[numbers[at : at + BLOCK]]
             rows *= asked
             sums[at : at + BLOCK] = _sum_in_order(rows)
-        distance = 1 - sums.astype("f8") / (_norms(asked[None])[0] * self._norms[numbers])
-        cosines = 1 - distance.astype("<f4").astype("f8")
-        return cosines if numpy.isfinite(cosines).all() else None
+        return _divide(sums, asked, self._norms[numbers])
 
     def nearest(self, db: Connection, vector: bytes, mask: Any, k: int) -> list[tuple[int, float]] | None:
         """Numbers and cosines of the k nearest of those in the mask, best first; without a shortlist also
@@ -212,10 +212,25 @@ class Vectors:
         return numbers[numpy.argsort(apart[numbers], kind="stable")[:n]]
 
     def usual(self, vector: bytes, last: int) -> tuple[float, float] | None:
-        """`search.usual`; None if the file has to be asked."""
-        numbers = numpy.array(sample_numbers(last), numpy.int64)
-        cosines = self._cosines(numbers[self._has_vector[numbers]], vector) if self._exact else None
+        """`search.usual`; None if the file has to be asked. Every question asks for the same vectors, so they
+        are kept as columns, which are added faster."""
+        if not self._exact:
+            return None
+        if self._sample is None or self._sample[0] != last:
+            numbers = numpy.array(sample_numbers(last), numpy.int64)
+            numbers = numbers[self._has_vector[numbers]]
+            self._sample = (last, numpy.ascontiguousarray(self._vectors[numbers].T), self._norms[numbers])
+        _, columns, norms = self._sample
+        asked = numpy.frombuffer(vector, "<f4")
+        cosines = _divide(_sum_in_order((columns * asked[:, None]).T), asked, norms)
         return None if cosines is None else search.summarize_cosines(cosines.tolist())
+
+
+def _divide(sums: Any, asked: Any, norms: Any) -> Any:
+    """Cosines from products of vectors and their lengths; None if one is too large."""
+    distance = 1 - sums.astype("f8") / (_norms(asked[None])[0] * norms)
+    cosines = 1 - distance.astype("<f4").astype("f8")
+    return cosines if numpy.isfinite(cosines).all() else None
 
 
 def _numbers(found: Sequence[int]) -> Any:

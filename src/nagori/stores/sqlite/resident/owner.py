@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 
 import apsw
 import numpy
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from nagori.core.model import Filter
     from nagori.stores.sqlite import Connection
 
+_ID = itemgetter(CandidateInfo._fields.index("id"))
 MOST_MASKS = 16
 # Bytes of Python objects, as estimates: a light row, and a memory without its text.
 INFO_BYTES, MEMORY_BYTES = 600, 3_000
@@ -243,8 +245,9 @@ class OwnerIndex:
         chosen[most_telling(places, size[0], len(mask))] = True
         chosen[list(near)] = True
         chosen &= mask
-        infos = self._read_infos(db, numpy.flatnonzero(chosen).tolist())
-        ids = {number: info.id for number, info in infos.items()}
+        numbers = numpy.flatnonzero(chosen).tolist()
+        infos = self._read_infos(db, numbers)
+        ids = dict(zip(numbers, map(_ID, infos), strict=True))
         by_word = {word: where.among(chosen, ids) for word, where in places.items()}
         return Candidates(
             total=size[0],
@@ -253,20 +256,20 @@ class OwnerIndex:
             places={word: where for word, where in by_word.items() if where},
             cosines=dict(zip(map(ids.__getitem__, near), near.values(), strict=True)),
             usual=usual,
-            infos=dict(zip(ids.values(), infos.values(), strict=True)),
+            infos=dict(zip(ids.values(), infos, strict=True)),
         )
 
-    def _read_infos(self, db: Connection, numbers: Sequence[int]) -> dict[int, CandidateInfo]:
+    def _read_infos(self, db: Connection, numbers: Sequence[int]) -> list[CandidateInfo]:
         """The light rows of memories, in the order of their numbers."""
         known = self._infos
-        if not known.keys() >= set(numbers):
+        try:
+            return list(map(known.__getitem__, numbers))
+        except KeyError:
             missing = json.dumps([self._low | number for number in numbers if number not in known])
-            rows = ask(
-                db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (missing,)
-            )
-            SKETCH_TYPES.check(rows)
-            known.update((key & NUMBER, CandidateInfo(*rest)) for key, *rest in rows)
-        return dict(zip(numbers, map(known.__getitem__, numbers), strict=True))
+        rows = ask(db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (missing,))
+        SKETCH_TYPES.check(rows)
+        known.update((key & NUMBER, CandidateInfo(*rest)) for key, *rest in rows)
+        return list(map(known.__getitem__, numbers))
 
     # --- words ----------------------------------------------------------------------------------
 
@@ -309,7 +312,8 @@ class OwnerIndex:
             near = [(key & NUMBER, cosine) for key, cosine in found]
         elif model.center is None:
             infos = self._read_infos(db, [number for number, _ in near])
-            near = sorted(near, key=lambda each: (-each[1], infos[each[0]].id))[: query.nearest]
+            ordered = sorted(zip(near, infos, strict=True), key=lambda each: (-each[0][1], each[1].id))
+            near = [each for each, _ in ordered[: query.nearest]]
         if usual is None:
             usual = search.usual(db, self.state.number, vector, model, self.state.last)
         return dict(near), usual
