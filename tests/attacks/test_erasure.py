@@ -710,7 +710,9 @@ def test_a_real_kill_at_any_moment_leaves_the_rest_to_the_next_process(
     original, dice, died = tmp_path / "original", Random(seed), 0
     words = build(original, clock, 3, 10, seed=seed + 50)
     user, others = next(iter(words)), list(words)[1:]
-    for number in range(6):
+    for number in range(60):
+        if number >= 6 and died:  # how soon an erasure ends depends on the machine
+            break
         folder = tmp_path / str(number)
         shutil.copytree(original, folder)
         before = journals(folder, others)

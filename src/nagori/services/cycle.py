@@ -187,13 +187,14 @@ def run(
         if model:
             model.save()
         embed_missing(runtime, owner)  # a kill between journal and store loses vectors and nothing else
+        # Before new links are made: a night that is killed in between would find room for more of them.
+        night.unlinked, checked = remove_stale_relations(runtime, owner)
         night.ties, linked = link_new(runtime, owner)
         _index_concepts(runtime, owner)
         if runtime.config.consolidation.enabled and not is_knowledge(owner):
             from nagori.services.consolidate_new_memories import consolidate  # imported late: off by default
 
             night.consolidated = consolidate(runtime, owner)
-        night.unlinked, checked = remove_stale_relations(runtime, owner)
         renew()
         Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)
