@@ -184,6 +184,16 @@ def test_unknown_ids_are_not_found(memory: Nagori, id: str) -> None:
             verb(id)
 
 
+def test_a_prefix_of_an_id_that_is_too_short_is_refused_as_such(memory: Nagori) -> None:
+    kept = memory.remember("The staging server moved to port 8443.")
+    for length in (1, 5):
+        with pytest.raises(InvalidInput, match="at least 6 characters"):
+            memory.show(kept.id[:length])
+    assert memory.show(kept.id[:6]).id == kept.id
+    with pytest.raises(NotFound):
+        memory.show("nope")
+
+
 def test_a_prefix_that_fits_several_memories_is_refused_as_such(memory: Nagori) -> None:
     kept = memory.remember_many([f"Fact number {n}." for n in range(1100)])  # 1,024 prefixes of six letters
     prefixes = Counter(each.id[:6] for each in kept)
