@@ -674,7 +674,7 @@ def test_the_skills_call_commands_that_exist(run: Run) -> None:
 def test_status_fits_on_one_line(run: Run) -> None:
     assert run("status", "--line").out == "nagori 0 memories\n"
     run("remember", "tea", "--protect")
-    assert run("status", "--line").out.startswith("nagori 1 memories · 1 protected")
+    assert run("status", "--line").out.startswith("nagori 1 memory · 1 protected")
     assert "保護 1" in run("--lang", "ja", "status", "--line").out
 
 

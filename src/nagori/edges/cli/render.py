@@ -273,7 +273,7 @@ def explanation_view(
     parts: list[RenderableType] = [
         memory_list([(memory, why.retention, None)], translator, zone, width),
         Styled(f"\n{translator('cli.intensity', intensity=memory.emotion.intensity, category=category)}"),
-        Styled(translator("cli.age", days=why.days, coefficient=memory.coefficient)),
+        Styled(translator.say(why.formula)),
         Styled(
             translator("cli.importance", importance=importance(why.importance), **vars(why.importance)),
             style="dim",
@@ -347,11 +347,12 @@ def status_line(status: Status, translator: Translator) -> str:
     """The counts that matter at a glance; those that are 0 are left out."""
     counts = status.counts
     parts = [
-        ("status.line_memories", counts.total),
         ("status.line_protected", counts.protected),
         ("status.line_waiting", counts.unembedded),
     ]
-    told = [translator(name, n=f"{n:,}") for name, n in parts if n or name == "status.line_memories"]
+    total = "status.line_memory" if counts.total == 1 else "status.line_memories"
+    told = [translator(total, n=f"{counts.total:,}")]
+    told += [translator(name, n=f"{n:,}") for name, n in parts if n]
     if status.llm:
         told.append(
             translator("status.line_llm", usd=dollars(status.spent), trouble=" !" if status.trouble else "")

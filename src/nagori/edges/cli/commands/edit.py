@@ -135,7 +135,8 @@ def forget(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Hide a memory from every recall; undo brings it back."""
     session = CommandSession.of(context)
     with session.memory() as memory:
-        _report_change(session, memory.forget(id), as_json, "cli.forgotten")
+        gone = memory.forget(id)
+    _report_change(session, gone, as_json, "cli.forgotten", days=session.config.archive.grace_days)
 
 
 def undo(context: typer.Context, id: Id, as_json: Json = False) -> None:

@@ -70,7 +70,7 @@ def init(
 
 def uninstall(
     context: typer.Context,
-    host: Names = None,
+    host: Annotated[list[str] | None, typer.Option("--host", help="help.uninstall.host")] = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
