@@ -472,6 +472,27 @@ def test_notes_in_claudes_files_become_memories_on_request(memory: Nagori) -> No
     assert recalled(memory)
 
 
+def test_a_text_that_only_overlaps_itself_is_replaced_as_anthropics_own_tool_does_it(tool: Any) -> None:
+    tool.create(command(path="/memories/a.txt", file_text="a\n\n\nb"))
+    tool.str_replace(command(path="/memories/a.txt", old_str="\n\n", new_str="\n"))
+    assert tool.files.texts() == {"memories/a.txt": "a\n\nb"}
+    assert refused(tool.str_replace, path="/memories/a.txt", old_str="\n", new_str="")
+
+
+def test_the_files_of_the_async_tool_can_be_written_on_trio(memory: Nagori) -> None:
+    pytest.importorskip("anthropic", reason=REASON.format("anthropic"))
+    trio = pytest.importorskip("trio", reason=REASON.format("trio"))
+    from nagori.edges.integrations.anthropic_memory import AsyncNagoriMemoryTool
+
+    tool = AsyncNagoriMemoryTool(memory=memory)
+
+    async def run() -> str:
+        await tool.create(command(path="/memories/a.txt", file_text=FACT))
+        return await tool.view(command(path="/memories/a.txt"))
+
+    assert FACT in trio.run(run)
+
+
 # --- LangChain and Strands ------------------------------------------------------------------------
 
 
@@ -539,6 +560,34 @@ def test_the_session_store_passes_the_conformance_suite_of_the_sdk() -> None:
     from claude_agent_sdk import testing
 
     asyncio.run(testing.run_session_store_conformance(NagoriSessionStore))
+
+
+@pytest.mark.usefixtures("agent_sdk")
+def test_the_session_store_passes_it_on_trio_as_the_sdk_runs_there_too() -> None:
+    trio = pytest.importorskip("trio", reason=REASON.format("trio"))
+    from claude_agent_sdk import testing
+
+    trio.run(testing.run_session_store_conformance, NagoriSessionStore)
+
+
+def test_an_append_that_is_cancelled_on_trio_is_finished_first(memory: Nagori) -> None:
+    trio = pytest.importorskip("trio", reason=REASON.format("trio"))
+    store = NagoriSessionStore(memory=memory)
+    write = memory.items.change
+    sub = {**KEY, "subpath": "subagents/a"}
+
+    async def run() -> None:
+        with trio.CancelScope() as scope:
+
+            def cancel_and_write(decide: Any) -> None:
+                trio.from_thread.run_sync(scope.cancel)
+                write(decide)
+
+            memory.items.change = cancel_and_write  # type: ignore[method-assign]
+            await store.append(sub, [entry("a", "x")])
+
+    trio.run(run)
+    assert len(memory.items.list(("claude_sessions",))) == 1
 
 
 def test_entries_with_a_known_uuid_are_not_added_again_whoever_wrote_them(memory: Nagori) -> None:
