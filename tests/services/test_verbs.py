@@ -127,9 +127,9 @@ def test_files_are_private(memory: Nagori) -> None:
     [
         ("", "empty"),
         (" \n\t　", "empty"),
-        ("\x00\x07", "empty"),
-        ("\u202e\u200b", "empty"),
-        ("<private>all of it</private>", "empty"),
+        ("\x00\x07", "Nothing is left"),
+        ("\u202e\u200b", "Nothing is left"),
+        ("<private>all of it</private>", "Nothing is left"),
         ("x" * 10_000_000, "10,000,000 characters"),
         (None, "not a text"),
         (b"bytes", "not a text"),
