@@ -19,7 +19,7 @@ from nagori.core.events import TO_ERASE, Event
 from nagori.core.model import Kind
 from nagori.errors import Conflict, InvalidInput, MemoryErased, NotFound
 from nagori.journals.file import FileJournal
-from nagori.services import erase as erasing
+from nagori.services import erase_owner
 from nagori.services.record_turns import OUTBOX, record_or_spool, spool, turn_event
 from nagori.services.tool_outcome_log import note_end, note_result
 from nagori.stores.sqlite import SqliteStore
@@ -618,7 +618,7 @@ def test_a_rebuild_that_is_running_cannot_bring_an_erased_user_back(
     tmp_path: Path, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, said = tmp_path / "data", draw_word(Random(9))
-    monkeypatch.setattr(erasing, "PATIENCE", 0.1)
+    monkeypatch.setattr(erase_owner, "PATIENCE", 0.1)
     with opened(folder, clock, "gone") as memory, opened(folder, clock, "other") as other:
         memory.remember(f"I say {said}")
         other.remember("The kettle is green.")

@@ -320,10 +320,11 @@ def _apply_erasures(folder: Path, former: Path, opened: Opener) -> None:
     if not owners and not parts and not journal.unfinished_erasures():
         return
     from nagori.services import erase
+    from nagori.services.erase_owner import erase_owner
 
     with opened(folder) as runtime:
         for owner, reopened in owners:
-            erase.erase_owner(runtime, owner)
+            erase_owner(runtime, owner)
             if reopened:
                 runtime.journal.reopen(owner)
         for owner, data in parts:
