@@ -353,6 +353,8 @@ def test_one_memory_goes_with_its_turn_and_what_was_made_from_it(memory: Nagori,
     folder = memory.runtime.data_dir
     assert files_with(folder, [secret, other]) == {}
     assert files_with(folder, [kept])
+    for id in plan.memories:
+        assert [entry.type for entry in memory.runtime.store.history(owner, id)] == ["erased"]
     assert [m.text.content for m in memory.list(EVERYTHING)] == [f"Something else about {kept}"]
     with pytest.raises(NotFound):
         memory.erase(plan)
