@@ -220,6 +220,10 @@ class Nagori:
         config = config or load().config
         folder = cls.folder(data_dir, config)
         try:
+            if not folder.is_dir():  # a new one, or a restore was killed
+                from nagori.services.backup import finish_restore
+
+                finish_restore(folder)
             private_dir(folder)
         except OSError as fault:  # an existing folder can be read even on a full disk
             raise StoreError("error.file", path=folder, reason=fault.strerror) from fault
