@@ -1,5 +1,5 @@
-"""A17: a restore takes nothing but memories, syncs them before the former ones make room, and after a kill
-anywhere either these or those are there."""
+"""A17, A19: a backup follows no link and removes what killed ones left. A restore takes nothing but memories,
+syncs them before the former ones make room, and after a kill anywhere either these or those are there."""
 
 import hashlib
 import io
@@ -155,3 +155,28 @@ def test_an_erasure_reaches_what_a_killed_restore_has_left(tmp_path: Path, clock
     with opened(folder, "gone") as memory:
         assert memory.erase(memory.plan_erasure(everything=True)).clean
     assert files_with(folder.parent, [word]) == {}
+
+
+def test_a_backup_does_not_write_through_a_link(tmp_path: Path) -> None:
+    victim, saved = tmp_path / "victim", tmp_path / "saved.tar"
+    victim.write_text("precious")
+    (tmp_path / "saved.tar.part").symlink_to(victim)
+    with opened(tmp_path / "data") as memory:
+        memory.remember("The kettle is blue.")
+        memory.backup(saved)
+    assert victim.read_text() == "precious"
+    assert not saved.is_symlink()
+    assert saved.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_next_backup_removes_what_a_killed_one_left_and_nothing_of_one_that_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    killed, running = folder / "backup-99999999-abc", folder / f"backup-{os.getppid()}-abc"
+    with opened(folder) as memory:
+        memory.remember("The kettle is blue.")
+        for work in (killed, running):
+            work.mkdir()
+            (work / "nagori.db").write_bytes(b"a copy")
+        memory.backup(tmp_path / "saved.tar")
+    assert not killed.exists()
+    assert (running / "nagori.db").exists()

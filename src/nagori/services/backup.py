@@ -35,6 +35,7 @@ from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir, sync_folder
 from nagori.journals import erased_owners
 from nagori.journals.file import OWNER_KEYS, FileJournal
+from nagori.leases import is_running
 from nagori.protocols import BackupBucket, Journal
 from nagori.runtime import Progress, Runtime, no_progress
 
@@ -69,6 +70,7 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
     if path.exists():
         raise InvalidInput("path", "error.file_exists", path=path)
     prefix = f"{WORK}{os.getpid()}-"
+    remove_abandoned_copies(runtime.data_dir)
     with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix=prefix) as work:
         copy, journal = Path(work) / STORE, runtime.journal
         saved = isinstance(journal, FileJournal) and not (runtime.data_dir / ENCRYPTION_NOTE).exists()
@@ -84,6 +86,17 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
         unfinished.replace(path)
         sync_folder(path.parent)
     return BackupReport(path, len(members), path.stat().st_size, events, damaged, saved)
+
+
+def remove_abandoned_copies(data_dir: Path) -> int:
+    """Remove what killed backups left in a data folder, full copies in plain text; returns their number."""
+    removed = 0
+    for path in data_dir.glob(f"{WORK}*"):
+        number = path.name.removeprefix(WORK).partition("-")[0]
+        if not number.isdecimal() or not is_running(int(number)):
+            shutil.rmtree(path, ignore_errors=True)
+            removed += 1
+    return removed
 
 
 def _copy_database(journal: Journal, work: Path) -> FileJournal:
@@ -408,7 +421,8 @@ def _journal_prefix(journal: FileJournal) -> Iterator[tuple[str, Path, int]]:
 def _write(path: Path, members: list[tuple[str, Path, int]], progress: Progress) -> None:
     listing: dict[str, dict[str, object]] = {}
     total, done = sum(size for _, _, size in members), 0
-    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    path.unlink(missing_ok=True)  # of a killed backup; or somebody's link, which must not be followed
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w") as tar:
         for name, source, size in members:
             with source.open("rb") as stream:

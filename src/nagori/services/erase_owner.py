@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,9 +9,8 @@ from pathlib import Path
 from nagori.core.storage_types import Owner
 from nagori.errors import Conflict
 from nagori.journals.file import FileJournal
-from nagori.leases import is_running
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.backup import STORE, WORK, folders_aside
+from nagori.services.backup import STORE, folders_aside, remove_abandoned_copies
 from nagori.services.receipt import ErasureStep
 from nagori.services.record_turns import erase_spool
 from nagori.services.submitted_batches import discard_batches
@@ -114,12 +112,7 @@ def _erase_notes(runtime: Runtime, owner: Owner) -> list[ErasureStep]:
     for path in (*hosts.glob("*.json"), *hosts.glob("failed-*"), *runtime.data_dir.glob("*.log")):
         path.unlink(missing_ok=True)
         removed += 1
-    for path in runtime.data_dir.glob(f"{WORK}*"):
-        number = path.name.removeprefix(WORK).partition("-")[0]
-        if not number.isdecimal() or not is_running(int(number)):
-            shutil.rmtree(path, ignore_errors=True)
-            removed += 1
-    return [ErasureStep("notes", removed)]
+    return [ErasureStep("notes", removed + remove_abandoned_copies(runtime.data_dir))]
 
 
 OWNER_STEPS: tuple[Callable[[Runtime, Owner], list[ErasureStep]], ...] = (
