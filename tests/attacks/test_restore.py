@@ -14,7 +14,7 @@ import pytest
 from tests.erased_bytes import draw_word, files_with
 
 from nagori import Nagori, Scope
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, StoreError
 from nagori.testing import FrozenClock, WordEmbedder
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is forked and ends at once")
@@ -39,6 +39,28 @@ def saved(tmp_path: Path) -> Path:
         memory.backup(tmp_path / "saved.tar")
         memory.remember("The ferry leaves at nine.")
     return tmp_path / "saved.tar"
+
+
+def test_a_restore_that_cannot_exchange_the_folders_leaves_everything_as_it_was(
+    saved: Path, tmp_path: Path, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename, folder = Path.rename, tmp_path / "data"
+
+    def refuse(path: Path, target: Path) -> Path:
+        if target == folder and path.name.endswith("ready"):
+            raise OSError(16, "Device or resource busy")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(StoreError, match="busy"):
+        Nagori.restore(saved, folder, clock.now())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "saved.tar"]
+    assert len(texts(folder)) == 2
+
+
+def test_a_mount_point_is_refused_with_advice(saved: Path, clock: FrozenClock) -> None:
+    with pytest.raises(InvalidInput, match="mount point"):
+        Nagori.restore(saved, Path("/"), clock.now())
 
 
 def add_file(saved: Path, name: str, content: bytes) -> Path:

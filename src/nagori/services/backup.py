@@ -121,6 +121,8 @@ def _copy_store(runtime: Runtime, copy: Path) -> bool:
 def restore(path: Path, data_dir: Path, stamp: str, opened: Opener) -> Path | None:
     """Install a backup; returns the folder with the former data, if there was any. `opened` opens a data
     folder. After a kill either the former data or those of the backup are there (see `finish_restore`)."""
+    if os.path.ismount(data_dir):
+        raise InvalidInput("data_dir", "error.restore_mounted", path=data_dir)
     prefix = f"{data_dir.name}{UNPACKED}"
     with _trouble(path), _unpack(path, near=data_dir.parent, prefix=prefix) as (folder, _):
         occupied = data_dir.exists() and any(data_dir.iterdir())
@@ -133,12 +135,18 @@ def restore(path: Path, data_dir: Path, stamp: str, opened: Opener) -> Path | No
         shutil.rmtree(ready, ignore_errors=True)  # of a restore that was killed before it took effect
         folder.rename(ready)
         sync_folder(data_dir.parent)
-        if occupied:
-            aside = data_dir.with_name(f"{data_dir.name}{ASIDE}{stamp}")
-            data_dir.rename(aside)
-        elif data_dir.exists():
-            data_dir.rmdir()
-        ready.rename(data_dir)
+        try:
+            if occupied:
+                aside = data_dir.with_name(f"{data_dir.name}{ASIDE}{stamp}")
+                data_dir.rename(aside)
+            elif data_dir.exists():
+                data_dir.rmdir()
+            ready.rename(data_dir)
+        except OSError:  # the former data stay
+            if aside is not None and aside.exists() and not data_dir.exists():
+                aside.rename(data_dir)
+            shutil.rmtree(ready, ignore_errors=True)
+            raise
         sync_folder(data_dir.parent)
     return aside
 
