@@ -28,6 +28,7 @@ from nagori.core.storage_types import Owner
 from nagori.core.values import Value, check_text, check_whole, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
+from nagori.language.speech_acts import asks_for_several
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.recall import RecallRequest, rank_candidates, retention
 from nagori.services.relations import find_related
@@ -42,6 +43,9 @@ BY_MEANING, BY_MENTION = (
     1.0,
     1.0,
 )  # log odds that the highest activation adds; fitted (docs/why/association.md)
+OF_SESSION = (
+    0.5  # of what the session of a memory adds to its log odds, taken back where several are asked for
+)
 BY_LINK = 0.5  # what a link passes on; also how sure we are of what association reached, beside the answers
 
 
@@ -125,7 +129,8 @@ def spread_recall(
     runtime: Runtime, scope: Scope, text: str, filter: Filter, found: Sequence[Recollection], depth: int
 ) -> Iterator[Recollection]:
     """The candidates of a recall with what association adds to their odds, and the memories that only
-    association reached. The best scores 1."""
+    association reached. The best scores 1. A question for several things is answered on several occasions, so
+    that a memory gains less by the session it is from."""
     index_concepts(runtime, scope.owner)
     answers = sorted(found, key=lambda each: (-each.score, each.memory.id))[:ENTRIES]
     entries = {each.memory.id: each.score for each in answers if each.score > 0}
@@ -137,8 +142,13 @@ def spread_recall(
         id: BY_MEANING * meant.get(id, 0.0) + BY_MENTION * max(mentioned.get(id, 0.0), linked.get(id, 0.0))
         for id in meant.keys() | mentioned.keys() | linked.keys()
     }
+    less = OF_SESSION if asks_for_several(text) else 0.0
     odds = {
-        each.memory.id: log(each.score) + gains.get(each.memory.id, 0.0) for each in found if each.score > 0
+        each.memory.id: log(each.score)
+        + gains.get(each.memory.id, 0.0)
+        - less * each.terms.get("session_meaning", 0.0)
+        for each in found
+        if each.score > 0
     }
     best, least = max(odds.values(), default=0.0), min(odds.values(), default=0.0)
     highest = max(gains.values(), default=0.0) or 1.0
