@@ -104,9 +104,10 @@ def _past_conversations(
     knowledge: bool,
     mark: bool,
 ) -> Context:
-    """As many memories as recall finds and the budget holds, in the order of recall; what a hook would give
-    besides comes after the best. A hook is silent where it is unsure; who gives a budget for one question
-    wants it used. Memories leave room for the other parts only where those that are about the prompt do."""
+    """As many memories as recall finds and the budget holds, in the order of recall; then what a hook would
+    give besides, but first what replaces an answer. A hook is silent where it is unsure; who gives a budget
+    for one question wants it used. Memories leave room for the other parts only where those that are about
+    the prompt do."""
     chosen = select_for_prompt(runtime, scope, prompt, session)
     if chosen.silent in ("no_question", "secret"):
         return NOTHING
@@ -119,9 +120,11 @@ def _past_conversations(
     )
     answers = recall(runtime, scope, question)
     found = new_here(runtime, scope, [each.memory for each in answers], session)
-    known = {memory.id for memory in found}
+    known, replaced_by = {memory.id for memory in found}, {memory.superseded_by for memory in found}
     besides = [memory for memory in chosen.told if memory.id not in known]
-    told, small, words = [*found[:1], *besides, *found[1:]], tokens < SMALL, query_tokens(chosen.text)
+    heirs = [memory for memory in besides if memory.id in replaced_by]
+    others = [memory for memory in besides if memory.id not in replaced_by]
+    told, small, words = [*heirs, *found, *others], tokens < SMALL, query_tokens(chosen.text)
 
     def tell(memories: Sequence[Memory], share: float) -> tuple[str, list[Memory]]:
         return block(
