@@ -47,7 +47,7 @@ import sys
 from pathlib import Path
 from nagori.edges.importers.claude_code import SkippedLines, read
 skipped = SkippedLines()
-turns = sum(1 for turn in read(Path(sys.argv[1]), passed=skipped))
+turns = sum(1 for turn in read(Path(sys.argv[1]), skipped=skipped))
 print(turns, skipped.total)
 """
 
