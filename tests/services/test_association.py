@@ -47,16 +47,19 @@ def test_t8_association_leads_from_answers_over_shared_concepts_to_other_memorie
     assert texts(memory.associate("Aki", depth=4).memories) == [SHOP, DINNER]
 
 
-def test_t8_a_question_for_several_things_counts_a_memory_less_for_its_session(memory: Nagori) -> None:
+def test_t8_a_question_for_several_things_counts_the_session_less_and_the_length_more(memory: Nagori) -> None:
     first, second, _ = memory.list()
-    found = [Recollection(first, 0.9, 1.0, {"session_meaning": 1.0}), Recollection(second, 0.8, 1.0, {})]
+    found = [
+        Recollection(first, 0.9, 1.0, {"session_meaning": 1.0}),
+        Recollection(second, 0.8, 1.0, {"length": 1.0}),
+    ]
 
     def scores(text: str) -> list[float]:
         told = spread_recall(memory.runtime, memory.scope, text, ALIVE, found, 1)
         return [each.score for each in told]
 
     assert scores("Which harbour was named?") == pytest.approx([1.0, 0.8 / 0.9])
-    assert scores("Which harbours were named?") == pytest.approx([0.9 * exp(-0.5) / 0.8, 1.0])
+    assert scores("Which harbours were named?") == pytest.approx([0.9 / 0.8 * exp(-0.8), 1.0])
 
 
 def test_t8_topics_develop_with_every_step(memory: Nagori) -> None:

@@ -43,9 +43,9 @@ BY_MEANING, BY_MENTION = (
     1.0,
     1.0,
 )  # log odds that the highest activation adds; fitted (docs/why/association.md)
-OF_SESSION = (
-    0.5  # of what the session of a memory adds to its log odds, taken back where several are asked for
-)
+# Log odds for each term of a memory where several things are asked for: they were told on several occasions,
+# so that its session counts less, and in more words than those of a short reply.
+SEVERAL = {"session_meaning": -0.5, "length": 0.3}
 BY_LINK = 0.5  # what a link passes on; also how sure we are of what association reached, beside the answers
 
 
@@ -129,8 +129,7 @@ def spread_recall(
     runtime: Runtime, scope: Scope, text: str, filter: Filter, found: Sequence[Recollection], depth: int
 ) -> Iterator[Recollection]:
     """The candidates of a recall with what association adds to their odds, and the memories that only
-    association reached. The best scores 1. A question for several things is answered on several occasions, so
-    that a memory gains less by the session it is from."""
+    association reached. The best scores 1."""
     index_concepts(runtime, scope.owner)
     answers = sorted(found, key=lambda each: (-each.score, each.memory.id))[:ENTRIES]
     entries = {each.memory.id: each.score for each in answers if each.score > 0}
@@ -142,11 +141,11 @@ def spread_recall(
         id: BY_MEANING * meant.get(id, 0.0) + BY_MENTION * max(mentioned.get(id, 0.0), linked.get(id, 0.0))
         for id in meant.keys() | mentioned.keys() | linked.keys()
     }
-    less = OF_SESSION if asks_for_several(text) else 0.0
+    weights = SEVERAL if asks_for_several(text) else {}
     odds = {
         each.memory.id: log(each.score)
         + gains.get(each.memory.id, 0.0)
-        - less * each.terms.get("session_meaning", 0.0)
+        + sum(weight * each.terms.get(name, 0.0) for name, weight in weights.items())
         for each in found
         if each.score > 0
     }
