@@ -95,7 +95,7 @@ class SqliteStore(SqlReads):
         from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
 
         # An object, not a list of pairs: a pair would be parsed again for each row that it is joined with.
-        pairs = "(SELECT CAST(key AS INTEGER) AS node, value AS a FROM json_each(?))"
+        pairs = "(SELECT key AS node, value AS a FROM json_each(?))"
         cosine = "1 - vec_distance_cosine(c.vector, ?)"
         return SqlConcepts(self, ConceptSql(sql.SQLITE, pairs, _pack_pairs, cosine, "vector", bytes, bytes))
 
@@ -408,7 +408,7 @@ def _empty_log(db: Connection) -> bool:
     return False
 
 
-def _pack_pairs(pairs: Mapping[int, float]) -> tuple[str]:
+def _pack_pairs(pairs: Mapping[str, float]) -> tuple[str]:
     return (json.dumps(pairs),)
 
 
