@@ -132,12 +132,13 @@ class SqliteStore(SqlReads):
             return
         written = {memory.id for memory in batch.memories}
         ids = [id for id in batch.erased if id not in written]
+        seqs = dict(batch.erasures)
         for some in split_batches(ids, ERASE_AT_ONCE):
             begin = time.monotonic()
             with self.writing() as db:
                 number, seq, _ = writing.open_owner(db, owner)
                 _check_position(seq, batch)
-                writing.erase_memories(db, number, some)
+                writing.erase_memories(db, number, some, [(id, seqs[id]) for id in some if id in seqs])
             time.sleep(time.monotonic() - begin)  # others get their turn
 
     @contextmanager

@@ -32,6 +32,7 @@ from nagori.stores.sqlite.resident.arrays import (
     Places,
     Vectors,
     most_telling,
+    to_numbers,
 )
 
 TYPE_CHECKING = False
@@ -74,7 +75,7 @@ def read_state(db: Connection, owner: Owner) -> State | None:
 
 
 class OwnerIndex:
-    """The index of one owner. Every array is indexed by the number of a memory."""
+    """The index of one owner. Every array is indexed by the place of a memory (see `Columns`)."""
 
     def __init__(self, db: Connection, state: State, most_bytes: int) -> None:
         self.lock = threading.Lock()
@@ -84,14 +85,14 @@ class OwnerIndex:
         self._most_bytes = most_bytes
         self._low = keys(state.number)[0]
         self._codes: dict[str | None, int] = {None: 0}
-        self._columns = Columns(int(state.last * SPARE) + 64)
+        self._columns = Columns(int(state.size[0] * SPARE) + 64)
         self._vectors: dict[int, Vectors] = {}
         self._masks: dict[tuple[object, ...], Any] = {}
         self._words: dict[str, Places] = {}
         self._infos: dict[int, CandidateInfo] = {}
         self._memories: dict[str, tuple[int, Memory]] = {}
         self._text_bytes, self._word_bytes = 0, 0
-        sql = f"SELECT {COLUMNS} FROM memory m WHERE m.key BETWEEN ? AND ?"
+        sql = f"SELECT {COLUMNS} FROM memory m WHERE m.key BETWEEN ? AND ? ORDER BY m.key"
         for rows in split_batches(db.execute(sql, keys(state.number)), AT_ONCE):
             self._set_columns(rows)
 
@@ -120,22 +121,21 @@ class OwnerIndex:
         )
         if self._set_columns(rows):
             self._masks.clear()
-        for key, _ in found:
-            self._infos.pop(key & NUMBER, None)
-        new = {key & NUMBER: memory for key, memory in found if key & NUMBER > last}
+        places = self._find([key for key, _ in found])
+        for place in places:
+            self._infos.pop(place, None)
+        new = {key: place for (key, _), place in zip(found, places, strict=True) if key & NUMBER > last}
         for vectors in self._vectors.values():
-            vectors.reserve(len(self._columns.present))
-            vectors.load(
-                db, "IN (SELECT value FROM json_each(?))", (json.dumps([self._low | n for n in new]),)
-            )
-        self._add_words(db, new)
+            vectors.reserve()
+            vectors.load(db, "IN (SELECT value FROM json_each(?))", (json.dumps(list(new)),))
+        self._add_words(db, {new[key]: memory for key, memory in found if key in new})
 
     def _add_words(self, db: Connection, new: Mapping[int, Memory]) -> None:
         """Add the places of new memories to the words that are known, as the word index splits them."""
         if not new or not self._words:
             return
         split = db.fts5_tokenizer("unicode61", TOKENIZER)
-        for number, memory in sorted(new.items()):
+        for place, memory in sorted(new.items()):
             text = " ".join(index_words(memory)).encode()
             flags = apsw.FTS5_TOKENIZE_DOCUMENT
             found: dict[str, int] = {}
@@ -143,7 +143,7 @@ class OwnerIndex:
                 if word in self._words:
                     found[word] = found.get(word, 0) + 1
             for word, times in found.items():
-                self._words[word].add(number, times)
+                self._words[word].add(place, times)
                 self._word_bytes += 2 * numpy.dtype(int).itemsize
 
     def forget(self, ids: Iterable[str]) -> None:
@@ -178,8 +178,11 @@ class OwnerIndex:
             (key & NUMBER, 1, archived, forgotten, *map(self._code, names), created)
             for key, archived, forgotten, *names, created in rows
         ]
-        self._columns.reserve(max(each[0] for each in coded))
         return self._columns.put(coded)
+
+    def _find(self, keys: Sequence[int]) -> list[int]:
+        """The places of memories by their keys."""
+        return list(self._columns.find(to_numbers(keys)).tolist())
 
     def _code(self, name: str | None) -> int:
         return self._codes.setdefault(name, len(self._codes))
@@ -201,7 +204,7 @@ class OwnerIndex:
         return seen
 
     def _selected(self, scope: Scope, filter: Filter | None = None) -> Any:
-        """`Selection.meant` as one truth value per number; without a filter `Selection.seen`."""
+        """`Selection.meant` as one truth value per place; without a filter `Selection.seen`."""
         narrow: tuple[object, ...] = ()
         if filter is not None:
             narrow = (filter.archived, filter.forgotten, filter.since, filter.until)
@@ -245,9 +248,9 @@ class OwnerIndex:
         chosen[most_telling(places, size[0], len(mask))] = True
         chosen[list(near)] = True
         chosen &= mask
-        numbers = numpy.flatnonzero(chosen).tolist()
-        infos = self._read_infos(db, numbers)
-        ids = dict(zip(numbers, map(_ID, infos), strict=True))
+        spots = numpy.flatnonzero(chosen).tolist()
+        infos = self._read_infos(db, spots)
+        ids = dict(zip(spots, map(_ID, infos), strict=True))
         by_word = {word: where.among(chosen, ids) for word, where in places.items()}
         return Candidates(
             total=size[0],
@@ -259,17 +262,19 @@ class OwnerIndex:
             infos=dict(zip(ids.values(), infos, strict=True)),
         )
 
-    def _read_infos(self, db: Connection, numbers: Sequence[int]) -> list[CandidateInfo]:
-        """The light rows of memories, in the order of their numbers."""
+    def _read_infos(self, db: Connection, places: Sequence[int]) -> list[CandidateInfo]:
+        """The light rows of memories, in the order of their places."""
         known = self._infos
         try:
-            return list(map(known.__getitem__, numbers))
+            return list(map(known.__getitem__, places))
         except KeyError:
-            missing = json.dumps([self._low | number for number in numbers if number not in known])
+            numbers = self._columns.number[[place for place in places if place not in known]]
+            missing = json.dumps((self._low | numbers).tolist())
         rows = ask(db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (missing,))
         SKETCH_TYPES.check(rows)
-        known.update((key & NUMBER, CandidateInfo(*rest)) for key, *rest in rows)
-        return list(map(known.__getitem__, numbers))
+        found = self._find([key for key, *_ in rows])
+        known.update((place, CandidateInfo(*rest)) for place, (_, *rest) in zip(found, rows, strict=True))
+        return list(map(known.__getitem__, places))
 
     # --- words ----------------------------------------------------------------------------------
 
@@ -287,7 +292,8 @@ class OwnerIndex:
             docs = db.execute(sql, (word, *keys(self.state.number), most))
             numbers = numpy.fromiter(chain.from_iterable(docs), numpy.int64) & NUMBER
             self._word_bytes -= known.nbytes if known else 0
-            known = self._words[word] = Places.of(numbers, cut=len(numbers) == most)
+            found = self._columns.find(numbers)
+            known = self._words[word] = Places.of(found, cut=len(found) == most)
             self._word_bytes += known.nbytes
         return known
 
@@ -296,12 +302,12 @@ class OwnerIndex:
     def _near(
         self, db: Connection, selection: Selection, query: Query, model: Model, mask: Any
     ) -> tuple[dict[int, float], tuple[float, float]]:
-        """`search.nearest_keys` and `search.usual`, by number."""
+        """`search.nearest_keys` and `search.usual`, by place."""
         vector = query.vector or b""
         vectors = self._vectors.get(model.id)
         if vectors is None or vectors.model != model:
             vectors = self._vectors[model.id] = Vectors(
-                model, len(self._columns.present), self._most_bytes - self._columns.nbytes
+                model, self._columns, self._most_bytes - self._columns.nbytes
             )
             vectors.load(db, "BETWEEN ? AND ?", keys(self.state.number))
             vectors.compare(db)
@@ -309,9 +315,10 @@ class OwnerIndex:
         usual = vectors.usual(vector, self.state.last)
         if near is None:
             found = search.nearest_keys(db, selection, vector, model, query.nearest)
-            near = [(key & NUMBER, cosine) for key, cosine in found]
+            places = self._find([key for key, _ in found])
+            near = [(place, cosine) for place, (_, cosine) in zip(places, found, strict=True)]
         elif model.center is None:
-            infos = self._read_infos(db, [number for number, _ in near])
+            infos = self._read_infos(db, [place for place, _ in near])
             ordered = sorted(zip(near, infos, strict=True), key=lambda each: (-each[0][1], each[1].id))
             near = [each for each, _ in ordered[: query.nearest]]
         if usual is None:
@@ -324,12 +331,13 @@ class OwnerIndex:
         """`SqliteStore.get`, with the memories that were answers before."""
         missing = [id for id in ids if id not in self._memories]
         if missing:
-            for key, memory in load_by_id(db, self.state.number, missing):
-                self._memories[memory.id] = (key & NUMBER, memory)
+            read = load_by_id(db, self.state.number, missing)
+            for place, (_, memory) in zip(self._find([key for key, _ in read]), read, strict=True):
+                self._memories[memory.id] = (place, memory)
                 self._text_bytes += _text_bytes(memory)
         seen = self._selected(scope)
         found = [self._memories[id] for id in ids if id in self._memories]
-        return [memory for number, memory in found if seen[number]]
+        return [memory for place, memory in found if seen[place]]
 
 
 def _text_bytes(memory: Memory) -> int:
