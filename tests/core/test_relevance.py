@@ -10,7 +10,6 @@ from nagori.core.relevance import (
     CandidateInfo,
     Candidates,
     confidence,
-    likeliest,
     relevance,
 )
 
@@ -214,9 +213,10 @@ def test_the_likeliest_are_those_with_the_largest_weighted_sum_of_their_terms(
     every = relevance(given, window=window, most=most)
     odds = {id: odds_of(terms) for id, terms in every.items()}
     best = sorted(every, key=lambda id: (-odds[id], id))[:n]
-    found = likeliest(given, (), window, n, most)
+    found = given.likeliest((), window, n, most)
+    least = min(given.cosines.values(), default=None)
     assert list(found) == best
-    assert found == {id: (odds[id], every[id]) for id in best}
+    assert found == {id: (odds[id], every[id], given.cosines.get(id, least)) for id in best}
 
 
 @pytest.mark.parametrize(

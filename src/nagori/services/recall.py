@@ -39,7 +39,6 @@ from nagori.core.relevance import (
     bounded_factor,
     confidence,
     freshness,
-    likeliest,
     order_by_date,
     relevance,
 )
@@ -177,7 +176,7 @@ def rank_candidates(
 
 def _without_thread_summaries(evidence: Candidates) -> Candidates:
     """As if there were none: they repeat words, which would make these seem less telling."""
-    if not any(id.startswith(THREAD_ID) for id in evidence.infos):
+    if not evidence.has_thread_summaries():
         return evidence
     places = {
         word: {id: times for id, times in where.items() if not id.startswith(THREAD_ID)}
@@ -259,7 +258,7 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
         runtime.observe("embedder.silent", error=trouble)
         meant, query = _QueryVector(), replace(query, vector=None, model=None)
         evidence = runtime.store.candidates(scope, query)
-    if meant.data and not evidence.cosines and runtime.vectors.active(scope.owner) != used:
+    if meant.data and not evidence.has_cosines() and runtime.vectors.active(scope.owner) != used:
         return _search(runtime, scope, asked)  # the owner switched to another model just now
     matter = OWN_MATTER if meant.data is None else own_matter(meant.data, meant.model)
     evidence = replace(evidence, unrelated=meant.unrelated, own_matter=matter)
@@ -433,14 +432,13 @@ def rank_fused(
 ) -> Iterator[Recollection]:
     """The default ranking. The terms add up to log odds, so a factor is added as its logarithm; the best
     answer scores 1."""
-    named = _named_speakers(asked.text, {sketch.speaker for sketch in evidence.infos.values()})
-    best = likeliest(evidence, named, asked.window, n)
-    odds, terms = {id: each[0] for id, each in best.items()}, {id: each[1] for id, each in best.items()}
+    named = _named_speakers(asked.text, evidence.speakers())
+    best = evidence.likeliest(named, asked.window, n)
+    odds, terms = {id: each.odds for id, each in best.items()}, {id: each.terms for id, each in best.items()}
     finalists = runtime.store.get(scope, list(best))
     lifts = _lifts(
         asked, (_statement(memory, odds[memory.id], terms[memory.id]["words"]) for memory in finalists)
     )
-    least = min(evidence.cosines.values(), default=None)
     now, config = runtime.clock.now(), runtime.config
     found = {}
     for memory in finalists:
@@ -448,7 +446,7 @@ def rank_fused(
         factors = _factors(runtime, asked, memory, strength)
         if memory.credit is not NO_CREDIT or scope.task is not None:
             factors |= _learned_factors(scope, memory)
-        near = evidence.cosines.get(id, least)
+        near = best[id].cosine
         sure = _confidence(asked, evidence, terms[id], memory, near)
         if only_asks(memory):  # a question with its answer: what was stated about the matter says more
             terms[id]["asks"] = ASKED_SHARE

@@ -99,11 +99,10 @@ class Places:
             self.counts = numpy.append(self.counts, times)
             self.times += times
 
-    def among(self, chosen: Any, ids: Mapping[int, str]) -> dict[str, int]:
-        """Id and count of those that are chosen."""
+    def among(self, chosen: Any, at: Any) -> tuple[Any, Any]:
+        """Of those that are chosen, what `at` has for each, and its count."""
         these = chosen[self.numbers]
-        numbers, counts = self.numbers[these].tolist(), self.counts[these].tolist()
-        return dict(zip(map(ids.__getitem__, numbers), counts, strict=True))
+        return at[self.numbers[these]], self.counts[these]
 
 
 class Vectors:
@@ -179,7 +178,7 @@ class Vectors:
             sums[at : at + BLOCK] = _sum_in_order(rows)
         return _divide(sums, asked, self._norms[numbers])
 
-    def nearest(self, db: Connection, vector: bytes, mask: Any, k: int) -> list[tuple[int, float]] | None:
+    def nearest(self, db: Connection, vector: bytes, mask: Any, k: int) -> tuple[Any, Any] | None:
         """Numbers and cosines of the k nearest of those in the mask, best first; without a shortlist also
         those that are as near as the last. None if the file has to be asked."""
         if not self._exact:
@@ -197,7 +196,7 @@ class Vectors:
             order = order[:k]
         elif len(order) > k:
             order = order[cosines[order] >= cosines[order[k - 1]]]
-        return list(zip(numbers[order].tolist(), cosines[order].tolist(), strict=True))
+        return numbers[order], cosines[order]
 
     def _shortlist(self, db: Connection, vector: bytes, mask: Any, n: int) -> Any:
         """`search._shortlist`: the n whose bits agree best; of equal ones the first."""

@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from operator import itemgetter
 
 import apsw
 import numpy
@@ -33,6 +32,8 @@ from nagori.stores.sqlite.resident.arrays import (
     Vectors,
     most_telling,
 )
+from nagori.stores.sqlite.resident.ranking import CandidateArrays, build_candidates
+from nagori.stores.sqlite.resident.sketches import Sketches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from nagori.core.model import Filter
     from nagori.stores.sqlite import Connection
 
-_ID = itemgetter(CandidateInfo._fields.index("id"))
 MOST_MASKS = 16
 # Bytes of Python objects, as estimates: a light row, and a memory without its text.
 INFO_BYTES, MEMORY_BYTES = 600, 3_000
@@ -88,7 +88,7 @@ class OwnerIndex:
         self._vectors: dict[int, Vectors] = {}
         self._masks: dict[tuple[object, ...], Any] = {}
         self._words: dict[str, Places] = {}
-        self._infos: dict[int, CandidateInfo] = {}
+        self._sketches = Sketches(len(self._columns.present))
         self._memories: dict[str, tuple[int, Memory]] = {}
         self._text_bytes, self._word_bytes = 0, 0
         sql = f"SELECT {COLUMNS} FROM memory m WHERE m.key BETWEEN ? AND ?"
@@ -121,7 +121,8 @@ class OwnerIndex:
         if self._set_columns(rows):
             self._masks.clear()
         for key, _ in found:
-            self._infos.pop(key & NUMBER, None)
+            self._sketches.forget(key & NUMBER)
+        self._sketches.reserve(len(self._columns.present))
         new = {key & NUMBER: memory for key, memory in found if key & NUMBER > last}
         for vectors in self._vectors.values():
             vectors.reserve(len(self._columns.present))
@@ -158,13 +159,14 @@ class OwnerIndex:
     def nbytes(self) -> int:
         arrays = self._columns.nbytes + sum(each.nbytes for each in list(self._vectors.values()))
         masks = len(self._masks) * len(self._columns.present)
-        return int(arrays + masks + self._word_bytes + INFO_BYTES * len(self._infos) + self._text_bytes)
+        sketches = self._sketches.nbytes + INFO_BYTES * self._sketches.count
+        return int(arrays + masks + self._word_bytes + sketches + self._text_bytes)
 
     def shed(self) -> None:
         """Forget everything that is read again as needed."""
         self._masks.clear()
         self._words.clear()
-        self._infos.clear()
+        self._sketches = Sketches(len(self._columns.present))
         self._memories.clear()
         self._text_bytes, self._word_bytes = 0, 0
 
@@ -237,39 +239,37 @@ class OwnerIndex:
         mask = self._selected(selection.scope, selection.filter)
         size = self.state.size
         places, left_out = self._places(db, query.words, size[0])
-        near: dict[int, float] = {}
+        near, cosines = numpy.zeros(0, numpy.int64), numpy.zeros(0)
         usual = (0.0, 1.0)
         if query.vector is not None and model is not None:
-            near, usual = self._near(db, selection, query, model, mask)
+            near, cosines, usual = self._near(db, selection, query, model, mask)
         chosen = numpy.zeros(len(mask), bool)
         chosen[most_telling(places, size[0], len(mask))] = True
-        chosen[list(near)] = True
+        chosen[near] = True
         chosen &= mask
-        numbers = numpy.flatnonzero(chosen).tolist()
-        infos = self._read_infos(db, numbers)
-        ids = dict(zip(numbers, map(_ID, infos), strict=True))
-        by_word = {word: where.among(chosen, ids) for word, where in places.items()}
-        return Candidates(
-            total=size[0],
-            asked=len({word for word in query.words if word}) - left_out,
-            mean_tokens=size[1],
-            places={word: where for word, where in by_word.items() if where},
-            cosines=dict(zip(map(ids.__getitem__, near), near.values(), strict=True)),
-            usual=usual,
-            infos=dict(zip(ids.values(), infos, strict=True)),
+        numbers = numpy.flatnonzero(chosen)
+        self._read_sketches(db, numbers)
+        at = numpy.zeros(len(mask), numpy.int64)
+        at[numbers] = numpy.arange(len(numbers))
+        words = [(word, *where.among(chosen, at)) for word, where in places.items()]
+        seen = chosen[near]
+        arrays = CandidateArrays(
+            self._sketches.select(numbers),
+            [each for each in words if len(each[1])],
+            at[near[seen]],
+            cosines[seen],
         )
+        asked = len({word for word in query.words if word}) - left_out
+        return build_candidates(size, asked, usual, arrays)
 
-    def _read_infos(self, db: Connection, numbers: Sequence[int]) -> list[CandidateInfo]:
-        """The light rows of memories, in the order of their numbers."""
-        known = self._infos
-        try:
-            return list(map(known.__getitem__, numbers))
-        except KeyError:
-            missing = json.dumps([self._low | number for number in numbers if number not in known])
-        rows = ask(db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (missing,))
-        SKETCH_TYPES.check(rows)
-        known.update((key & NUMBER, CandidateInfo(*rest)) for key, *rest in rows)
-        return list(map(known.__getitem__, numbers))
+    def _read_sketches(self, db: Connection, numbers: Any) -> None:
+        """Read the light rows of memories that are not known."""
+        if missing := self._sketches.missing(numbers):
+            keys = json.dumps([self._low | number for number in missing])
+            rows = ask(db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (keys,))
+            SKETCH_TYPES.check(rows)
+            found = {key & NUMBER: CandidateInfo(*rest) for key, *rest in rows}
+            self._sketches.put(list(found), list(found.values()))
 
     # --- words ----------------------------------------------------------------------------------
 
@@ -295,8 +295,8 @@ class OwnerIndex:
 
     def _near(
         self, db: Connection, selection: Selection, query: Query, model: Model, mask: Any
-    ) -> tuple[dict[int, float], tuple[float, float]]:
-        """`search.nearest_keys` and `search.usual`, by number."""
+    ) -> tuple[Any, Any, tuple[float, float]]:
+        """`search.nearest_keys`, numbers and cosines, and `search.usual`."""
         vector = query.vector or b""
         vectors = self._vectors.get(model.id)
         if vectors is None or vectors.model != model:
@@ -305,18 +305,22 @@ class OwnerIndex:
             )
             vectors.load(db, "BETWEEN ? AND ?", keys(self.state.number))
             vectors.compare(db)
-        near = vectors.nearest(db, vector, mask, query.nearest)
+        found = vectors.nearest(db, vector, mask, query.nearest)
         usual = vectors.usual(vector, self.state.last)
-        if near is None:
-            found = search.nearest_keys(db, selection, vector, model, query.nearest)
-            near = [(key & NUMBER, cosine) for key, cosine in found]
-        elif model.center is None:
-            infos = self._read_infos(db, [number for number, _ in near])
-            ordered = sorted(zip(near, infos, strict=True), key=lambda each: (-each[0][1], each[1].id))
-            near = [each for each, _ in ordered[: query.nearest]]
+        if found is None:
+            keys_found = search.nearest_keys(db, selection, vector, model, query.nearest)
+            near = numpy.array([key & NUMBER for key, _ in keys_found], numpy.int64)
+            cosines = numpy.array([cosine for _, cosine in keys_found], float)
+        else:
+            near, cosines = found
+            if model.center is None:  # of equally near ones the first by id
+                self._read_sketches(db, near)
+                ids = [self._sketches.row(number).id for number in near.tolist()]
+                order = sorted(range(len(ids)), key=lambda at: (-cosines[at], ids[at]))[: query.nearest]
+                near, cosines = near[order], cosines[order]
         if usual is None:
             usual = search.usual(db, self.state.number, vector, model, self.state.last)
-        return dict(near), usual
+        return near, cosines, usual
 
     # --- whole memories -------------------------------------------------------------------------
 
