@@ -13,7 +13,7 @@ Times are aware and kept in UTC; naive ones are refused.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from math import isfinite
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nagori.core.values import Metadata
 
     Choice = TypeVar("Choice", bound=StrEnum)
+    Made = TypeVar("Made")
     # The enums below as literals for callers; a type checker refuses any other value.
     KindName = Literal["episode", "fact", "decision", "lesson", "summary"]
     CategoryName = Literal["casual", "work", "decision", "emotional"]
@@ -300,6 +301,8 @@ class Memory(Value):
     """One memory. `version` counts its changes; code that computes outside a lock compares it before
     writing."""
 
+    __slots__ = ("_derived",)  # beside the fields: it is not copied and not compared
+
     id: str
     created: datetime
     anchor: datetime  # age counts from here; reinforcement moves it towards now [ruling 1]
@@ -377,6 +380,16 @@ class Memory(Value):
         if self.recalled_at is None:
             return False
         return self.reinforced_at is None or self.recalled_at > self.reinforced_at
+
+    def derive(self, compute: Callable[[Memory], Made]) -> Made:
+        """What `compute` returns for this memory, computed once. A server ranks the same memories again and
+        again; a result is gone when its memory is. Only for small results."""
+        known: dict[object, Any] = getattr(self, "_derived", None) or {}
+        if compute not in known:
+            known[compute] = compute(self)
+            object.__setattr__(self, "_derived", known)
+        result: Made = known[compute]
+        return result
 
     def evolve(self, **changes: object) -> Memory:
         """A copy with `changes`, one version later."""
@@ -624,7 +637,10 @@ def utc(moment: datetime, name: str = "time") -> datetime:
 
 def days_between(earlier: datetime, later: datetime) -> float:
     """Elapsed days, never negative, even if a clock jumped back."""
-    return max(0.0, (utc(later) - utc(earlier)) / timedelta(days=1))
+    return max(0.0, (utc(later) - utc(earlier)) / _DAY)
+
+
+_DAY = timedelta(days=1)
 
 
 def _check_name(field_name: str, value: object) -> None:

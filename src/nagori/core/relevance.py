@@ -128,7 +128,7 @@ def length_term(chars: int) -> float:
     return math.log(chars + 1) - 4.5
 
 
-def weigh(values: tuple[float, ...]) -> float:
+def weigh(values: Sequence[float]) -> float:
     """The weighted sum of terms in the order of their names."""
     return float(sum(map(mul, _WEIGHTS_BY_COUNT[len(values)], values)))
 

@@ -120,7 +120,7 @@ class FileJournal:
         self._notes: dict[Path, tuple[_Stamp, Owner | None, str]] = {}
         self._folders: dict[Owner, Path] = {}
         self._ciphers: dict[Owner, tuple[object, OwnerCipher]] = {}
-        self._decoded: dict[Owner, tuple[tuple[int, int, int], Event]] = {}  # the last event of each
+        self._decoded: dict[Owner, tuple[int, bytes, Event]] = {}  # the last event of each, and its line
 
     def close(self) -> None:
         """It holds nothing open."""
@@ -394,16 +394,15 @@ class FileJournal:
 
     def _event_in(self, owner: Owner, seq: int, line: bytes) -> Event | None:
         """An event of the last line. Every reader asks for it, and an import leaves hundreds of events in one
-        line: a line that was decoded before, by its checksum, is not decoded again."""
-        mark = (seq, len(line), crc32(line))
+        line: a line that was decoded before is not decoded again."""
         known = self._decoded.get(owner)
-        if known is not None and known[0] == mark:
-            return known[1]
+        if known is not None and known[:2] == (seq, line):  # mostly the same object, see `_end`
+            return known[2]
         event = next((event for event in decode(line, self.decryption(owner)) if event.seq == seq), None)
         if event is not None:
             if len(self._decoded) >= MOST_DECODED:
                 self._decoded.clear()
-            self._decoded[owner] = (mark, event)
+            self._decoded[owner] = (seq, line, event)
         return event
 
     def verify(self, owner: Owner) -> Verdict:

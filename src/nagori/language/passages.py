@@ -223,10 +223,18 @@ def shingles(text: str) -> frozenset[str]:
     return frozenset(pieces.union(f"{mark} #{copy}" for mark in marks for copy in range(copies)))
 
 
+_SPELT = {"++": "pp", "#": "sharp"}
+
+
 def _letters(plain: str) -> str:
     """Normalised text without punctuation and spaces, except inside and before numbers."""
-    plain = re.sub("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))", "", plain)
-    plain = re.sub(r"\b([cf])(\+\+|#)", lambda sign: sign[1] + ("pp" if sign[2] == "++" else "sharp"), plain)
+    if "," in plain:
+        plain = re.sub("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))", "", plain)
+    if "+" in plain or "#" in plain:
+        plain = re.sub(r"\b([cf])(\+\+|#)", lambda sign: sign[1] + _SPELT[sign[2]], plain)
+    gaps = rf"(?:[^\w{PICTURE}{_MARKS}$€£¥%°]|_)+"
+    if not any(map(str.isdigit, plain)):
+        return re.sub(gaps, "", plain)
 
     def keep(gap: re.Match[str]) -> str:
         after = plain[gap.end() : gap.end() + 1].isdigit()
@@ -234,7 +242,7 @@ def _letters(plain: str) -> str:
             return "." if gap[0] == "." else " "
         return "-" if after and gap[0].endswith((" -", " −")) else ""
 
-    return re.sub(rf"(?:[^\w{PICTURE}{_MARKS}$€£¥%°]|_)+", keep, plain)
+    return re.sub(gaps, keep, plain)
 
 
 def _negations(plain: str, bare: str) -> int:

@@ -448,7 +448,7 @@ def rank_fused(
             factors |= _learned_factors(scope, memory)
         near = best[id].cosine
         sure = _confidence(asked, evidence, terms[id], memory, near)
-        if only_asks(memory):  # a question with its answer: what was stated about the matter says more
+        if memory.derive(only_asks):  # a question with its answer: what was stated about the matter says more
             terms[id]["asks"] = ASKED_SHARE
             odds[id] += WEIGHTS["asks"] * ASKED_SHARE
         told = terms[id] | factors | {"freshness": lifts.get(id, 0.0), "confidence": sure}
@@ -466,11 +466,15 @@ def only_asks(memory: Memory) -> bool:
     return bool(trigger) and not looks_like_statement(trigger)
 
 
+def _is_japanese(memory: Memory) -> bool:
+    return is_japanese(memory.searchable)
+
+
 def _confidence(
     asked: ParsedQuery, evidence: Candidates, terms: Mapping[str, float], memory: Memory, near: float | None
 ) -> float:
     """The confidence that a memory is about the question; `near` is its cosine."""
-    same = is_japanese(memory.searchable) is asked.japanese
+    same = memory.derive(_is_japanese) is asked.japanese
     sure = confidence(terms["heard"], near, evidence.unrelated, same_language=same)
     if asked.window and terms["time"] == 1.0:  # it was said in the time asked for
         return 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)

@@ -161,26 +161,27 @@ class Ranking:
         """The n with the best log odds, best first."""
         if not self.count:
             return {}
-        likely = self._likely(most)
-        groups = self._terms(likely)
-        rows: dict[int, tuple[tuple[str, ...], tuple[float, ...]]] = {}
-        sums = [_weigh_all(names, columns) for names, _, columns in groups]
+        groups = self._terms(self._likely(most))
+        sums = [numpy.array([WEIGHTS[name] for name in names]) @ terms for names, _, terms in groups]
         least = _nth_largest(numpy.concatenate(sums), n) - ROUNDING
-        for (names, which, columns), odds in zip(groups, sums, strict=True):
-            enough = odds >= least
-            values = zip(*(column[enough].tolist() for column in columns), strict=True)
-            rows |= zip(which[enough].tolist(), ((names, each) for each in values), strict=True)
+        rows: list[tuple[float, str, int, tuple[str, ...], list[float]]] = []
         # The sum that counts is that of the file: Python adds more exactly than an array does.
-        infos = self.sketch.rows
-        scored = sorted((-weigh(values), infos[at].id, at) for at, (_, values) in rows.items())[:n]
-        spots = [at for _, _, at in scored]
+        for (names, which, terms), odds in zip(groups, sums, strict=True):
+            enough = odds >= least
+            spots = which[enough]
+            ids = [row.id for row in self.sketch.rows[spots].tolist()]
+            values = terms.T[enough].tolist()
+            rows += [
+                (-weigh(each), id, at, names, each)
+                for id, at, each in zip(ids, spots.tolist(), values, strict=True)
+            ]
+        rows = sorted(rows)[:n]
+        spots = [at for _, _, at, _, _ in rows]
         heard, cosines = self._heard(spots), self._cosines(spots)
-        found = {}
-        for (odds_below, id, at), share_heard, cosine in zip(scored, heard, cosines, strict=True):
-            terms = dict(zip(*rows[at], strict=True))
-            terms["heard"] = share_heard
-            found[id] = Finalist(-odds_below, terms, cosine)
-        return found
+        return {
+            id: Finalist(-below, {**dict(zip(names, values, strict=True)), "heard": share_heard}, cosine)
+            for (below, id, _, names, values), share_heard, cosine in zip(rows, heard, cosines, strict=True)
+        }
 
     def _likely(self, most: int) -> Any:
         """`_TermView.likely`, as places."""
@@ -193,19 +194,20 @@ class Ranking:
             guesses += TIME * self._timely(self.sketch.at)
         return numpy.argsort(-guesses, kind="stable")[:most]
 
-    def _terms(self, likely: Any) -> list[tuple[tuple[str, ...], Any, list[Any]]]:
-        """The names of terms, the places of candidates and their terms: alone, and in conversations."""
-        groups: list[tuple[tuple[str, ...], Any, list[Any]]] = []
+    def _terms(self, likely: Any) -> list[tuple[tuple[str, ...], Any, Any]]:
+        """The names of terms, the places of candidates and a row for each term: alone, and in
+        conversations."""
+        groups: list[tuple[tuple[str, ...], Any, Any]] = []
         talking = self.sketch.place[likely] >= 0
         if not talking.all():
             alone = likely[~talking]
             meaning, words = self.meaning[alone], self.words[alone]
             columns = [*self._own(alone, meaning, words), words, words, meaning, words, meaning]
-            groups.append((TERMS_ALONE, alone, columns))
+            groups.append((TERMS_ALONE, alone, numpy.array(columns)))
         if self.talks is not None and talking.any():
             which = likely[talking]
             own = self._own(which, self.meaning[which], self.words[which])
-            groups.append((TERMS_IN_CONVERSATION, which, [*own, *self.talks.terms(which)]))
+            groups.append((TERMS_IN_CONVERSATION, which, numpy.array([*own, *self.talks.terms(which)])))
         return groups
 
     def _own(self, which: Any, meaning: Any, words: Any) -> list[Any]:
@@ -236,10 +238,10 @@ class Ranking:
         talking = self.sketch.place[spots] >= 0
         around = self.talks.around(spots) if self.talks is not None else None
         for n, (rare, (_, at, _)) in enumerate(zip(self.rarity, self.arrays.words, strict=True)):
-            has = numpy.zeros(self.count, bool)
-            has[at] = True
-            here = has[spots] if around is None else numpy.where(talking, around[n], has[spots])
-            total += numpy.where(here, rare, 0.0)
+            has = numpy.zeros(self.count)
+            has[at] = rare
+            here = has[spots]
+            total += here if around is None else numpy.where(talking, numpy.where(around[n], rare, 0.0), here)
         return (total / self.asked).tolist()
 
     def _cosines(self, spots: Sequence[int]) -> Any:
@@ -357,10 +359,3 @@ def _find(sorted_places: Any, places: Any, none: int) -> Any:
 
 def _nth_largest(values: Any, n: int) -> Any:
     return numpy.partition(values, len(values) - n)[len(values) - n] if 0 < n < len(values) else -numpy.inf
-
-
-def _weigh_all(names: Sequence[str], columns: Sequence[Any]) -> Any:
-    total = numpy.zeros(len(columns[0]))
-    for name, column in zip(names, columns, strict=True):
-        total += WEIGHTS[name] * column
-    return total
