@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_NAME = 256
+DAY = timedelta(days=1)
 LARGEST_COUNT = 10**12  # maximum of any count; far below a database's largest integer
 LARGEST_TOLD = 10**9  # maximum of a count in an imported record; the cycle can still add to it
 
@@ -637,10 +638,7 @@ def utc(moment: datetime, name: str = "time") -> datetime:
 
 def days_between(earlier: datetime, later: datetime) -> float:
     """Elapsed days, never negative, even if a clock jumped back."""
-    return max(0.0, (utc(later) - utc(earlier)) / _DAY)
-
-
-_DAY = timedelta(days=1)
+    return max(0.0, (utc(later) - utc(earlier)) / DAY)
 
 
 def _check_name(field_name: str, value: object) -> None:

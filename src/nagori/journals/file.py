@@ -73,6 +73,7 @@ UPGRADE = "upgrade"  # file: 0.1 created this journal, and its note files are no
 # files of 0.1 beside the segments (and later-*.json), in the order of taking them over
 NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)
 _TAIL = re.compile(rb',"seq":(\d{1,15}),"sum":"([0-9a-f]{8})"\}\n\Z')
+_SEGMENT = re.compile(r"[0-9]{8}\.jsonl")
 _END = len(b',"sum":"00000000"}\n')
 
 
@@ -535,8 +536,8 @@ class FileJournal:
             return []
         except OSError as trouble:
             raise JournalError("error.file", path=folder, reason=trouble.strerror or trouble) from trouble
-        numbers = sorted(int(name[:8]) for name in names if re.fullmatch(r"\d{8}\.jsonl", name))
-        return [(number, folder / _segment_name(number)) for number in numbers]
+        segments = sorted(name for name in names if name.endswith(".jsonl") and _SEGMENT.fullmatch(name))
+        return [(int(name[:8]), folder / name) for name in segments]
 
     def _segments_after(self, owner: Owner, after: int) -> list[Path]:
         """The segments with events after this number."""

@@ -6,6 +6,7 @@ Long texts are searched by passage, and a recall shows the best passage instead 
 from __future__ import annotations
 
 import re
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
@@ -208,18 +209,32 @@ SAME = 0.9  # minimum resemblance of duplicates
 _SHINGLE = 4  # characters
 
 
+Wording = namedtuple("Wording", "plain letters negations")  # normalised, and without punctuation and spaces
+
+
+def read_wording(text: str) -> Wording:
+    """What the shingles of a text are made of; no larger than the text."""
+    plain = normalise(text)
+    letters = _letters(plain)
+    return Wording(plain, letters, _negations(plain, letters))
+
+
 def shingles(text: str) -> frozenset[str]:
-    """Overlapping pieces of the letters and digits, with numbers and negations weighted up.
+    """Overlapping pieces of the letters and digits, with numbers and negations weighted up."""
+    return shingles_of(read_wording(text))
+
+
+def shingles_of(wording: Wording) -> frozenset[str]:
+    """The shingles of a text.
 
     A changed number or a "not" changes the statement while few letters change. Each adds marks for a
     sixteenth of the text's length, enough to bring the resemblance below 0.9.
     """
-    plain = normalise(text)
-    bare = _letters(plain)
+    plain, bare, negations = wording
     pieces = {bare[at : at + _SHINGLE] for at in range(max(1, len(bare) - _SHINGLE + 1))} if bare else {plain}
     numbers = set(re.findall(r"[0-9]+(?:\.[0-9]+)?", bare))
     copies = len(pieces) // 16 + 1 if len(bare) < 4000 and len(numbers) < 32 else 1
-    marks = [*numbers, f"not {_negations(plain, bare)}"]
+    marks = [*numbers, f"not {negations}"]
     return frozenset(pieces.union(f"{mark} #{copy}" for mark in marks for copy in range(copies)))
 
 

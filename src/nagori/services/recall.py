@@ -54,7 +54,7 @@ from nagori.core.values import (
 )
 from nagori.errors import InvalidInput, JournalError, StoreError
 from nagori.language.learned_heads import OWN_MATTER, own_matter
-from nagori.language.passages import about_tokens, alike, shingles
+from nagori.language.passages import Wording, about_tokens, alike, read_wording, shingles, shingles_of
 from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
@@ -328,11 +328,15 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
     for recollection in ordered:
         if len(kept) == k:
             break
-        said = shingles(recollection.memory.text.whole)
+        said = shingles_of(recollection.memory.derive(_wording))
         if all(not alike(said, other) for other in seen):
             kept.append(recollection)
             seen.append(said)
     return kept
+
+
+def _wording(memory: Memory) -> Wording:
+    return read_wording(memory.text.whole)
 
 
 def _follow_relations(runtime: Runtime, scope: Scope, best: Sequence[Recollection]) -> Iterator[Recollection]:
@@ -451,7 +455,8 @@ def rank_fused(
         if memory.derive(only_asks):  # a question with its answer: what was stated about the matter says more
             terms[id]["asks"] = ASKED_SHARE
             odds[id] += WEIGHTS["asks"] * ASKED_SHARE
-        told = terms[id] | factors | {"freshness": lifts.get(id, 0.0), "confidence": sure}
+        told = terms[id]
+        told.update(factors, freshness=lifts.get(id, 0.0), confidence=sure)
         if near is not None:
             told["nearness"] = (near - evidence.unrelated[0]) / evidence.unrelated[1]
             told["own_matter"] = evidence.own_matter
@@ -519,9 +524,10 @@ def _find_corrections(
     return list(all_found.values())
 
 
-def _shares(found: Iterable[Recollection]) -> Iterator[Recollection]:
+def _shares(found: Sequence[Recollection]) -> Iterator[Recollection]:
     best = max((r.score for r in found), default=0.0)
-    return (replace(recollection, score=exp(recollection.score - best)) for recollection in found)
+    for each in found:
+        yield Recollection(each.memory, exp(each.score - best), each.retention, each.terms)
 
 
 MIN_CONFIDENCE_IN_TIME = 0.3  # minimum confidence of a memory in the named time
@@ -533,15 +539,16 @@ PREFERRED_FACTOR = 1.3  # factor for memories of the preferred category
 
 
 def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: float) -> dict[str, float]:
-    felt = 0.0
+    resonance = 1.0
     if asked.mood is not None:
         felt = memory_scores.felt_resonance(asked.mood, memory.emotion, runtime.config.resonance)
+        resonance = bounded_factor(felt, 1.0, 1.1)
     return {
         "strength": bounded_factor(strength / 100, 0.9, 1.1),
         "recalls": bounded_factor(min(memory.recalls, 10) / 10, 1.0, 1.1),
         "validity": SUPERSEDED_FACTOR if memory.superseded_by else 1.0,
         "archived": ARCHIVED_FACTOR if memory.is_archived else 1.0,
-        "resonance": bounded_factor(felt, 1.0, 1.1),
+        "resonance": resonance,
         "category": PREFERRED_FACTOR if asked.category and memory.category is asked.category else 1.0,
     }
 

@@ -79,6 +79,7 @@ class OwnerIndex:
     def __init__(self, db: Connection, state: State, most_bytes: int) -> None:
         self.lock = threading.Lock()
         self.counted = 0  # bytes of it in the total of all
+        self.counted_extent: tuple[int, ...] = ()
         self.answers = 0
         self.state = state
         self._most_bytes = most_bytes
@@ -154,6 +155,12 @@ class OwnerIndex:
                 self._text_bytes -= _text_bytes(known[1])
 
     # --- size -----------------------------------------------------------------------------------
+
+    @property
+    def extent(self) -> tuple[int, ...]:
+        """The same as long as the bytes are the same."""
+        held = (len(self._vectors), len(self._masks), len(self._columns.present), self._sketches.count)
+        return (*held, self._word_bytes, self._text_bytes)
 
     @property
     def nbytes(self) -> int:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 DICTIONARIES = ("places", "cosines", "infos")
+_WEIGHTS: dict[tuple[str, ...], Any] = {
+    names: numpy.array([WEIGHTS[name] for name in names]) for names in (TERMS_ALONE, TERMS_IN_CONVERSATION)
+}
 ROUNDING = 1e-9  # far more than sums of terms differ by
 
 
@@ -162,7 +165,7 @@ class Ranking:
         if not self.count:
             return {}
         groups = self._terms(self._likely(most))
-        sums = [numpy.array([WEIGHTS[name] for name in names]) @ terms for names, _, terms in groups]
+        sums = [_WEIGHTS[names] @ terms for names, _, terms in groups]
         least = _nth_largest(numpy.concatenate(sums), n) - ROUNDING
         rows: list[tuple[float, str, int, tuple[str, ...], list[float]]] = []
         # The sum that counts is that of the file: Python adds more exactly than an array does.
