@@ -36,6 +36,7 @@ from nagori.errors import (
     JournalMismatch,
     JournalTooNew,
     MemoryErased,
+    NagoriError,
     SchemaTooNew,
     StoreDamaged,
     StoreError,
@@ -95,7 +96,9 @@ class Ledger:
         """
         for attempt in range(ATTEMPTS):
             try:
-                written = self._write(owner, decide, vectors or {}, blind)
+                written = (not attempt and self._write_expected(owner, decide, vectors or {})) or self._write(
+                    owner, decide, vectors or {}, blind
+                )
                 break
             except _LostRace as trouble:
                 if attempt == ATTEMPTS - 1:
@@ -103,6 +106,36 @@ class Ledger:
         for event in written.events:
             self._observe(f"memory.{event.type}", seq=event.seq, memory=event.memory)
         return written
+
+    def _write_expected(
+        self, owner: Owner, decide: Decide, vectors: Mapping[str, Vector]
+    ) -> WriteResult | None:
+        """Write without the lock, for a journal that can refuse an append if anybody has written since we saw
+        it last: that saves the way to its server and back, several times. None if that is not possible or
+        nothing came of it: what was decided from an older state does not count, not even that it fails."""
+        find_expected = getattr(self.journal, "expected_position", None)
+        expected = find_expected(owner) if find_expected else None
+        if expected is None:
+            return None
+        last, identity = expected
+        try:
+            at = self.store.applied(owner)
+            if (at.seq, at.journal) != (last, identity):
+                return None
+            said = decide()
+            decision = said if isinstance(said, Decision) else Decision(said)
+            if not decision.events:
+                return None
+            numbered = [replace(event, seq=last + n) for n, event in enumerate(decision.events, 1)]
+            outcome = prove(numbered, *self._known(owner, numbered))
+        except NagoriError:
+            return None
+        try:
+            events = self.journal.append_expected(owner, decision.events, expected)  # type: ignore[attr-defined]
+        except Conflict:
+            return None
+        self._try(owner, lambda: self._apply_new(owner, last, events, outcome, vectors))
+        return WriteResult(events, decision.result)
 
     def _write(self, owner: Owner, decide: Decide, vectors: Mapping[str, Vector], blind: bool) -> WriteResult:
         with self.journal.locked(owner) as last:
