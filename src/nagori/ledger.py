@@ -134,7 +134,10 @@ class Ledger:
             events = self.journal.append_expected(owner, decision.events, expected)  # type: ignore[attr-defined]
         except Conflict:
             return None
-        self._try(owner, lambda: self._apply_new(owner, last, events, outcome, vectors))
+        try:
+            self._try(owner, lambda: self._commit(owner, last, events, outcome, vectors, self.store))
+        except Conflict:  # others have written and applied since
+            self.catch_up(owner, turns=True)
         return WriteResult(events, decision.result)
 
     def _write(self, owner: Owner, decide: Decide, vectors: Mapping[str, Vector], blind: bool) -> WriteResult:

@@ -217,7 +217,8 @@ class PostgresJournal:
         turns = any(event.type in TURNS for event in events)
         self._last.pop(owner, None)
         if not session.ask(statement, *condition, *owner, after, lines, *owner, after, turns, *owner):
-            raise Conflict("error.journal_moved", after=after, last=self.last_seq(owner))
+            last, _ = self._read_position(session, owner)
+            raise Conflict("error.journal_moved", after=after, last=last)
         self._last[owner] = after + len(events)
         return numbered
 
