@@ -131,11 +131,12 @@ class Ledger:
         except NagoriError:
             return None
         try:
-            events = self.journal.append_expected(owner, decision.events, expected)  # type: ignore[attr-defined]
+            shared = vectors.values() if hasattr(self.store, "shared") else ()  # a fold among several
+            events = self.journal.append_expected(owner, decision.events, expected, shared)  # type: ignore[attr-defined]
         except Conflict:
             return None
         try:
-            self._try(owner, lambda: self._commit(owner, last, events, outcome, vectors, self.store))
+            self._try(owner, lambda: self._commit(owner, last, events, outcome, vectors, shared=True))
         except Conflict:  # others have written and applied since
             self.catch_up(owner, turns=True)
         return WriteResult(events, decision.result)
@@ -313,7 +314,7 @@ class Ledger:
     ) -> None:
         """Commit the proved events; if the store has moved, read the journal again."""
         try:
-            self._commit(owner, last, events, outcome, vectors, self.store)
+            self._commit(owner, last, events, outcome, vectors)
         except Conflict:
             self.apply_waiting(owner, events[-1].seq)
 
@@ -338,8 +339,11 @@ class Ledger:
         events: Sequence[Event],
         outcome: Outcome,
         vectors: Mapping[str, Vector],
-        store: Store,
+        store: Store | None = None,
+        *,
+        shared: bool = False,
     ) -> AppliedPosition:
+        store = store or self.store
         after = AppliedPosition(events[-1].seq, checksum_of(events[-1]), self.journal.identity(owner))
         batch = Batch(
             before=before,
@@ -356,6 +360,7 @@ class Ledger:
             redacted_turns=outcome.redacted_turns,
             items=outcome.items,
             renewals=outcome.renewals,
+            vectors_shared=shared,
         )
         try:
             store.commit(owner, batch)

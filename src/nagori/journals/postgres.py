@@ -11,14 +11,14 @@ process it are one commit, so a killed node leaves nothing that no worker knows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from threading import get_ident
 
 from nagori.config.postgres_address import Address
 from nagori.core.events import TURNS, Event
-from nagori.core.storage_types import Owner
+from nagori.core.storage_types import Owner, Vector
 from nagori.core.values import Value
 from nagori.errors import Conflict, JournalError, JournalTooNew, MemoryErased, NagoriError, Notice
 from nagori.journals.file import LOCK_SECONDS, Damage, Verdict, decode, encode
@@ -61,16 +61,21 @@ _APPENDED = f"""
         FROM unnest(?::text[]) WITH ORDINALITY AS new (line, n){{}} WHERE ({LAST}) = ? RETURNING seq),
     asked AS (
         UPDATE work SET asked = true
-        WHERE ? AND {OWN} AND NOT asked AND EXISTS (SELECT 1 FROM appended) RETURNING 1)
-    SELECT seq FROM appended"""
-APPEND = f"WITH appended AS ({_APPENDED.format('')}"
+        WHERE ? AND {OWN} AND NOT asked AND EXISTS (SELECT 1 FROM appended) RETURNING 1)"""
+APPEND = f"WITH appended AS ({_APPENDED.format('')} SELECT seq FROM appended"
 # The same without the lock, if nobody holds it. What became of the owner since the statement began is not
-# in its snapshot, so the row of the owner is locked: it is there as long as this journal is.
+# in its snapshot, so the row of the owner is locked: it is there as long as this journal is. Vectors that other
+# nodes can use go with it.
 APPEND_EXPECTED = f"""
     WITH open AS MATERIALIZED (
         SELECT 1 FROM journal_owner WHERE {OWN} AND identity = ?::uuid
             AND pg_try_advisory_xact_lock(hashtextextended(current_schema() || ?, 0)) FOR KEY SHARE),
-    appended AS ({_APPENDED.format(", open")}"""
+    appended AS ({_APPENDED.format(", open")},
+    shared AS (
+        INSERT INTO node_vector (tenant, user_id, model, digest, data)
+        SELECT ?, ?, new.* FROM unnest(?::text[], ?::bytea[], ?::bytea[]) AS new
+        WHERE EXISTS (SELECT 1 FROM appended) ON CONFLICT DO NOTHING)
+    SELECT seq FROM appended"""
 REQUEST = """
     INSERT INTO work (tenant, user_id, asked) VALUES (?, ?, true)
     ON CONFLICT (tenant, user_id) DO UPDATE SET asked = true"""
@@ -194,14 +199,19 @@ class PostgresJournal:
         return (last, identity) if last and identity else None
 
     def append_expected(
-        self, owner: Owner, events: Sequence[Event], expected: tuple[int, str]
+        self,
+        owner: Owner,
+        events: Sequence[Event],
+        expected: tuple[int, str],
+        vectors: Collection[Vector] = (),
     ) -> list[Event]:
-        """Append without the lock in one round trip; Conflict if somebody holds it, or has written since."""
+        """Append without the lock in one round trip, with vectors that other nodes can use; Conflict if
+        somebody holds the lock, or has written since."""
         after, identity = expected
+        columns = [[v.model for v in vectors], [v.digest for v in vectors], [v.data for v in vectors]]
         with self._session(owner) as session:
-            return self._append(
-                session, owner, events, after, APPEND_EXPECTED, *owner, identity, _lock_name(owner)
-            )
+            condition, shared = (*owner, identity, _lock_name(owner)), (*owner, *columns)
+            return self._append(session, owner, events, after, APPEND_EXPECTED, condition, shared)
 
     def _append(
         self,
@@ -210,13 +220,15 @@ class PostgresJournal:
         events: Sequence[Event],
         after: int,
         statement: str,
-        *condition: str,
+        condition: Sequence[object] = (),
+        shared: Sequence[object] = (),
     ) -> list[Event]:
         written = [encode([event], after + n) for n, event in enumerate(events)]
         lines, numbered = [line.decode() for line, _ in written], [event for _, [event] in written]
         turns = any(event.type in TURNS for event in events)
+        values = (*condition, *owner, after, lines, *owner, after, turns, *owner, *shared)
         self._last.pop(owner, None)
-        if not session.ask(statement, *condition, *owner, after, lines, *owner, after, turns, *owner):
+        if not session.ask(statement, *values):
             last, _ = self._read_position(session, owner)
             raise Conflict("error.journal_moved", after=after, last=last)
         self._last[owner] = after + len(events)

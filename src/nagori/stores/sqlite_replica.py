@@ -55,7 +55,8 @@ class NodeStore(SqliteStore):
         former = {memory.digest for memory in before}
         present = {memory.digest for memory in batch.memories if memory.id not in batch.erased}
         self.shared.delete(owner, former - present)
-        self.shared.put(owner, batch.vectors)
+        if not batch.vectors_shared:
+            self.shared.put(owner, batch.vectors)
         given = {vector.digest for vector in batch.vectors.values()}
         new = {m.id: m.digest for m in batch.memories if m.digest not in former | given}
         found = self.shared.find(owner, self.vectors.active(owner), new) if new else {}
