@@ -64,8 +64,8 @@ _APPENDED = f"""
         WHERE ? AND {OWN} AND NOT asked AND EXISTS (SELECT 1 FROM appended) RETURNING 1)"""
 APPEND = f"WITH appended AS ({_APPENDED.format('')} SELECT seq FROM appended"
 # The same without the lock, if nobody holds it. What became of the owner since the statement began is not
-# in its snapshot, so the row of the owner is locked: it is there as long as this journal is. Vectors that other
-# nodes can use go with it.
+# in its snapshot, so the row of the owner is locked: it is there as long as this journal is. Vectors for the
+# other nodes go with it.
 APPEND_EXPECTED = f"""
     WITH open AS MATERIALIZED (
         SELECT 1 FROM journal_owner WHERE {OWN} AND identity = ?::uuid
