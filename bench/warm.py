@@ -2,6 +2,7 @@
 
     python -m bench.warm --memories 10000 --recalls 300
     python -m bench.warm --memories 100000 --keep FOLDER     fill a folder once and use it again
+    python -m bench.warm --turns 40                          conversations of 40 turns, not single memories
 
 The same questions are asked of two open memories of one folder in turn: one searches the file, one has its
 index in memory (`retrieval.index_megabytes`). Times are processor time of this thread without the query
@@ -26,7 +27,9 @@ from bench.data import sentences
 
 from nagori import Nagori
 from nagori.config import Config
+from nagori.core.model import Source
 from nagori.core.values import split_batches
+from nagori.services.remember import Draft
 from nagori.stores.sqlite import SEARCHES_BEFORE_INDEX, SqliteStore
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -34,10 +37,15 @@ AT_ONCE = 5_000
 PERIODS = (50, 150, 10**9)  # the first recalls with an index, those after, and the rest
 
 
-def fill(folder: Path, memories: int) -> None:
+def fill(folder: Path, memories: int, turns: int) -> None:
     with open_memory(folder, 0, FrozenClock()) as memory:
-        for texts in split_batches((text for text, _, _ in islice(sentences(7), memories)), AT_ONCE):
-            memory.remember_many(texts)
+        texts = enumerate(text for text, _, _ in islice(sentences(7), memories))
+        for some in split_batches(texts, AT_ONCE):
+            memory.remember_many([Draft(text, source=source_of(number, turns)) for number, text in some])
+
+
+def source_of(number: int, turns: int) -> Source:
+    return Source(f"talk {number // turns}", number % turns) if turns else Source()
 
 
 def open_memory(folder: Path, megabytes: int, clock: FrozenClock) -> Nagori:
@@ -109,6 +117,7 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--recalls", type=int, default=300)
     parser.add_argument("--megabytes", type=int, default=256)
+    parser.add_argument("--turns", type=int, default=0, help="of each conversation; 0: none")
     parser.add_argument("--keep", type=Path, help="fill this folder, or use it if it is there")
     parser.add_argument(
         "--mark", action="store_true", help="also recalls that are marked; they change the folder"
@@ -121,7 +130,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or Path(temporary) / "memory"
         if not folder.exists():
-            fill(folder, asked.memories)
+            fill(folder, asked.memories, asked.turns)
         measure(folder, questions, asked.megabytes, asked.mark)
 
 
