@@ -33,7 +33,7 @@ from nagori.adapters.embed import open_embedder
 from nagori.config import Config
 from nagori.testing import WordEmbedder
 
-TOKEN = "b" * 43
+TOKEN, RECALL = "b" * 43, "/v1/recall"
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 HERE = Path(__file__).parent.parent
 BARE = """
@@ -104,11 +104,12 @@ def cpu_seconds(pid: int) -> float:
 
 
 def load(
-    port: int, pid: int, bodies: list[bytes], clients: int, path: str = "/v1/recall"
+    port: int, pid: int, bodies: list[bytes], clients: int, path: str = RECALL
 ) -> tuple[float, float, float]:
     """Send all bodies by some clients: processor ms a request, requests a second, median ms."""
     waiting, lock, times = list(bodies), threading.Lock(), []
-    headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
+    headers = {"content-type": "application/json"}
+    headers |= {"authorization": f"Bearer {TOKEN}"} if path == RECALL else {}
 
     def send() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)

@@ -298,11 +298,15 @@ NO_CREDIT = Credit()
 _DEEPEST_FIRST = (Level.TRACE, Level.SUMMARY, Level.FULL)
 
 
-class Memory(Value):
+class _Derivable:
+    """Room for what follows from a value, beside its fields: it is not copied and not compared."""
+
+    __slots__ = ("_derived",)
+
+
+class Memory(Value, _Derivable):
     """One memory. `version` counts its changes; code that computes outside a lock compares it before
     writing."""
-
-    __slots__ = ("_derived",)  # beside the fields: it is not copied and not compared
 
     id: str
     created: datetime
@@ -382,16 +386,6 @@ class Memory(Value):
             return False
         return self.reinforced_at is None or self.recalled_at > self.reinforced_at
 
-    def derive(self, compute: Callable[[Memory], Made]) -> Made:
-        """What `compute` returns for this memory, computed once. A server ranks the same memories again and
-        again; a result is gone when its memory is. Only for small results."""
-        known: dict[object, Any] = getattr(self, "_derived", None) or {}
-        if compute not in known:
-            known[compute] = compute(self)
-            object.__setattr__(self, "_derived", known)
-        result: Made = known[compute]
-        return result
-
     def evolve(self, **changes: object) -> Memory:
         """A copy with `changes`, one version later."""
         return replace(self, version=self.version + 1, **changes)
@@ -407,6 +401,17 @@ class Memory(Value):
 
     def _repr_html_(self) -> str:
         return _as_html(self, ())
+
+
+def derive(memory: Memory, compute: Callable[[Memory], Made]) -> Made:
+    """What `compute` returns for this memory, computed once: a server ranks the same memories again and
+    again. It is gone when the memory is. Only for small results."""
+    known: dict[object, Any] = getattr(memory, "_derived", None) or {}
+    if compute not in known:
+        known[compute] = compute(memory)
+        object.__setattr__(memory, "_derived", known)
+    result: Made = known[compute]
+    return result
 
 
 class Relation(Value, order=True):

@@ -26,6 +26,7 @@ from nagori.core.model import (
     Scope,
     TaskOutcome,
     check_vector,
+    derive,
     is_thread_summary,
     to_micros,
 )
@@ -328,14 +329,14 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
     for recollection in ordered:
         if len(kept) == k:
             break
-        said = shingles_of(recollection.memory.derive(_wording))
+        said = shingles_of(derive(recollection.memory, _wording_of))
         if all(not alike(said, other) for other in seen):
             kept.append(recollection)
             seen.append(said)
     return kept
 
 
-def _wording(memory: Memory) -> Wording:
+def _wording_of(memory: Memory) -> Wording:
     return read_wording(memory.text.whole)
 
 
@@ -452,7 +453,9 @@ def rank_fused(
             factors |= _learned_factors(scope, memory)
         near = best[id].cosine
         sure = _confidence(asked, evidence, terms[id], memory, near)
-        if memory.derive(only_asks):  # a question with its answer: what was stated about the matter says more
+        if derive(
+            memory, only_asks
+        ):  # a question with its answer: what was stated about the matter says more
             terms[id]["asks"] = ASKED_SHARE
             odds[id] += WEIGHTS["asks"] * ASKED_SHARE
         told = terms[id]
@@ -479,7 +482,7 @@ def _confidence(
     asked: ParsedQuery, evidence: Candidates, terms: Mapping[str, float], memory: Memory, near: float | None
 ) -> float:
     """The confidence that a memory is about the question; `near` is its cosine."""
-    same = memory.derive(_is_japanese) is asked.japanese
+    same = derive(memory, _is_japanese) is asked.japanese
     sure = confidence(terms["heard"], near, evidence.unrelated, same_language=same)
     if asked.window and terms["time"] == 1.0:  # it was said in the time asked for
         return 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)
