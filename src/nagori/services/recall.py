@@ -329,14 +329,14 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
     for recollection in ordered:
         if len(kept) == k:
             break
-        said = shingles_of(derive(recollection.memory, _wording_of))
+        said = shingles_of(derive(recollection.memory, _read_words_shown))
         if all(not alike(said, other) for other in seen):
             kept.append(recollection)
             seen.append(said)
     return kept
 
 
-def _wording_of(memory: Memory) -> Wording:
+def _read_words_shown(memory: Memory) -> Wording:
     return read_wording(memory.text.whole)
 
 
