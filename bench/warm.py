@@ -35,6 +35,7 @@ from nagori.testing import FrozenClock, WordEmbedder
 
 AT_ONCE = 5_000
 PERIODS = (50, 150, 10**9)  # the first recalls with an index, those after, and the rest
+MOST_AGAIN = 150  # questions that are asked once more: what they need is all in memory
 
 
 def fill(folder: Path, memories: int, turns: int) -> None:
@@ -77,6 +78,20 @@ def told(name: str, times: list[float]) -> str:
     return f"{name} {median(times):.2f} ms (a tenth below {lowest:.2f}, n={len(times)})"
 
 
+def ask_both(file: Nagori, resident: Nagori, question: str, embedding: float) -> tuple[float, ...]:
+    """Milliseconds: processor of both ways, clock of both ways; and whether the answers differ."""
+    cold, warm = timed(file, question, False), timed(resident, question, False)
+    return (cold[0] - embedding, warm[0] - embedding, cold[1], warm[1], cold[2] != warm[2])
+
+
+def tell(name: str, part: list[tuple[float, ...]]) -> None:
+    colds, warms, cold_walls, warm_walls, _ = map(list, zip(*part, strict=True))
+    print(f"{name}:")
+    print(f"  CPU:   {told('file', colds)}, {told('index in memory', warms)}")
+    print(f"  clock: {told('file', cold_walls)}, {told('index in memory', warm_walls)}")
+    print(f"  file / index: {median(colds) / median(warms):.1f}")
+
+
 def measure(folder: Path, questions: list[str], megabytes: int, mark: bool) -> None:
     clock = FrozenClock()
     with open_memory(folder, 0, clock) as file, open_memory(folder, megabytes, clock) as resident:
@@ -86,19 +101,15 @@ def measure(folder: Path, questions: list[str], megabytes: int, mark: bool) -> N
         cpu, wall, _ = timed(resident, questions[0], False)
         print(f"query embedding {embedding:.2f} ms, taken off below")
         print(f"first recall with an index, which fills it: {cpu:.0f} ms CPU, {wall:.0f} ms")
-        results = []
-        for question in questions:
-            cold, warm = timed(file, question, False), timed(resident, question, False)
-            results.append((cold[0] - embedding, warm[0] - embedding, cold[1], warm[1], cold[2] != warm[2]))
+        results = [ask_both(file, resident, question, embedding) for question in questions]
         start = 0
         for end in PERIODS:
             if part := results[start:end]:
-                colds, warms, cold_walls, warm_walls, _ = map(list, zip(*part, strict=True))
-                print(f"recalls {start + 1} to {start + len(part)}:")
-                print(f"  CPU:   {told('file', colds)}, {told('index in memory', warms)}")
-                print(f"  clock: {told('file', cold_walls)}, {told('index in memory', warm_walls)}")
-                print(f"  file / index: {median(colds) / median(warms):.1f}")
+                tell(f"recalls {start + 1} to {start + len(part)}", part)
             start = end
+        again = [ask_both(file, resident, question, embedding) for question in questions[-MOST_AGAIN:]]
+        tell("the last questions once more", again)
+        results += again
         print(f"answers that differ: {sum(each[-1] for each in results)} of {len(results)}")
         store = resident.runtime.store
         if isinstance(store, SqliteStore):
