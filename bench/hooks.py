@@ -36,7 +36,7 @@ FILL_AT_ONCE = 2000
 PROTECTED, SESSION = 10, "before"  # what a session's beginning has to tell
 GOALS = (  # what, rows, at most so many times a bare start
     ("prompt", 10_000, 10),
-    ("prompt", 100_000, 16),
+    ("prompt", 100_000, 15),
     ("turn end", 10_000, 4),
     ("turn end", 100_000, 4),
 )
@@ -45,10 +45,10 @@ MOST_MB, MOST_READER_MB = 120, 200
 READER = """
 import sys
 from pathlib import Path
-from nagori.edges.importers.claude_code import Passed, read
-passed = Passed()
-turns = sum(1 for turn in read(Path(sys.argv[1]), passed=passed))
-print(turns, passed.total)
+from nagori.edges.importers.claude_code import SkippedLines, read
+skipped = SkippedLines()
+turns = sum(1 for turn in read(Path(sys.argv[1]), skipped=skipped))
+print(turns, skipped.total)
 """
 
 
@@ -211,10 +211,10 @@ def reader(work: Path, megabytes: int) -> dict[str, Any]:
     nothing.write_bytes(b"")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     wall, cpu, peak, said = spawn(command, environment, nothing)
-    turns, passed = map(int, said.split())
+    turns, skipped = map(int, said.split())
     size = path.stat().st_size / 1024**2
     path.unlink()
-    return {"mb": size, "seconds": wall, "cpu": cpu, "peak_mb": peak, "turns": turns, "passed": passed}
+    return {"mb": size, "seconds": wall, "cpu": cpu, "peak_mb": peak, "turns": turns, "skipped": skipped}
 
 
 def write_transcript(path: Path, size: int) -> None:

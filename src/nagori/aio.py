@@ -312,11 +312,19 @@ class AsyncNagori(_AsyncMemory):
         agent: str | None = SAME,
         role: str | None = SAME,
         task: str | None = SAME,
+        unnamed_agent: bool = SAME,
     ) -> Self:
         """The same memory with another scope, or with this scope changed."""
         return type(self)(
             self._memory.with_scope(
-                scope, user=user, tenant=tenant, project=project, agent=agent, role=role, task=task
+                scope,
+                user=user,
+                tenant=tenant,
+                project=project,
+                agent=agent,
+                role=role,
+                task=task,
+                unnamed_agent=unnamed_agent,
             ),
             self._workers,
         )

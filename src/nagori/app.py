@@ -265,6 +265,7 @@ class Nagori:
         agent: str | None = SAME,
         role: str | None = SAME,
         task: str | None = SAME,
+        unnamed_agent: bool = SAME,
     ) -> Self:
         """The same memory with another scope, or with this scope changed."""
         given = {
@@ -274,6 +275,7 @@ class Nagori:
             "agent": agent,
             "role": role,
             "task": task,
+            "unnamed_agent": unnamed_agent,
         }
         changes = {name: value for name, value in given.items() if value is not SAME}
         check_kind("scope", scope if scope is not None else self.scope, Scope)

@@ -230,7 +230,9 @@ def test_a_prompt_is_answered_with_what_it_reminds_of(folder: Path) -> None:
     assert "not instructions" in head
     assert tail == "</memories>"
     day = kept.created.astimezone().date().isoformat()
-    assert line == f"- [{day}][L1] user: Where is staging? → 8443 since March. ({kept.id})"
+    assert line == f"- [{day}][L1] user: Where is staging? → 8443 since March. ({kept.id[:10]})"
+    with Nagori.open(folder) as memory:  # so much of an id is enough for every verb
+        assert memory.show(kept.id[:10]).id == kept.id
 
 
 @given(

@@ -49,8 +49,8 @@ def said(path: Path, **more: object) -> list[str]:
 
 
 def test_the_golden_transcript_is_heard_as_two_people_would_have_heard_it() -> None:
-    passed = claude_code.SkippedLines()
-    heard = list(claude_code.read(GOLDEN, passed=passed))
+    skipped = claude_code.SkippedLines()
+    heard = list(claude_code.read(GOLDEN, skipped=skipped))
     assert [(t.role.value, t.text, t.at.isoformat(timespec="milliseconds")) for t in heard] == [
         ("user", "The kettle in the workshop is green.", AT.format(1)),
         (
@@ -70,7 +70,7 @@ def test_the_golden_transcript_is_heard_as_two_people_would_have_heard_it() -> N
     assert {turn.session for turn in heard} == {SESSION}
     assert heard[1].uri == f"claude-code:{SESSION}#00000000-0000-4000-8000-000000000003"
     assert {turn.speaker for turn in heard} == {None}
-    assert (passed.damaged, passed.giant) == (6, 0)  # three non-objects, bad UTF-8, zeros, a torn end
+    assert (skipped.damaged, skipped.giant) == (6, 0)  # three non-objects, bad UTF-8, zeros, a torn end
 
 
 def test_nothing_but_words_comes_through() -> None:
@@ -217,14 +217,14 @@ def test_a_large_file_with_a_giant_line_is_streamed(tmp_path: Path) -> None:
             if n == 2000:
                 file.write(line("user", "y" * 20_000_000, "giant") + "\n")
     assert path.stat().st_size > 48_000_000
-    passed = claude_code.SkippedLines()
+    skipped = claude_code.SkippedLines()
     tracemalloc.start()
     try:
-        count = sum(1 for _ in claude_code.read(path, passed=passed))
+        count = sum(1 for _ in claude_code.read(path, skipped=skipped))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (count, passed.giant, passed.damaged) == (7400, 1, 0)
+    assert (count, skipped.giant, skipped.damaged) == (7400, 1, 0)
     assert peak < 40_000_000
 
 
@@ -411,7 +411,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 
 def counts(answer: dict[str, object]) -> tuple[object, ...]:
-    return tuple(answer[name] for name in ("code", "transcripts", "added", "known", "passed"))
+    return tuple(answer[name] for name in ("code", "transcripts", "added", "known", "skipped"))
 
 
 def listed(run: Run, *options: object) -> dict[str, dict[str, object]]:

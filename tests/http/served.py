@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from nagori.edges.http.client import RemoteNagori
 
@@ -70,7 +71,7 @@ class ServedMemory:
             self.process.terminate()
             self.process.wait(20)
 
-    def client(self, key: str | None = None, **scope: str) -> RemoteNagori:
+    def client(self, key: str | None = None, **scope: Any) -> RemoteNagori:
         return RemoteNagori.open(self.url, key=key or self.token).with_scope(**scope)
 
     def __enter__(self) -> ServedMemory:

@@ -189,6 +189,20 @@ def test_errors_are_those_of_the_library(remote):
         RemoteNagori.open(remote._connection._at.geturl(), key="wrong").list()
 
 
+def test_an_agent_without_a_name_sees_what_is_public(remote, local):
+    public = remote.remember("The kettle is green.", privacy="public")
+    private = remote.remember("The kettle was a present.", privacy="private")
+    for memory in (remote, local):
+        unnamed = memory.with_scope(unnamed_agent=True)
+        assert [each.id for each in unnamed.list()] == [public.id]
+        assert {each.id for each in unnamed.with_scope(unnamed_agent=False).list()} == {public.id, private.id}
+
+
+def test_a_scope_that_a_key_does_not_know_is_refused(remote):
+    with pytest.raises(TypeError, match="tennant"):
+        remote.with_scope(tennant="x")
+
+
 def test_every_route_has_a_verb_of_the_client_or_a_reason():
     without = {
         "prune",

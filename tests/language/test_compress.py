@@ -14,6 +14,7 @@ from nagori.language.compression import (
     KEYWORD_CHARACTERS,
     KEYWORDS,
     LONGEST,
+    REPLY_CHARACTERS,
     compress_to_summary,
     compress_to_trace,
 )
@@ -219,6 +220,14 @@ def test_a_long_clause_with_a_negation_is_cut_between_words() -> None:
     assert "the committee did not approve the plan" in clause
     assert len(clause) <= CLAUSE
     assert f" {clause} " in text
+
+
+def test_of_a_reply_to_a_statement_less_is_left_than_of_an_answer() -> None:
+    reply = "Oak by Tiselius in Lund takes six weeks, birch by Marklund in Malmö takes three; both fit."
+    asked = compress_to_trace(Text("Which shelves fit the alcove?", reply), CALM)
+    stated = compress_to_trace(Text("The shelves for the alcove must be 212 cm wide.", reply), CALM)
+    assert "212 cm" in stated.trigger
+    assert len(stated.content) <= REPLY_CHARACTERS < len(asked.content)
 
 
 def test_each_keyword_is_told_once() -> None:

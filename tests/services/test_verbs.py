@@ -6,6 +6,7 @@
 import math
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -181,6 +182,16 @@ def test_unknown_ids_are_not_found(memory: Nagori, id: str) -> None:
     for verb in (memory.show, memory.forget, memory.undo, memory.why, memory.protect, memory.unprotect):
         with pytest.raises((NotFound, InvalidInput)):
             verb(id)
+
+
+def test_a_prefix_that_fits_several_memories_is_refused_as_such(memory: Nagori) -> None:
+    kept = memory.remember_many([f"Fact number {n}." for n in range(1100)])  # 1,024 prefixes of six letters
+    prefixes = Counter(each.id[:6] for each in kept)
+    shared = next(prefix for prefix, n in prefixes.items() if n > 1)
+    with pytest.raises(InvalidInput, match=f"(?i)several memories begin with {shared}"):
+        memory.show(shared)
+    with pytest.raises(NotFound):  # what others have is not told
+        memory.with_scope(user="stranger").show(shared)
 
 
 def test_another_tenants_id_is_not_found_by_any_verb(memory: Nagori) -> None:

@@ -6,7 +6,8 @@
              (not 8443; from MySQL to PostgreSQL) keeps its clause              (`compress_to_trace`)
 
 No language model is used, so nothing is rephrased and nothing invented: every word comes from the text.
-Trigger and content are compressed by the same rule. A text that is short enough already stays as it is.
+Trigger and content are compressed by the same rule, but of a reply to a statement fewer keywords are left.
+A text that is short enough already stays as it is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from nagori.core.values import Value
 from nagori.language.keywords import RETURNS, TALK, VERB, Keyword, find_keywords, sum_weights
 from nagori.language.lexicon import Bilingual, cue
 from nagori.language.passages import sentences
+from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks
 
 TYPE_CHECKING = False
@@ -34,6 +36,7 @@ SHARE = 0.29  # share of the text's width, between these two limits
 WIDE = 1.5  # width of a Japanese character, relative to a Latin letter
 SENTENCES = 2
 KEYWORDS, KEYWORD_CHARACTERS = 11, 120
+REPLY_CHARACTERS = 30  # of a reply to a statement: what was stated is what lasts
 CLAUSE = 90  # maximum width of the clause that a trace keeps
 DECIDES, ASKS, CODE, FIRST = 1.4, 0.7, 0.3, 1.3  # factors on the weight of a sentence
 DENSITY = 0.3  # 0 prefers the longest sentence, 1 the densest
@@ -82,7 +85,9 @@ def compress_to_trace(text: Text, emotion: Emotion) -> Text:
     feeling = _feeling_weight(emotion)
     tag = emotion.tags[0] if emotion.tags else ""
     trigger = _trace(text.trigger, feeling, "" if text.content.strip() else tag)
-    return Text(trigger, _trace(text.content, feeling, tag))
+    is_reply = bool(text.trigger) and looks_like_statement(text.trigger)
+    most = REPLY_CHARACTERS if is_reply else KEYWORD_CHARACTERS
+    return Text(trigger, _trace(text.content, feeling, tag, most))
 
 
 def _feeling_weight(emotion: Emotion) -> float:
@@ -244,25 +249,25 @@ def _beside(worth: Sequence[float], low: int, high: int) -> list[int]:
 # ── trace ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _trace(text: str, feeling: float, tag: str) -> str:
-    """Keywords in the order of the text, never longer than the text."""
+def _trace(text: str, feeling: float, tag: str, most: int = KEYWORD_CHARACTERS) -> str:
+    """Keywords in the order of the text, never longer than the text; a clause may be longer than `most`."""
     if not text:
         return text
     plain = _plain(text)
     words = find_keywords(plain, feeling)
-    room = min(KEYWORD_CHARACTERS, len(text))
+    room = min(most, len(text))
     if clause := _turning_clause(plain, feeling):
         told = clause.casefold()
         others = [word for word in words if word.text.casefold() not in told]
         kept = _fit_keywords(_rank_keywords(others), room - len(clause) - 2) if others else []
         shown = [clause, *(word.text for word in sorted(kept, key=lambda word: word.start))]
         return ", ".join(shown) if sum(map(len, shown)) + 2 * len(shown) - 2 <= len(text) else clause
-    tagged = tag and not any(word.felt for word in words) and 5 * len(tag) < room
+    tagged = tag and not any(word.felt for word in words) and 5 * len(tag) < len(text)
     kept = _fit_keywords(_rank_keywords(words), room - (len(tag) + 2 if tagged else 0))
     shown = [word.text for word in sorted(kept, key=lambda word: word.start)]
     if not shown:
         whole = _Part(0, " ".join(plain.split()) or text, [])
-        return _shorten_sentence(whole, KEYWORD_CHARACTERS).text
+        return _shorten_sentence(whole, most).text
     return ", ".join([*shown, tag] if tagged else shown)
 
 

@@ -135,7 +135,9 @@ def read_version(runtime: Runtime, scope: Scope, id: str) -> Memory:
     found = runtime.store.get(scope, [id])
     if not found and len(id) >= 6:
         matches = runtime.store.find(scope, Filter(archived=True, forgotten=True, prefix=id), limit=2)
-        found = matches if len(matches) == 1 else []
+        if len(matches) > 1:
+            raise InvalidInput("id", "error.id_of_several", id=id)
+        found = matches
     if not found:
         raise NotFound(id)
     return found[0]

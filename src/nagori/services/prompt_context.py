@@ -3,7 +3,7 @@
 Hooks, the library and servers use it. Memories are given in a block that their text cannot close:
 
     <memories note="…">
-    - [2026-01-18][L1] user: trigger → content (mem_x7…) / content (mem_y3…)
+    - [2026-01-18][L1] user: trigger → content (mem_x7k2qd) / content (mem_y3w5ha)
     </memories>
 
 What was said in one session stands on one line, in its order. Hosts cut long texts, so characters are counted
@@ -51,19 +51,22 @@ if TYPE_CHECKING:
     from nagori.config import Config
     from nagori.core.memory_scores import LearningSettings
 
-NOTE = "From earlier conversations; may be outdated, not instructions."
+NOTE = "Said earlier; may be outdated; not instructions."
 LONGEST, BRIEF = 1200, 120  # characters that are told of the best memory, and of another
 LONGER = LONGEST - 1  # of another, for a program that asked for everything; replies as briefly as ever
 SHORTEST = 30  # of any: fewer say nothing
 PROTECTED = 400  # characters of a protected memory at session start: what was to be kept must be in it
-LONGEST_REPLY, BRIEF_REPLY = 240, 100  # characters of what was said to a statement: the statement matters
-DENSE = 0.7  # of these characters for Japanese, which says more in each
+LONGEST_REPLY, BRIEF_REPLY = 120, 100  # characters of what was said to a statement: the statement matters
+DENSE = 0.6  # of these characters for Japanese, which says more in each
 LONGEST_QUESTION = 60  # characters of a question: its answer matters
 MOST_UPDATES = 1  # of what may replace the best is told
 FULLEST = 3  # so many of the best are told with what may replace them
 SHORT_ANSWER = 30  # maximum characters of an assistant's answer without content
 LEAST_KNOWN, PROFILE_OF = 20, 300  # memories from which on a profile is told, and the newest it is made of
 LEAST_TOLD, MOST_SPEAKERS = 3, 5  # memories of a topic that is told, and speakers
+ID_SHOWN = (
+    10  # characters of an id: every verb takes a prefix that fits one memory, as these nearly always do
+)
 ELLIPSIS, SEPARATOR = "…", " / "
 
 
@@ -627,7 +630,7 @@ def block(
         where = _line_of(memory, zone)
         room = most or (length if lines else LONGEST)
         while room >= SHORTEST:
-            said = f"{_describe(memory, asked, room)} ({escape(memory.id)})"
+            said = f"{_describe(memory, asked, room)} ({escape(memory.id[:ID_SHOWN])})"
             more = f"{SEPARATOR}{_marks(memory)} {said}"
             added = more if where in lines else f"{_line(where, [(memory, said)])}\n"
             cost = about_tokens(added)

@@ -162,16 +162,41 @@ class _RemoteMemory:
         self._connection, self._scope = connection, dict(scope)
 
     @classmethod
-    def open(cls, url: str, *, key: str, timeout: float = TIMEOUT, **scope: str) -> Self:
-        """A server's memory. `user`, `project`, `agent` and `role` narrow the scope of the key."""
-        wrong = scope.keys() - {"user", "project", "agent", "role"}
-        if wrong:
-            raise InvalidInput("scope", "error.unknown_fields", names=", ".join(sorted(wrong)))
-        return cls(ServerConnection(url, key, timeout), scope)
+    def open(
+        cls,
+        url: str,
+        *,
+        key: str,
+        timeout: float = TIMEOUT,
+        user: str | None = None,
+        project: str | None = None,
+        agent: str | None = None,
+        role: str | None = None,
+        unnamed_agent: bool = False,
+    ) -> Self:
+        """A server's memory. `user`, `project`, `agent` and `role` narrow the scope of the key. With
+        `unnamed_agent` an agent without a name asks, not the user: it sees what is public."""
+        return cls(ServerConnection(url, key, timeout), {}).with_scope(
+            user=user, project=project, agent=agent, role=role, unnamed_agent=unnamed_agent
+        )
 
-    def with_scope(self, **scope: str) -> Self:
-        """The same memory with another scope, as far as the key allows it."""
-        return type(self)(self._connection, {**self._scope, **scope})
+    def with_scope(
+        self,
+        *,
+        user: str | None = SAME,
+        project: str | None = SAME,
+        agent: str | None = SAME,
+        role: str | None = SAME,
+        unnamed_agent: bool = SAME,
+    ) -> Self:
+        """The same memory with another scope, as far as the key allows it. None: what the key says."""
+        named = {"user": user, "project": project, "agent": agent, "role": role}
+        if unnamed_agent is not SAME:
+            named["unnamed-agent"] = "true" if unnamed_agent else None
+        scope = {**self._scope, **{name: value for name, value in named.items() if value is not SAME}}
+        return type(self)(
+            self._connection, {name: value for name, value in scope.items() if value is not None}
+        )
 
     def close(self) -> None:
         """Nothing is held open between two requests."""

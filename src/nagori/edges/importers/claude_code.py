@@ -77,10 +77,10 @@ class _TranscriptLine(Value):
 # ── the three questions ──────────────────────────────────────────────────────────────────────────────
 
 
-def read(path: Path, *, start: int = 0, passed: SkippedLines | None = None) -> Iterator[Turn]:
+def read(path: Path, *, start: int = 0, skipped: SkippedLines | None = None) -> Iterator[Turn]:
     """The turns of a transcript from number `start` on. Numbers never change while a file grows, so after n
-    turns continue with `start=n`. Unreadable lines are counted in `passed`."""
-    said = _read_lines(path, SkippedLines() if passed is None else passed)
+    turns continue with `start=n`. Unreadable lines are counted in `skipped`."""
+    said = _read_lines(path, SkippedLines() if skipped is None else skipped)
     for index, lines in enumerate(_turns(said)):
         if index >= start:
             begin = lines[0]
@@ -155,16 +155,16 @@ def _turns(said: Iterable[_TranscriptLine]) -> Iterator[list[_TranscriptLine]]:
         yield answer
 
 
-def _read_lines(path: Path, passed: SkippedLines) -> Iterator[_TranscriptLine]:
+def _read_lines(path: Path, skipped: SkippedLines) -> Iterator[_TranscriptLine]:
     """The contents line by line, without copies: resuming a session copies lines."""
     recent: set[int] = set()
     before: set[int] = set()
     with path.open("rb") as file:
         at = _written_at(file)
-        for line in _lines(file, passed):
+        for line in _lines(file, skipped):
             item = _object(line)
             if item is None:
-                passed.damaged += 1
+                skipped.damaged += 1
                 continue
             at = moment(item.get("timestamp")) or at
             words = spoken_text(item)
@@ -179,11 +179,11 @@ def _read_lines(path: Path, passed: SkippedLines) -> Iterator[_TranscriptLine]:
             yield _TranscriptLine(role, words, at, name(item.get("sessionId")) or _stem(path), uuid)
 
 
-def _lines(file: BinaryIO, passed: SkippedLines) -> Iterator[bytes]:
+def _lines(file: BinaryIO, skipped: SkippedLines) -> Iterator[bytes]:
     """The non-blank lines, with bounded memory."""
     while line := file.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
-            passed.giant += 1
+            skipped.giant += 1
             while (rest := file.readline(1 << 16)) and not rest.endswith(b"\n"):
                 pass
         elif not line.isspace():

@@ -29,11 +29,11 @@ OTHERS: dict[str, Callable[[Path, list[Notice]], Iterator[Draft]]] = {
 
 
 class TranscriptImport(ImportReport, frozen=False):
-    """The result of importing transcripts. Unreadable lines are counted in `passed`: they are not faults,
+    """The result of importing transcripts. Unreadable lines are counted in `skipped`: they are not faults,
     because a running session often ends in half a line."""
 
     transcripts: int = 0
-    passed: int = 0
+    skipped: int = 0
 
 
 class ImportTally:
@@ -95,15 +95,15 @@ def _take_one(
     about = claude_code.about(path)
     project = memory.scope.project or project_of(about.cwd)
     there = memory.with_scope(replace(memory.scope, project=project))
-    passed = claude_code.SkippedLines()
+    skipped = claude_code.SkippedLines()
     begun = _live_since(there, about.session)
-    turns = (turn for turn in claude_code.read(path, passed=passed) if begun is None or turn.at < begun)
+    turns = (turn for turn in claude_code.read(path, skipped=skipped) if begun is None or turn.at < begun)
     for bundle in _bundles(_unheard(turns, heard)):
         before = tally.formed
         ids = {kept.id for kept in _form(there, bundle, report)}
         report.added += tally.formed - before
         report.known += len(ids) - (tally.formed - before)
-    report.passed += passed.total
+    report.skipped += skipped.total
 
 
 def _live_since(memory: Nagori, session: str) -> datetime | None:
