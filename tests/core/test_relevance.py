@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nagori.core.model import THREAD_ID
 from nagori.core.relevance import (
     TIME_TOLERANCE,
     WEIGHTS,
@@ -272,3 +273,13 @@ def test_of_very_many_only_the_likeliest_are_weighed_alone_or_in_talks() -> None
     found = relevance(evidence(*alone, *talking, places={"w": {"a7": 1, "t9": 1}}, asked=1))
     assert len(found) == 200
     assert {"a7", "t9"} <= set(found)
+
+
+def test_candidates_tell_who_spoke_whether_meaning_was_compared_and_of_summaries() -> None:
+    given = evidence(sketch("a", 1, speaker="Ada"), sketch("b"), cosines={})
+    assert given.speakers() == {"Ada", None}
+    assert not given.has_cosines()
+    assert not given.has_thread_summaries()
+    others = evidence(sketch(f"{THREAD_ID}x"), cosines={f"{THREAD_ID}x": 0.5})
+    assert others.has_cosines()
+    assert others.has_thread_summaries()
