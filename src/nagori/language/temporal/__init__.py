@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
-from itertools import islice, pairwise
+from itertools import islice
 
 from nagori.core.model import utc
 from nagori.core.values import Value, replace
@@ -102,26 +102,13 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 def _matches(folded: str) -> list[tuple[Rule, re.Match[str]]]:
     """The matches of all rules whose triggers occur."""
     spaced = folded.replace(" ", "_")
-    starts = {*spaced, *map("".join, pairwise(spaced))}
-    triggers = _triggers_by_start()
-    found = {
-        number
-        for start in starts & triggers.keys()
-        for trigger, number in triggers[start]
-        if trigger in spaced
-    }
-    rules = [_RULES[number] for number in sorted(found)]
+    rules = [rule for rule, triggers in _split_triggers() if any(map(spaced.__contains__, triggers))]
     return [(rule, match) for rule in rules for match in _matches_of(rule, folded)]
 
 
 @cache
-def _triggers_by_start() -> dict[str, list[tuple[str, int]]]:
-    """The triggers, and the numbers of their rules, by the first two characters: few of them need a look."""
-    triggers: dict[str, list[tuple[str, int]]] = {}
-    for number, rule in enumerate(_RULES):
-        for trigger in rule.triggers.split():
-            triggers.setdefault(trigger[:2], []).append((trigger, number))
-    return triggers
+def _split_triggers() -> list[tuple[Rule, list[str]]]:
+    return [(rule, rule.triggers.split()) for rule in _RULES]
 
 
 def _matches_of(rule: Rule, folded: str) -> list[re.Match[str]]:
