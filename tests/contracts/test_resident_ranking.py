@@ -79,7 +79,7 @@ def test_they_are_ranked_as_by_name_down_to_the_last_bit(seed: int) -> None:
     ours, theirs = (each.likeliest(named, window, n, most) for each in (arrays, plain))
     assert list(ours) == list(theirs)
     assert ours == theirs
-    assert [list(each.terms) for each in ours.values()] == [list(each.terms) for each in theirs.values()]
+    assert [list(each[1]) for each in ours.values()] == [list(each[1]) for each in theirs.values()]
     assert arrays.speakers() == plain.speakers()
     assert arrays.has_cosines() == plain.has_cosines()
     assert arrays.has_thread_summaries() == plain.has_thread_summaries()

@@ -41,7 +41,7 @@ TIME_TOLERANCE = 14 * 86_400_000_000  # microseconds: an event is often told thi
 # A light row. Recall reads hundreds of these and only a few whole memories.
 CandidateInfo = namedtuple("CandidateInfo", "id session turn speaker tokens chars asks trust at")
 # Log odds, all terms by name, and the cosine: of those without one it is the least of all.
-Finalist = namedtuple("Finalist", "odds terms cosine")
+Finalist = tuple[float, dict[str, float], float | None]
 
 WEIGHTS = {
     "meaning": 0.66,
@@ -100,8 +100,7 @@ class Candidates(Value):
         scored = [(-weigh(view.weighed_terms(sketch)), sketch.id) for sketch in view.likely(most)]
         near, least = self.cosines, min(self.cosines.values(), default=None)
         return {
-            id: Finalist(-odds, view.terms(self.infos[id]), near.get(id, least))
-            for odds, id in sorted(scored)[:n]
+            id: (-odds, view.terms(self.infos[id]), near.get(id, least)) for odds, id in sorted(scored)[:n]
         }
 
     def speakers(self) -> set[str | None]:

@@ -6,7 +6,6 @@ Long texts are searched by passage, and a recall shows the best passage instead 
 from __future__ import annotations
 
 import re
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
@@ -209,14 +208,14 @@ SAME = 0.9  # minimum resemblance of duplicates
 _SHINGLE = 4  # characters
 
 
-Wording = namedtuple("Wording", "plain letters negations")  # normalised, and without punctuation and spaces
+Wording = tuple[str, str, int]  # normalised text, its letters and digits, and the number of negations
 
 
 def read_wording(text: str) -> Wording:
     """What the shingles of a text are made of; no larger than the text."""
     plain = normalise(text)
     letters = _letters(plain)
-    return Wording(plain, letters, _negations(plain, letters))
+    return plain, letters, _negations(plain, letters)
 
 
 def shingles(text: str) -> frozenset[str]:

@@ -439,7 +439,7 @@ def rank_fused(
     answer scores 1."""
     named = _named_speakers(asked.text, evidence.speakers())
     best = evidence.likeliest(named, asked.window, n)
-    odds, terms = {id: each.odds for id, each in best.items()}, {id: each.terms for id, each in best.items()}
+    odds, terms = {id: each[0] for id, each in best.items()}, {id: each[1] for id, each in best.items()}
     finalists = runtime.store.get(scope, list(best))
     lifts = _lifts(
         asked, (_statement(memory, odds[memory.id], terms[memory.id]["words"]) for memory in finalists)
@@ -451,7 +451,7 @@ def rank_fused(
         factors = _factors(runtime, asked, memory, strength)
         if memory.credit is not NO_CREDIT or scope.task is not None:
             factors |= _learned_factors(scope, memory)
-        near = best[id].cosine
+        near = best[id][2]
         sure = _confidence(asked, evidence, terms[id], memory, near)
         if derive(
             memory, only_asks

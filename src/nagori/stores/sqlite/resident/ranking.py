@@ -182,7 +182,7 @@ class Ranking:
         spots = [at for _, _, at, _, _ in rows]
         heard, cosines = self._heard(spots), self._cosines(spots)
         return {
-            id: Finalist(-below, {**dict(zip(names, values, strict=True)), "heard": share_heard}, cosine)
+            id: (-below, {**dict(zip(names, values, strict=True)), "heard": share_heard}, cosine)
             for (below, id, _, names, values), share_heard, cosine in zip(rows, heard, cosines, strict=True)
         }
 
