@@ -5,8 +5,8 @@
 `--server` is the folder `server` of a checkout of mem0, `--python` an interpreter with its requirements. Both
 systems hold the same texts of one user and answer the same questions from the same number of clients, in
 turn. mem0 keeps them in PostgreSQL with pgvector, as it does by default, and asks an OpenAI address for
-embeddings: here one that answers at once with the sum of random vectors of the words (1536 numbers). That
-answer is not counted, and neither is the embedding of ours (384 numbers), which is told apart. Its rows are
+embeddings: here one that answers at once with the sum of random vectors of the words (1536 numbers). The time
+of that answer is not counted. Our embedding (384 numbers) is, and is also told apart. The rows of mem0 are
 written straight into its table, because it would embed and insert one at a time.
 """
 
