@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -106,15 +107,34 @@ def run_schemathesis(suites: Path) -> Iterator[bool]:
 
 
 def run_mcp(suites: Path) -> Iterator[bool]:
-    """MCP's conformance suite, and the official memory server beside our drop-in one."""
-    if not (suites / "npm").is_dir():
-        print(f"skipped: MCP suites ({suites / 'npm'} is not there)")
+    """MCP's conformance suite."""
+    if _has_npm(suites):
+        with _server(PORT) as url:
+            yield _run(suites / "mcp-conformance", ["./run"], {"URL": url})
+
+
+def run_dropin(suites: Path) -> Iterator[bool]:
+    """The official memory server beside our drop-in one: the same random calls, the same answers."""
+    if not _has_npm(suites):
         return
-    with _server(PORT) as url:
-        yield _run(suites / "mcp-conformance", ["./run"], {"URL": url})
-    differential = [str(PYTHON), "differential.py", os.environ.get("SEQUENCES", SEQUENCES)]
     where = {"SERVER": f"{PYTHON} -m nagori mcp --dropin", "HOME_VAR": "NAGORI_GENERAL__DATA_DIR"}
-    yield _run(suites / "mcp-memory-dropin", differential, where)
+    sequences = int(os.environ.get("SEQUENCES", SEQUENCES))
+    cores = os.cpu_count() or 1
+
+    def run_share(seed: int) -> bool:
+        share = len(range(seed, sequences, cores))
+        command = [str(PYTHON), "differential.py", str(share), str(seed)]
+        return _run(suites / "mcp-memory-dropin", command, where)
+
+    with ThreadPoolExecutor(cores) as pool:  # most of the time two servers start, once for each sequence
+        yield from pool.map(run_share, range(cores))
+
+
+def _has_npm(suites: Path) -> bool:
+    there = (suites / "npm").is_dir()
+    if not there:
+        print(f"skipped: a suite of MCP ({suites / 'npm'} is not there)")
+    return there
 
 
 def run_suite(name: str) -> Callable[[Path], Iterator[bool]]:
@@ -134,6 +154,7 @@ PARTS: dict[str, Callable[[Path], Iterator[bool]]] = {
     "mem0-platform": run_mem0,
     "http-openapi": run_schemathesis,
     "mcp": run_mcp,
+    "mcp-dropin": run_dropin,
 }
 
 CONFORMANCE = """

@@ -691,6 +691,21 @@ def test_a_client_that_listens_is_told_that_a_resource_changed(
     assert asyncio.run(run()).uri == uri
 
 
+@pytest.mark.parametrize("make", [make_server, make_dropin])
+def test_the_server_promises_notices_of_changed_resources_but_not_of_lists_that_never_change(
+    memory: Nagori, make: Any
+) -> None:
+    async def run() -> Any:
+        async with Client(make(served(memory))) as client:
+            return client.server_capabilities
+
+    told = asyncio.run(run())
+    assert told.resources.subscribe
+    assert not told.resources.list_changed
+    assert not told.tools.list_changed
+    assert told.prompts is None or not told.prompts.list_changed
+
+
 def test_two_drop_in_servers_at_once_lose_nothing(memory: Nagori) -> None:
     async def run() -> int:
         async def fill(letter: str) -> None:

@@ -20,6 +20,7 @@ import pytest
 from nagori import Config, Nagori, Scope
 from nagori.edges.integrations import finish_in_thread, open_memory
 from nagori.edges.integrations.claude_session_store import NagoriSessionStore
+from nagori.services.items import Items
 from nagori.testing.fakes import FrozenClock, WordEmbedder
 
 REASON = "{} is not installed; `make test-frameworks` installs and runs it"
@@ -374,6 +375,50 @@ def test_what_cannot_be_kept_is_refused_whole_and_holds_up_nobody(memory: Nagori
     asyncio.run(run())
 
 
+def test_the_compaction_of_the_sdk_replaces_a_session_in_one_step(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = session_of(memory)
+    compaction = pytest.importorskip("agents.memory.openai_responses_compaction_session")
+    summary = {"type": "compaction", "id": "c", "encrypted_content": "short"}
+
+    class Client:
+        """Answers as the API does."""
+
+        output: Any = ()
+
+        @property
+        def responses(self) -> Any:
+            return self
+
+        async def compact(self, **request: Any) -> Any:
+            return SimpleNamespace(output=self.output, usage=None)
+
+    changes, write = [], Items.change
+
+    def count_and_write(items: Items, decide: Any) -> None:
+        changes.append(decide)
+        write(items, decide)
+
+    async def run() -> None:
+        await session.add_items([{"role": "user", "content": f"{FACT} {n}"} for n in range(3)])
+        client: Any = Client()
+        wrapped = compaction.OpenAIResponsesCompactionSession("s", session, client=client)
+        monkeypatch.setattr(Items, "change", count_and_write)
+        client.output = [summary, {"type": "compaction", "id": object()}]
+        with pytest.raises(TypeError):
+            await wrapped.run_compaction({"force": True})
+        assert len(await session.get_items()) == 3
+        client.output = [summary]
+        await wrapped.run_compaction({"force": True})
+        assert await session.get_items() == [summary]
+
+    asyncio.run(run())
+    assert len(changes) == 2
+    memory.cycle()
+    assert not on_disk(memory, FACT)
+
+
 def test_what_was_said_in_a_session_becomes_memories_on_request(memory: Nagori) -> None:
     async def run(session: Any) -> None:
         await session.add_items([{"role": "user", "content": f"{FACT} The key is {SECRET}."}])
@@ -472,6 +517,27 @@ def test_notes_in_claudes_files_become_memories_on_request(memory: Nagori) -> No
     assert recalled(memory)
 
 
+def test_a_text_that_only_overlaps_itself_is_replaced_as_anthropics_own_tool_does_it(tool: Any) -> None:
+    tool.create(command(path="/memories/a.txt", file_text="a\n\n\nb"))
+    tool.str_replace(command(path="/memories/a.txt", old_str="\n\n", new_str="\n"))
+    assert tool.files.texts() == {"memories/a.txt": "a\n\nb"}
+    assert refused(tool.str_replace, path="/memories/a.txt", old_str="\n", new_str="")
+
+
+def test_the_files_of_the_async_tool_can_be_written_on_trio(memory: Nagori) -> None:
+    pytest.importorskip("anthropic", reason=REASON.format("anthropic"))
+    trio = pytest.importorskip("trio", reason=REASON.format("trio"))
+    from nagori.edges.integrations.anthropic_memory import AsyncNagoriMemoryTool
+
+    tool = AsyncNagoriMemoryTool(memory=memory)
+
+    async def run() -> str:
+        await tool.create(command(path="/memories/a.txt", file_text=FACT))
+        return await tool.view(command(path="/memories/a.txt"))
+
+    assert FACT in trio.run(run)
+
+
 # --- LangChain and Strands ------------------------------------------------------------------------
 
 
@@ -539,6 +605,38 @@ def test_the_session_store_passes_the_conformance_suite_of_the_sdk() -> None:
     from claude_agent_sdk import testing
 
     asyncio.run(testing.run_session_store_conformance(NagoriSessionStore))
+
+
+@pytest.mark.usefixtures("agent_sdk")
+def test_the_session_store_passes_it_on_trio_as_the_sdk_runs_there_too() -> None:
+    trio = pytest.importorskip("trio", reason=REASON.format("trio"))
+    from claude_agent_sdk import testing
+
+    trio.run(testing.run_session_store_conformance, NagoriSessionStore)
+
+
+def test_an_append_that_is_cancelled_on_trio_is_finished_first(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trio = pytest.importorskip("trio", reason=REASON.format("trio"))
+    store = NagoriSessionStore(memory=memory)
+    write = Items.change
+    sub = {**KEY, "subpath": "subagents/a"}
+
+    async def run() -> None:
+        with trio.CancelScope() as scope:
+
+            def cancel_and_write(items: Items, decide: Any) -> None:
+                trio.from_thread.run_sync(scope.cancel)
+                write(items, decide)
+
+            monkeypatch.setattr(Items, "change", cancel_and_write)
+            await store.append(sub, [entry("a", "x")])
+            await trio.lowlevel.checkpoint()
+        assert scope.cancelled_caught
+
+    trio.run(run)
+    assert len(memory.items.list(("claude_sessions",))) == 1
 
 
 def test_entries_with_a_known_uuid_are_not_added_again_whoever_wrote_them(memory: Nagori) -> None:

@@ -44,9 +44,20 @@ def record_messages(memory: Nagori, session: str, messages: Iterable[Any]) -> No
                 memory.turn(turn.text, session=session, role=turn.role)
 
 
+async def run_in_thread(work: Callable[..., Done], *given: Any) -> Done:
+    """Run a read in a thread, on asyncio or on trio."""
+    if _is_asyncio_running():
+        return await asyncio.to_thread(work, *given)
+    from anyio.to_thread import run_sync  # every framework that runs on trio, too, brings it
+
+    return await run_sync(work, *given)
+
+
 async def finish_in_thread(work: Callable[[], Done]) -> Done:
     """Run a write in a thread. When the caller is cancelled, it is finished first, so that nobody has to
     guess whether it was done."""
+    if not _is_asyncio_running():
+        return await run_in_thread(work)  # on trio a thread is always finished first
     task = asyncio.ensure_future(asyncio.to_thread(work))
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -58,6 +69,14 @@ async def finish_in_thread(work: Callable[[], Done]) -> Done:
         task.exception()  # it is known now; the cancellation is what the caller asked for
         raise cancelled
     return task.result()
+
+
+def _is_asyncio_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class Windows:

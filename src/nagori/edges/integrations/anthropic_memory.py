@@ -9,7 +9,6 @@ of the answers are those of Anthropic's documentation: Claude knows them.
 
 from __future__ import annotations
 
-import asyncio
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -20,7 +19,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryT
 
 from nagori.app import Nagori
 from nagori.core.model import Item
-from nagori.edges.integrations import open_memory
+from nagori.edges.integrations import finish_in_thread, open_memory, run_in_thread
 from nagori.services.items import ItemDelete, ItemPut, read_value
 
 ROOT = "/memories"
@@ -73,7 +72,7 @@ class MemoryFiles:
                 raise ToolError(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )
-            if len(places) > 1:
+            if text.count(old) > 1:  # as Anthropic's own tool: `aa` is once in `aaa`
                 lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
                 raise ToolError(
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines:"
@@ -243,28 +242,28 @@ class NagoriMemoryTool(_OnMemory, BetaAbstractMemoryTool):  # type: ignore[misc,
 
 
 class AsyncNagoriMemoryTool(_OnMemory, BetaAsyncAbstractMemoryTool):  # type: ignore[misc, unused-ignore]
-    """The tool for `AsyncAnthropic`: each command in a thread."""
+    """The tool for `AsyncAnthropic`: each command in a thread, on asyncio or trio."""
 
     async def view(self, command: Any) -> str:
-        return await asyncio.to_thread(self.files.view, command)
+        return await run_in_thread(self.files.view, command)
 
     async def create(self, command: Any) -> str:
-        return await asyncio.to_thread(self.files.create, command)
+        return await finish_in_thread(lambda: self.files.create(command))
 
     async def str_replace(self, command: Any) -> str:
-        return await asyncio.to_thread(self.files.str_replace, command)
+        return await finish_in_thread(lambda: self.files.str_replace(command))
 
     async def insert(self, command: Any) -> str:
-        return await asyncio.to_thread(self.files.insert, command)
+        return await finish_in_thread(lambda: self.files.insert(command))
 
     async def delete(self, command: Any) -> str:
-        return await asyncio.to_thread(self.files.delete, command)
+        return await finish_in_thread(lambda: self.files.delete(command))
 
     async def rename(self, command: Any) -> str:
-        return await asyncio.to_thread(self.files.rename, command)
+        return await finish_in_thread(lambda: self.files.rename(command))
 
     async def clear_all_memory(self) -> str:
-        return await asyncio.to_thread(self.files.clear)
+        return await finish_in_thread(self.files.clear)
 
 
 # --- paths and texts ------------------------------------------------------------------------------
@@ -311,7 +310,7 @@ def _numbered(path: str, text: str, view_range: Sequence[int] | None) -> str:
         first = max(1, view_range[0])
         last = len(lines) if view_range[1] == -1 else view_range[1]
         lines = lines[first - 1 : last]
-    return "\n".join([f"Here's the content of {path} with line numbers:", *_with_numbers(lines, first)])
+    return f"Here's the content of {path} with line numbers:\n" + "\n".join(_with_numbers(lines, first))
 
 
 def _with_numbers(lines: Sequence[str], first: int) -> list[str]:

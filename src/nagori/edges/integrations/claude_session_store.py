@@ -8,7 +8,6 @@ was said in the main transcript is recorded as turns, too, and `memory.process()
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -19,7 +18,7 @@ from typing import Any
 from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.importers.claude_code import spoken_text
-from nagori.edges.integrations import finish_in_thread, open_memory
+from nagori.edges.integrations import finish_in_thread, open_memory, run_in_thread
 from nagori.services.items import ItemDelete, ItemPut, read_value
 
 ENTRIES, SUMMARIES = ("claude_sessions", "entries"), ("claude_sessions", "summaries")
@@ -48,16 +47,16 @@ class NagoriSessionStore:
 
     async def load(self, key: Any) -> list[Any] | None:
         """All entries of a transcript, in their order; None if it was never written."""
-        rows = await asyncio.to_thread(self._memory.items.list, _place(key))
+        rows = await run_in_thread(self._memory.items.list, _place(key))
         return [read_value(row) for row in rows] or None
 
     async def list_sessions(self, project_key: str) -> list[Any]:
         """The sessions of a project, with the time of their last entry."""
-        return await asyncio.to_thread(self._sessions, project_key)
+        return await run_in_thread(self._sessions, project_key)
 
     async def list_session_summaries(self, project_key: str) -> list[Any]:
         """The SDK's own summaries of the sessions of a project."""
-        rows = await asyncio.to_thread(self._memory.items.list, (*SUMMARIES, project_key))
+        rows = await run_in_thread(self._memory.items.list, (*SUMMARIES, project_key))
         return [_summary(row) for row in rows]
 
     async def delete(self, key: Any) -> None:
@@ -67,7 +66,7 @@ class NagoriSessionStore:
     async def list_subkeys(self, key: Any) -> list[str]:
         """The transcripts below a session, such as those of subagents."""
         place = (*ENTRIES, key["project_key"], key["session_id"], SUB)
-        return [found[-1] for found in await asyncio.to_thread(self._memory.items.namespaces, place)]
+        return [found[-1] for found in await run_in_thread(self._memory.items.namespaces, place)]
 
     def _append(self, key: Any, entries: list[Any]) -> None:
         place, added, known = _place(key), list[Any](), set[str | None]()

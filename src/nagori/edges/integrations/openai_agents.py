@@ -21,7 +21,7 @@ from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.integrations import Windows, finish_in_thread, open_memory, record_messages
 from nagori.errors import InvalidInput
-from nagori.services.items import ItemDelete, ItemPut, read_value
+from nagori.services.items import Decide, ItemDelete, ItemPut, read_value
 from nagori.services.window.formats.content import OVERHEAD
 
 SPACE = "openai_agents"
@@ -74,7 +74,16 @@ class NagoriSession:
     async def clear_session(self) -> None:
         """Remove all items."""
         self._check_open()
-        await finish_in_thread(self._clear)
+        await finish_in_thread(lambda: self._change(self._deletions))
+
+    async def _atomic_replace_items(self, items: list[Any]) -> bool:
+        """Replace all items in one step. `OpenAIResponsesCompactionSession` looks for this name; else it
+        clears the session and then adds the compacted items, and a kill in between would lose all."""
+        if type(self) is not NagoriSession:
+            return False  # a subclass may have its own ways to clear and to add
+        self._check_open()
+        await finish_in_thread(lambda: self._change(lambda: [*self._deletions(), *self._puts(list(items))]))
+        return True
 
     def close(self) -> None:
         """End this session, and close the memory if the session opened it."""
@@ -89,17 +98,24 @@ class NagoriSession:
         return self._memory.items.list(self._place, order="last", limit=limit)
 
     def _add(self, items: list[Any]) -> None:
-        def decide() -> list[ItemPut]:
-            last = self._list_last(1)
-            first = int(last[0].key) + 1 if last else 0
-            return [ItemPut(self._place, f"{first + n:012d}", item) for n, item in enumerate(items)]
+        self._change(lambda: self._puts(items))
+        if self._remember:
+            record_messages(self._memory, self.session_id, items)
 
+    def _change(self, decide: Decide) -> None:
         try:
             self._memory.items.change(decide)
         except InvalidInput as fault:
             raise TypeError(str(fault)) from fault  # as the SDK's own sessions refuse it
-        if self._remember:
-            record_messages(self._memory, self.session_id, items)
+
+    def _puts(self, items: list[Any]) -> list[ItemPut]:
+        """These items after the last one."""
+        last = self._list_last(1)
+        first = int(last[0].key) + 1 if last else 0
+        return [ItemPut(self._place, f"{first + n:012d}", item) for n, item in enumerate(items)]
+
+    def _deletions(self) -> list[ItemDelete]:
+        return [ItemDelete(row.namespace, row.key) for row in self._memory.items.list(self._place)]
 
     def _pop(self) -> Any:
         popped: list[Any] = []
@@ -111,10 +127,6 @@ class NagoriSession:
 
         self._memory.items.change(decide)
         return popped[0] if popped else None
-
-    def _clear(self) -> None:
-        rows = self._memory.items.list
-        self._memory.items.change(lambda: [ItemDelete(row.namespace, row.key) for row in rows(self._place)])
 
 
 def input_filter(memory: Nagori, **more: Any) -> Callable[[Any], Any]:

@@ -6,7 +6,7 @@ must decide (which memory to forget, which to release from protection) the clien
 
 # Annotations are read when a tool is registered, so they are not postponed here.
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -419,9 +419,21 @@ def new_server(name: str, instructions: str, served: Served) -> MCPServer[Served
         instructions=instructions,
         version=__version__,
         lifespan=lifespan,
+        middleware=[declare_fixed_lists],
         cache_hints=CACHE_HINTS,
         log_level="WARNING",
     )
+
+
+async def declare_fixed_lists(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Promise no notice of a changed list, since ours never change. The SDK promises it for every list as
+    soon as a client can subscribe to a resource, and clients would wait in vain."""
+    result = await call_next(ctx)
+    if ctx.method == "server/discover":
+        for capability in result["capabilities"].values():
+            if "listChanged" in capability:
+                capability["listChanged"] = False
+    return result
 
 
 def _add_resources(server: MCPServer[Served], served: Served) -> None:
