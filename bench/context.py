@@ -31,7 +31,7 @@ from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding
 from nagori.language.passages import about_tokens
 from nagori.language.tokenizer import tokens as tokenize
-from nagori.services.prompt_context import SEPARATOR, escape
+from nagori.services.prompt_context import ID_SHOWN, SEPARATOR, escape
 from nagori.testing import FrozenClock
 
 BUDGETS = (300, 750, 1500)
@@ -59,8 +59,8 @@ def recall_lines(memory: Nagori, text: str) -> Iterator[str]:
 
 def line(memory: Memory) -> str:
     """A memory as a line of a prompt: when, who, what."""
-    who = escape(memory.source.speaker or str(memory.trust.value))
-    return f"- [{memory.created.date().isoformat()}] {who}: {escape(memory.fullest.whole)} ({memory.id})"
+    who, day = escape(memory.source.speaker or str(memory.trust.value)), memory.created.date().isoformat()
+    return f"- [{day}] {who}: {escape(memory.fullest.whole)} ({memory.id[:ID_SHOWN]})"
 
 
 def history_lines(said: Sequence[Said]) -> Iterator[str]:

@@ -35,7 +35,7 @@ from nagori.core.events import Event
 from nagori.core.serialize import to_record
 from nagori.core.values import replace, split_batches
 from nagori.journals.file import FileJournal
-from nagori.services import erase as erasing
+from nagori.services import erase_owner
 from nagori.stores.sql_rows import find_owner, keys
 from nagori.stores.sqlite import Connection, SqliteStore
 from nagori.testing import FrozenClock
@@ -153,7 +153,7 @@ def erase(folder: Path) -> tuple[list[tuple[str, float]], float, float]:
 
         def note(done: int, total: int) -> None:
             nonlocal last
-            name = erasing.OWNER_STEPS[done - 1].__name__.removeprefix("_erase_")
+            name = erase_owner.OWNER_STEPS[done - 1].__name__.removeprefix("_erase_")
             taken.append((name, time.time() - last))
             last = time.time()
 

@@ -9,14 +9,16 @@
 embedder; `tuned` does so with the threshold that gives the best F1 on the set itself; `ours` is the default
 rule with its shipped weights; `ours, folds` learns the weights on nine tenths and measures on the tenth. Pk
 is the share of places half a topic apart that are wrongly said to be in one topic or in two: lower is better.
+Our own dialogues have boundaries of their author and of two readers who saw none of these; every rule is
+measured against each of them and against the boundaries that both readers set.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +30,11 @@ from nagori.language.tokenizer import is_japanese
 
 HERE = Path(__file__).parent
 JAPANESE = HERE / "data_threads" / "japanese.txt"
+READERS = tuple(HERE / "data_threads" / f"japanese_reader{n}.txt" for n in (1, 2))
 SHORTEST, FOLDS, PENALTY = 2, 10, 1.0
 Dialogue = tuple[list[str], list[int]]  # the utterances, and where a topic begins
 Rule = Callable[[Sequence[str]], list[int]]
+Labels = list[list[int]]  # for each dialogue, where a topic begins
 
 
 def own_dialogues() -> list[Dialogue]:
@@ -46,6 +50,22 @@ def own_dialogues() -> list[Dialogue]:
                 texts.append(line)
         found.append((texts, cuts))
     return found
+
+
+def read_labels(path: Path) -> Labels:
+    """The boundaries that a reader set: lines such as `2: 4, 8`, one for each dialogue in its order."""
+    lines = [line for line in path.read_text("utf-8").splitlines() if not line.startswith("#")]
+    found = [line.partition(":") for line in lines]
+    assert [int(number) for number, *_ in found] == list(range(1, len(found) + 1)), path
+    return [[int(place) for place in places.replace(",", " ").split()] for *_, places in found]
+
+
+def own_labels(dialogues: Sequence[Dialogue]) -> dict[str, Labels]:
+    """The boundaries of our own dialogues by who set them."""
+    first, second = map(read_labels, READERS)
+    both = [sorted(set(one) & set(other)) for one, other in zip(first, second, strict=True)]
+    author = [cuts for _, cuts in dialogues]
+    return {"author": author, "reader 1": first, "reader 2": second, "both readers": both}
 
 
 def read_dialogues(path: Path) -> list[Dialogue]:
@@ -79,6 +99,18 @@ def measure(dialogues: Sequence[Dialogue], rule: Rule) -> tuple[float, float]:
             errors.append(error)
         hits, true, told = hits + len(set(gold) & set(found)), true + len(gold), told + len(found)
     return sum(errors) / len(errors), 2 * hits / (true + told) if true + told else 0.0
+
+
+def kappa(dialogues: Sequence[Dialogue], first: Labels, second: Labels) -> float:
+    """Cohen's kappa of two who labelled the same dialogues: agreement beyond chance, over every place at
+    which a topic can begin."""
+    places = same = 0
+    for (texts, _), one, other in zip(dialogues, first, second, strict=True):
+        places += len(texts) - 1
+        same += len(texts) - 1 - len(set(one) ^ set(other))
+    shares = [sum(map(len, labels)) / places for labels in (first, second)]
+    chance = shares[0] * shares[1] + (1 - shares[0]) * (1 - shares[1])
+    return (same / places - chance) / (1 - chance) if chance < 1 else 1.0
 
 
 # --- rules ----------------------------------------------------------------------------------------
@@ -168,6 +200,18 @@ def measure_folds(dialogues: Sequence[Dialogue], threshold: float) -> tuple[floa
     return measure(dialogues, lambda texts: found[next(order)])
 
 
+def relabelled(dialogues: Sequence[Dialogue], labels: Labels) -> list[Dialogue]:
+    return [(texts, cuts) for (texts, _), cuts in zip(dialogues, labels, strict=True)]
+
+
+def report_agreement(dialogues: Sequence[Dialogue], labels: Mapping[str, Labels]) -> None:
+    for one, other in combinations(labels, 2):
+        told = iter(labels[other])
+        error, score = measure(relabelled(dialogues, labels[one]), lambda texts, told=told: next(told))  # type: ignore[misc]
+        agreed = kappa(dialogues, labels[one], labels[other])
+        print(f"  {one} and {other}: kappa {agreed:.3f}  Pk {error:.3f}  F1 {score:.3f}")
+
+
 def report(name: str, dialogues: Sequence[Dialogue], vectors: bool) -> None:
     threshold = Config().threads.threshold
     boundaries = sum(len(cuts) for _, cuts in dialogues)
@@ -192,7 +236,12 @@ def main() -> None:
     options.add_argument("--no-vectors", action="store_true", help="leave out the rules that need vectors")
     chosen = options.parse_args()
     print(machine(HERE))
-    sets = {"japanese, own": own_dialogues()} | {path.name: read_dialogues(path) for path in chosen.data}
+    own = own_dialogues()
+    labels = own_labels(own)
+    print("\nagreement on our own Japanese dialogues")
+    report_agreement(own, {who: each for who, each in labels.items() if who != "both readers"})
+    sets = {f"japanese, own, {who}": relabelled(own, each) for who, each in labels.items()}
+    sets |= {path.name: read_dialogues(path) for path in chosen.data}
     for name, dialogues in sets.items():
         report(name, dialogues, not chosen.no_vectors)
         if chosen.learn:

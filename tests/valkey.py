@@ -15,6 +15,8 @@ import time
 from functools import cache
 from pathlib import Path
 
+from tests.certificates import make_certificates
+
 REDIS = os.environ.get("NAGORI_TEST_REDIS")  # read here: no test sees the variables of this machine
 PASSWORD = "only-for-tests"
 ACL = f"user nagori on >{PASSWORD} ~nagori:* +@all -@dangerous -@admin\nuser default off\n"
@@ -91,21 +93,6 @@ class TlsServer(ValkeyServer):
         return ["--port", "0", "--tls-port", str(self.port), "--tls-auth-clients", "no", *named]
 
 
-def _make_certificates(openssl: str, folder: Path) -> None:
-    def run(*words: str) -> None:
-        subprocess.run([openssl, *words], cwd=folder, check=True, capture_output=True)
-
-    def request(name: str, subject: str) -> list[str]:
-        new = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-        return [*new, "-subj", f"/CN={subject}", "-keyout", f"{name}.key", "-out", f"{name}.pem"]
-
-    run(*request("ca", "tests"), "-x509", "-days", "2")
-    run(*request("other", "others"), "-x509", "-days", "2")
-    extensions = ("subjectAltName=DNS:localhost,IP:127.0.0.1", "basicConstraints=critical,CA:FALSE")
-    added = [word for each in extensions for word in ("-addext", each)]
-    run(*request("server", "localhost"), "-x509", "-days", "2", "-CA", "ca.pem", "-CAkey", "ca.key", *added)
-
-
 @cache
 def start_tls_server() -> TlsServer | str:
     """A server with TLS of this process, or why there is none."""
@@ -114,7 +101,7 @@ def start_tls_server() -> TlsServer | str:
     if binary is None or openssl is None:
         return "redis-server or openssl is not installed (Debian: apt-get install redis-server openssl)"
     folder = Path(tempfile.mkdtemp(prefix="nagori-redis-"))
-    _make_certificates(openssl, folder)
+    make_certificates(openssl, folder)
     server = TlsServer(Path(binary), folder)
     atexit.register(server.kill)
     return server

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nagori.services.assemble_full_context import FullContext as FullContext
     from nagori.services.chat_recorder import OpenTurn as OpenTurn
     from nagori.services.cycle import CycleReport as CycleReport
-    from nagori.services.erase import ErasurePlan as ErasurePlan
+    from nagori.services.erasure_plan import ErasurePlan as ErasurePlan
     from nagori.services.explain_ranking_and_context import ContextExplanation as ContextExplanation
     from nagori.services.inspect import Explanation as Explanation
     from nagori.services.inspect import Status as Status
@@ -59,7 +59,7 @@ _HOMES = {
     "ContextExplanation": "nagori.services.explain_ranking_and_context",
     "CyclePlan": "nagori.core.cycle",
     "CycleReport": "nagori.services.cycle",
-    "ErasurePlan": "nagori.services.erase",
+    "ErasurePlan": "nagori.services.erasure_plan",
     "ErasureReceipt": "nagori.services.receipt",
     "Explanation": "nagori.services.inspect",
     "FullContext": "nagori.services.assemble_full_context",

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
-    from nagori.services.erase import ErasurePlan
+    from nagori.services.erasure_plan import ErasurePlan
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.inspect import Explanation, LifeEvent, Status

@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
-    from nagori.services.erase import ErasurePlan
+    from nagori.services.erasure_plan import ErasurePlan
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.inspect import Explanation, LifeEvent, Status
@@ -220,6 +220,10 @@ class Nagori:
         config = config or load().config
         folder = cls.folder(data_dir, config)
         try:
+            if not folder.is_dir():  # a new one, or a restore was killed
+                from nagori.services.backup import finish_restore
+
+                finish_restore(folder)
             private_dir(folder)
         except OSError as fault:  # an existing folder can be read even on a full disk
             raise StoreError("error.file", path=folder, reason=fault.strerror) from fault
@@ -439,7 +443,7 @@ class Nagori:
 
     def session_start(self, session: str = "", *, project: str | None = None, mark: bool = True) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""
-        from nagori.services.prompt_context import context_for_start
+        from nagori.services.session_start_context import context_for_start
 
         check_text("session", session)
         check_bool("mark", mark)
@@ -972,7 +976,7 @@ class Nagori:
     ) -> ErasurePlan:
         """What an erasure would remove: everything of this user, or of one project or session, one memory by
         its id, or what was said about something. Nothing is changed. Choose one."""
-        from nagori.services import erase
+        from nagori.services import erasure_plan
 
         runtime = self.runtime
         check_bool("everything", everything)
@@ -981,15 +985,16 @@ class Nagori:
         if everything + len(named) != 1:
             raise InvalidInput("target", "error.erase_one_target")
         [(kind, name)] = named.items() or [("owner", "")]
-        return erase.plan_erasure(runtime, self.scope, erase.ErasureTarget(kind, name))
+        return erasure_plan.plan_erasure(runtime, self.scope, erasure_plan.ErasureTarget(kind, name))
 
     def erase(self, plan: ErasurePlan, progress: Progress = no_progress) -> ErasureReceipt:
         """Erase what the plan says, everywhere and for good; protection does not prevent it, and no undo
         brings it back. Conflict if the plan is no longer right. The receipt is signed and not kept here."""
         from nagori.services import erase
+        from nagori.services.erasure_plan import ErasurePlan
 
         runtime = self.runtime
-        check_kind("plan", plan, erase.ErasurePlan)
+        check_kind("plan", plan, ErasurePlan)
         return erase.erase(runtime, self.scope, plan.target, plan.token, progress)
 
     def resume_erasures(self) -> Sequence[ErasureReceipt]:

@@ -357,6 +357,9 @@ class Ledger:
             origins=outcome.origins,
             state=outcome.state,
             erased=list(outcome.erased),
+            erasures=[
+                (id, event.seq) for event, ids in outcome.touched if event.type == "erased" for id in ids
+            ],
             redacted_turns=outcome.redacted_turns,
             items=outcome.items,
             renewals=outcome.renewals,

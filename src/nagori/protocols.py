@@ -294,7 +294,8 @@ class Store(Protocol):
         ...
 
     def history(self, owner: Owner, id: str | None = None, limit: int | None = None) -> list[LogEntry]:
-        """The life-cycle log of one memory, oldest first; without an id that of all, newest first."""
+        """The life-cycle log of one memory, oldest first; without an id that of all, newest first. Of
+        a memory that was erased on demand it tells the erasure alone."""
         ...
 
     def turns(self, owner: Owner, filter: TurnFilter) -> list[RecordedTurn]:

@@ -19,7 +19,7 @@ from nagori.core.events import TO_ERASE, Event
 from nagori.core.model import Kind
 from nagori.errors import Conflict, InvalidInput, MemoryErased, NotFound
 from nagori.journals.file import FileJournal
-from nagori.services import erase as erasing
+from nagori.services import erase_owner
 from nagori.services.record_turns import OUTBOX, record_or_spool, spool, turn_event
 from nagori.services.tool_outcome_log import note_end, note_result
 from nagori.stores.sqlite import SqliteStore
@@ -353,6 +353,8 @@ def test_one_memory_goes_with_its_turn_and_what_was_made_from_it(memory: Nagori,
     folder = memory.runtime.data_dir
     assert files_with(folder, [secret, other]) == {}
     assert files_with(folder, [kept])
+    for id in plan.memories:
+        assert [entry.type for entry in memory.runtime.store.history(owner, id)] == ["erased"]
     assert [m.text.content for m in memory.list(EVERYTHING)] == [f"Something else about {kept}"]
     with pytest.raises(NotFound):
         memory.erase(plan)
@@ -618,7 +620,7 @@ def test_a_rebuild_that_is_running_cannot_bring_an_erased_user_back(
     tmp_path: Path, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, said = tmp_path / "data", draw_word(Random(9))
-    monkeypatch.setattr(erasing, "PATIENCE", 0.1)
+    monkeypatch.setattr(erase_owner, "PATIENCE", 0.1)
     with opened(folder, clock, "gone") as memory, opened(folder, clock, "other") as other:
         memory.remember(f"I say {said}")
         other.remember("The kettle is green.")

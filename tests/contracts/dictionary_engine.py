@@ -10,9 +10,9 @@ from threading import get_ident
 
 from dictionary_concepts import Concepts, DictionaryConcepts  # type: ignore[import-not-found]
 
+from nagori.core import in_memory_queries as plain
 from nagori.core.cycle import Census, CycleRows, life_row
 from nagori.core.decay import retention
-from nagori.core.in_memory_queries import measure_memories, select_items, select_turns, update_items
 from nagori.core.memory_scores import cosine
 from nagori.core.model import ALIVE, Filter, Hit, ItemFilter, check_vector, to_micros
 from nagori.core.relevance import CandidateInfo, Candidates
@@ -30,7 +30,7 @@ class Data:  # everything of one space
         self.applied, self.active = NOTHING_APPLIED, active
         self.memories, self.vectors = {}, {}  # vectors by memory and model
         self.relations, self.origins, self.state, self.items, self.concepts = set(), set(), {}, {}, Concepts()
-        self.log, self.turns = {}, {}  # by event
+        self.log, self.turns = [], {}  # turns by event
 
 
 class DictionaryStore:
@@ -58,11 +58,11 @@ class DictionaryStore:
         data.memories |= {memory.id: memory for memory in batch.memories}
         for relation, stands in batch.links.items():
             (data.relations.add if stands else data.relations.discard)(relation)
-        data.log |= {e.seq: replace(e, memories=tuple(sorted(set(e.memories)))) for e in batch.log}
+        data.log = plain.extend_log(data.log, batch)
         self.change_turns(data.turns, batch)
-        data.origins |= set(batch.origins)
+        data.origins = plain.extend_origins(data.origins, batch)
         data.state |= copy.deepcopy(dict(batch.state))
-        update_items(data.items, batch.items, batch.renewals)
+        plain.update_items(data.items, batch.items, batch.renewals)
         self.vectors.change(data, batch.vectors)
         for id in batch.erased:
             self.erase_memory(data, id)
@@ -154,12 +154,12 @@ class DictionaryStore:
         return sorted(r for r in known if {r.source, r.target} & set(ids) and {r.source, r.target} <= seen)
 
     def history(self, owner, id=None, limit=None):
-        log = [entry for _, entry in sorted(self.data(owner).log.items(), reverse=True) if entry.memories]
+        log = sorted(self.data(owner).log, key=attrgetter("seq"), reverse=True)
         last = [entry for entry in log if id is None or id in entry.memories][:limit]
         return last if id is None else last[::-1]
 
     def turns(self, owner, filter):
-        return select_turns(self.data(owner).turns, filter)
+        return plain.select_turns(self.data(owner).turns, filter)
 
     def origins(self, owner, ids):
         origins, ids = self.data(owner).origins, set(ids)
@@ -171,7 +171,7 @@ class DictionaryStore:
         return copy.deepcopy(self.data(owner).state.get(key))
 
     def items(self, owner, filter):
-        return select_items(self.data(owner).items, filter)
+        return plain.select_items(self.data(owner).items, filter)
 
     def item_namespaces(self, owner, prefix=()):
         return sorted({item.namespace for item in self.items(owner, ItemFilter(prefix))})
@@ -191,7 +191,7 @@ class DictionaryStore:
         return Counts(Counter(int(m.level) for m in alive), protected, gone, replaced, len(missing))
 
     def measure(self, scope, now, tiers):
-        return measure_memories(self.meant(scope, Filter(archived=True)), now, tiers)
+        return plain.measure_memories(self.meant(scope, Filter(archived=True)), now, tiers)
 
     def check(self):
         return []

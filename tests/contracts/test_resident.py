@@ -13,12 +13,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from nagori import Filter, Nagori, Scope
+from nagori import Draft, Filter, Nagori, Scope, Source
 from nagori.config import Config
-from nagori.core.model import Source
 from nagori.core.relevance import Query
 from nagori.errors import NagoriError
-from nagori.services.remember import Draft
 from nagori.stores import sqlite
 from nagori.stores.sqlite import SqliteStore, resident, writes
 from nagori.stores.sqlite.resident import ResidentIndexes
@@ -264,6 +262,20 @@ def test_it_keeps_within_its_bytes_and_answers_all_the_same(tmp_path: Path, inde
             assert world.indexes.nbytes <= index_bytes
     finally:
         world.close()
+
+
+def test_it_grows_with_the_memories_that_are_there_and_not_with_those_that_were(world: World) -> None:
+    dice, sizes = random.Random(5), list[int]()
+    world.other.remember_many([say(dice) for _ in range(40)])
+    for day in range(6):
+        drafts = [Draft(f"{say(dice)} on day {day}", source=Source(f"day {day}")) for _ in range(120)]
+        world.other.remember_many(drafts)
+        assert world.compare(Scope(), QUESTIONS[0], Filter())
+        world.other.erase(world.other.plan_erasure(session=f"day {day}"))
+        assert world.compare(Scope(), QUESTIONS[0], Filter())
+        assert world.indexes.nbytes
+        sizes.append(world.indexes.nbytes)
+    assert max(sizes) < 1.1 * sizes[0]
 
 
 def test_a_cosine_that_rounds_otherwise_here_is_asked_of_the_file(

@@ -20,7 +20,7 @@ import nagori
 from nagori.core.cycle import CycleRules
 from nagori.core.model import Level, Scope, Text, TurnFilter
 from nagori.core.relevance import Query
-from nagori.core.storage_types import AppliedPosition, Batch
+from nagori.core.storage_types import AppliedPosition, Batch, LogEntry
 from nagori.core.values import replace
 from nagori.errors import SchemaTooNew, StoreDamaged, StoreError
 from nagori.stores import sql_rows, sqlite
@@ -532,11 +532,15 @@ def test_many_memories_are_erased_in_short_transactions_and_a_kill_between_them_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nagori.stores.sqlite.ERASE_AT_ONCE", 4)
-    gone, erase_memories, steps = [f"mem_{n}" for n in range(13)], writes.erase_memories, list[int]()
+    gone, erase_memories, steps = sorted(f"mem_{n}" for n in range(13)), writes.erase_memories, list[int]()
+    erasure = [LogEntry(2, BIRTH, "erased", tuple(gone))]
 
-    def erase_until_killed(db: apsw.Connection, number: int, ids: list[str]) -> None:
+    def erase_until_killed(
+        db: apsw.Connection, number: int, ids: list[str], erasures: list[tuple[str, int]]
+    ) -> None:
         steps.append(len(ids))
-        erase_memories(db, number, ids)
+        assert erasures == [(id, 2) for id in ids]
+        erase_memories(db, number, ids, erasures)
         if len(steps) == 2:
             raise KeyboardInterrupt  # this transaction is taken back, the first is not
 
@@ -547,11 +551,13 @@ def test_many_memories_are_erased_in_short_transactions_and_a_kill_between_them_
             with monkeypatch.context() as patched:
                 patched.setattr(writes, "erase_memories", erase_until_killed)
                 with pytest.raises(KeyboardInterrupt):
-                    put(store, erased=gone)
+                    put(store, log=erasure, erased=gone, erasures=[(id, 2) for id in gone])
             store.close()
             assert len(store.find(ME, EVERYTHING, limit=100)) == 20 - 4
-        put(store, erased=gone)
+        put(store, log=erasure, erased=gone, erasures=[(id, 2) for id in gone])
         assert store.check() == []
+        assert store.history(ME.owner, "mem_0") == erasure
+        assert [len(each.memories) for each in store.history(ME.owner)] == [13, 7]
         with store.reading() as db:
             counted = sql_rows.ask(db, "SELECT seq, next, tokens, erased FROM owner")
         return sorted(each.id for each in store.find(ME, EVERYTHING, limit=100)), counted

@@ -1,13 +1,14 @@
-"""Selecting turns and measuring memories in plain collections."""
+"""Selecting turns, measuring memories and keeping a log in plain collections."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 from nagori.core.events import RecordedTurn
-from nagori.core.in_memory_queries import measure_memories, select_turns
+from nagori.core.in_memory_queries import extend_log, extend_origins, measure_memories, select_turns
 from nagori.core.levels import Tiers
 from nagori.core.model import Level, Memory, Text, TurnFilter
+from nagori.core.storage_types import AppliedPosition, Batch, LogEntry
 
 NOW = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
 
@@ -43,3 +44,19 @@ def test_compression_is_measured_where_the_full_text_is_kept() -> None:
     assert measures.kinds == {"episode": 2}
     assert sum(measures.tiers.values()) == 2
     assert (measures.shown, measures.whole) == (3, 10)
+
+
+def test_of_an_erased_memory_log_and_origins_keep_nothing_earlier() -> None:
+    log = [LogEntry(1, NOW, "formed", ("mem_b", "mem_a", "mem_b")), LogEntry(2, NOW, "recalled", ("mem_a",))]
+    entries = [LogEntry(3, NOW, "erased", ("mem_a",)), LogEntry(4, NOW, "formed", ("mem_a",))]
+    entries += [LogEntry(5, NOW, "state_changed", ()), LogEntry(6, NOW, "deleted", ("mem_b",))]
+    after = AppliedPosition(6)
+    batch = Batch(2, after, log=entries, origins=[("mem_a", 4)], erasures=[("mem_a", 3)])
+    kept = extend_log(log, batch)
+    assert [(entry.seq, entry.memories) for entry in kept] == [
+        (1, ("mem_b",)),
+        (3, ("mem_a",)),
+        (4, ("mem_a",)),
+        (6, ("mem_b",)),
+    ]
+    assert extend_origins([("mem_a", 1), ("mem_b", 1)], batch) == {("mem_b", 1), ("mem_a", 4)}

@@ -46,12 +46,12 @@ def opened(folder: Path, clock: FrozenClock, user: str = "ada") -> Nagori:
     return Nagori.open(folder, clock=clock, scope=Scope(user=user), **parts)
 
 
-def fill(folder: Path, clock: FrozenClock, user: str, seed: int = 3) -> list[str]:
+def fill(folder: Path, clock: FrozenClock, user: str, seed: int = 3, count: int = 9) -> list[str]:
     """A small life with random words."""
     dice = Random(f"{user}{seed}")
-    words = [draw_kanji(dice) if n % 3 == 2 else draw_word(dice) for n in range(9)]
+    words = [draw_kanji(dice) if n % 3 == 2 else draw_word(dice) for n in range(count)]
     with opened(folder, clock, user) as memory:
-        memory.remember_many(f"The ferry {word} leaves at nine." for word in words[:6])
+        memory.remember_many(f"The ferry {word} leaves at nine." for word in (*words[:6], *words[9:]))
         kept = memory.remember(f"The locker is {words[6]}.", metadata={"note": words[7]})
         memory.edit(kept.id, content=f"The locker is {words[6]} now.")
         memory.turn(f"Not processed yet: {words[8]}", session="s")
@@ -348,6 +348,34 @@ def test_erasing_destroys_the_key_and_no_backup_can_be_read_for_this_user(
         with pytest.raises(MemoryErased):
             memory.remember("Again.")
     assert files_with(tmp_path, words["ada"]) == {}
+
+
+@pytest.mark.slow
+@ciphers
+def test_no_backup_can_be_read_for_fifty_of_five_hundred_erased_users(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    folder, saved, by_hand = tmp_path / "data", tmp_path / "saved.tar", tmp_path / "by hand"
+    words = {f"user{n}": fill(folder, clock, f"user{n}", count=20) for n in range(500)}
+    gone, others = list(words)[::10], [user for n, user in enumerate(words) if n % 10]
+    turn_on(folder, clock)
+    with opened(folder, clock, others[0]) as memory:
+        memory.backup(saved)
+    before = [everything(folder, clock, user) for user in others[::45]]
+    for user in gone:
+        with opened(folder, clock, user) as memory:
+            assert memory.erase(memory.plan_erasure(everything=True)).clean
+    assert [everything(folder, clock, user) for user in others[::45]] == before
+    by_hand.mkdir()
+    with tarfile.open(saved) as tar:
+        tar.extractall(by_hand, filter="data")
+    assert files_with(tmp_path, [word for user in gone for word in words[user]]) == {}
+    journal = FileJournal(by_hand / "journal", keys=folder)  # with all keys that are left
+    for user in gone:
+        with pytest.raises(EncryptionError):
+            list(journal.read(("local", user)))
+    for user in others:
+        assert len(list(journal.read(("local", user)))) >= 20
 
 
 @ciphers

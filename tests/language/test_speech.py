@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.language.speech_acts import SpeechAct, is_question, speech_act
+from nagori.language.speech_acts import SpeechAct, asks_for_several, is_question, speech_act
 
 SAID = {
     SpeechAct.QUESTION: """
@@ -129,3 +129,36 @@ def test_what_an_utterance_does(text: str, act: SpeechAct) -> None:
 def test_nothing_and_very_much() -> None:
     assert speech_act("") is SpeechAct.SMALL_TALK
     assert speech_act("why? " * 2000) is SpeechAct.STATEMENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which cities has Aki visited?",
+        "What has Aki planted?",
+        "What instruments does Aki play?",
+        "What old red bicycles were sold?",
+        "How many times did it rain?",
+        "What do they have in common?",
+        "What does Aki do on Sundays?",
+        "アキは何回引っ越しましたか。",
+        "二人に共通する趣味は？",
+    ],
+)
+def test_a_question_for_several_things(text: str) -> None:
+    assert asks_for_several(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the name of the cat?",
+        "When did Aki move?",
+        "What does this bus cost?",
+        "Which class was missed?",
+        "Where was the harp bought?",
+        "アキの猫の名前は何ですか。",
+    ],
+)
+def test_a_question_for_one_thing(text: str) -> None:
+    assert not asks_for_several(text)

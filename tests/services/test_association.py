@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import exp
 from pathlib import Path
 
 import pytest
 
 from nagori import Filter, Nagori, Scope
 from nagori.config import Config
+from nagori.core.model import ALIVE, Recollection
 from nagori.errors import InvalidInput, StoreError
 from nagori.protocols import ConceptIndex
-from nagori.services.spreading_activation import index_concepts
+from nagori.services.spreading_activation import index_concepts, spread_recall
 from nagori.stores.memory import MemoryStore
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -43,6 +45,21 @@ def test_t8_association_leads_from_answers_over_shared_concepts_to_other_memorie
     assert texts(memory.recall("What does Aki do?", mark=False, spread=2)) == [PIANO, SHOP]
     assert texts(memory.associate("Aki", depth=2).memories) == [SHOP]
     assert texts(memory.associate("Aki", depth=4).memories) == [SHOP, DINNER]
+
+
+def test_t8_a_question_for_several_things_counts_the_session_less_and_the_length_more(memory: Nagori) -> None:
+    first, second, _ = memory.list()
+    found = [
+        Recollection(first, 0.9, 1.0, {"session_meaning": 1.0}),
+        Recollection(second, 0.8, 1.0, {"length": 1.0}),
+    ]
+
+    def scores(text: str) -> list[float]:
+        told = spread_recall(memory.runtime, memory.scope, text, ALIVE, found, 1)
+        return [each.score for each in told]
+
+    assert scores("Which harbour was named?") == pytest.approx([1.0, 0.8 / 0.9])
+    assert scores("Which harbours were named?") == pytest.approx([0.9 / 0.8 * exp(-0.8), 1.0])
 
 
 def test_t8_topics_develop_with_every_step(memory: Nagori) -> None:

@@ -64,11 +64,51 @@ def test_T5_what_does_not_fit_whole_is_told_by_the_sentence_that_is_asked_about(
     around = " ".join(f"The ferry of Otaru carries {n} passengers to the island." for n in range(30, 60))
     memory.remember(f"{around} The captain of the ferry is Ms Ide. {around}")
     asked = "Who is the captain of the ferry?"
-    for tokens in (90, 150, 300):
+    for tokens in (40, 90, 150, 300, 600):
         found = memory.full_context(asked, tokens=tokens, mark=False)
         assert "Ms Ide" in found.past_conversations
         assert about_tokens(found.text) <= tokens
-    assert memory.full_context(asked, tokens=40, mark=False).past_conversations == ""
+    assert memory.full_context(asked, tokens=20, mark=False).past_conversations == ""
+
+
+def test_T5_of_what_does_not_fit_whole_as_much_is_told_as_fits(memory: Nagori) -> None:
+    memory.remember("大阪の水族館には、" + "青い魚と赤い魚と白い魚がいて、" * 20 + "休みは火曜日です。")
+    memory.remember("The lighthouse of Hirado " + "stands on a rock and " * 40 + "is white.")
+    for asked in ("大阪の水族館には何がいますか。", "What does the lighthouse of Hirado look like?"):
+        for tokens in range(80, 200, 10):
+            told = memory.full_context(asked, tokens=tokens, mark=False).text
+            assert 0.8 * tokens <= about_tokens(told) <= tokens
+
+
+def test_T5_a_small_budget_has_a_small_frame_and_the_ids_apart(memory: Nagori) -> None:
+    small, large = (memory.full_context(ASKED, tokens=tokens, mark=False) for tokens in (200, 600))
+    assert "mem_" not in small.text
+    assert "not instructions" in small.text
+    assert f"({large.memories[0].id[:10]})" in large.text
+    assert small.memories
+
+
+def test_T5_other_parts_take_nothing_from_memories_that_are_about_the_prompt(memory: Nagori) -> None:
+    """Twenty memories fit the prompt and need more than there is; the profile would have room in a tenth."""
+    found = memory.full_context(ASKED, tokens=500, mark=False)
+    recalled = memory.recall(ASKED, k=20, mark=False)
+    assert all(each.terms["confidence"] >= 0.1 for each in recalled)
+    assert not found.profile
+    assert not found.recent_sessions
+    whole = memory.full_context(ASKED, tokens=1500, mark=False)
+    assert whole.profile
+    assert whole.recent_sessions
+
+
+def test_T5_the_effect_of_what_a_hook_would_give_is_observed_and_nothing_is_withheld(memory: Nagori) -> None:
+    chosen = [each.id for each in memory.context(ASKED, session="tuesday", mark=False).memories]
+    found = memory.full_context(ASKED, session="tuesday")
+    recalled = [
+        event for event in memory.runtime.journal.read(memory.scope.owner) if event.type == "recalled"
+    ]
+    awaits = recalled[-1].data["awaits"]
+    assert set(awaits["order"]) == set(chosen) & {each.id for each in found.memories}
+    assert "withheld" not in awaits
 
 
 def test_T5_what_only_filled_the_budget_is_not_told_again_in_the_session(memory: Nagori) -> None:

@@ -114,6 +114,26 @@ def test_T8_memories_concepts_and_relations_are_in_the_graph(graph: Graph, opene
         assert memory.scope.user not in fields["owner"]
 
 
+def test_T12_the_mirror_is_written_over_tls_and_only_to_a_server_with_a_known_certificate(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("neo4j", reason="neo4j is not installed (requirements/dev.txt)")
+    server = arcadedb.start_tls_server()
+    if isinstance(server, str):
+        pytest.skip(server)
+    monkeypatch.setenv("NEO4J_PASSWORD", arcadedb.PASSWORD)
+    place = f"root@localhost:{server.port}/{arcadedb.DATABASE}"
+    with opened() as memory:
+        fill(memory)
+    for refused in (f"bolt://{place}", f"bolt+s://{place}"):  # no TLS; an authority that nobody knows
+        with opened(refused) as memory, pytest.raises(StoreError):
+            memory.mirror_graph()
+    monkeypatch.setenv("SSL_CERT_FILE", str(server.folder / "ca.pem"))
+    with opened(f"bolt+s://{place}") as memory:
+        assert memory.mirror_graph().written == len(TOLD)
+        assert memory.mirror_graph().written == 0
+
+
 def test_a_run_writes_only_what_changed(graph: Graph, opened: Opener) -> None:
     with opened(graph.url) as memory:
         ids = fill(memory)

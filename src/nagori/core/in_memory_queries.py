@@ -6,14 +6,14 @@ A store over SQL expresses the same in its own language; the contract suite comp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from nagori.core.decay import memory_days
 from nagori.core.events import RecordedTurn
 from nagori.core.levels import Tiers, tier_of
 from nagori.core.model import Item, ItemFilter, Level, Memory, Text, TurnFilter
-from nagori.core.storage_types import Measures
+from nagori.core.storage_types import Batch, LogEntry, Measures
 from nagori.core.values import replace
 
 
@@ -59,6 +59,21 @@ def select_turns(turns: Mapping[int, RecordedTurn], filter: TurnFilter) -> list[
         and not (filter.pending and turn.processed)
     ]
     return meant[: filter.first] if filter.last is None else meant[max(0, len(meant) - filter.last) :]
+
+
+def extend_log(log: Iterable[LogEntry], batch: Batch) -> list[LogEntry]:
+    """The log after a batch: with its entries, and of memories that it erases with nothing earlier."""
+    erased, kept = dict(batch.erasures), list[LogEntry]()
+    for entry in (*log, *batch.log):
+        ids = sorted(id for id in {*entry.memories} if entry.seq >= erased.get(id, 0))
+        kept += [replace(entry, memories=tuple(ids))] if ids else []
+    return kept
+
+
+def extend_origins(origins: Iterable[tuple[str, int]], batch: Batch) -> set[tuple[str, int]]:
+    """The origins after a batch: with its own, without those of memories that it erases."""
+    erased = dict(batch.erasures)
+    return {(id, turn) for id, turn in (*origins, *batch.origins) if turn >= erased.get(id, 0)}
 
 
 def measure_memories(memories: Sequence[Memory], now: datetime, tiers: Tiers) -> Measures:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import log
+from typing import NamedTuple
 
 from nagori.core.model import Recollection
 from nagori.core.values import Value
@@ -40,8 +41,9 @@ class MirroredMemory(Value):
     relations: tuple[tuple[str, str], ...] = ()
 
 
-class ActiveConcept(Value):
-    """A concept that activation reached, and the number of memories that mention it."""
+class ActiveConcept(NamedTuple):
+    """A concept that activation reached, and the number of memories that mention it. A tuple, because a step
+    makes hundreds."""
 
     name: str
     memories: int

@@ -59,6 +59,9 @@ class Batch(Value, frozen=False):
     origins: Sequence[tuple[str, int]] = ()  # memory, and the event of the turn it was formed from
     state: Mapping[str, object] = default_factory(dict)  # plain JSON data; None removes the key
     erased: Sequence[str] = ()  # memories whose rows, texts, vectors and relations are removed
+    # Memories erased on demand, and the event of it: log and origins keep nothing from before it. Of those
+    # that were purged or deleted they do, because the journal is redacted by it later.
+    erasures: Sequence[tuple[str, int]] = ()
     redacted_turns: Sequence[int] = ()  # events of turns whose words are removed
     items: Mapping[str, Item | None] = default_factory(dict)  # by id; None removes it
     renewals: Mapping[str, datetime] = default_factory(dict)  # items whose time to live starts again then

@@ -57,6 +57,25 @@ def is_question(text: str) -> bool:
     return speech_act(text) is SpeechAct.QUESTION
 
 
+def asks_for_several(text: str) -> bool:
+    """Whether a question asks for several things, which were probably told on several occasions: "which
+    cities …", "what has she painted?", 「何回」."""
+    return _several().search(text[:_PASTED]) is not None
+
+
+@cache
+def _several() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:how (?:many|often)|both|all|several|different|various|multiple|kinds?|types?|ways|in common|besides|other than|each)\b"
+        r"|^\W*(?:what|which|where|who|whose)\s+(?:has|have|are|were)\b"
+        r"|^\W*(?:what|where|who)\s+do(?:es)?\s+[\w']+\s+(?:usually\s+|often\s+)?do\b"
+        # Within three words after "what": one that ends as plurals do.
+        r"|^\W*(?:what|which)\b(?:\s+\w+){0,2}\s+(?!does\b|was\b|has\b|this\b|his\b|its\b)\w{2,}(?<![sui])s\b"
+        r"|いくつ|何[回度種人個冊件]|すべて|全部|全て|両方|それぞれ|共通|以外|ほかに|他に|様々|さまざま|いろいろ|色々",
+        re.IGNORECASE,
+    )
+
+
 _SENTENCE = re.compile(r"[^.!?。\n]+(?:[.](?=\S)[^.!?。\n]*)*[.!?。]*|[.!?。]+")
 
 

@@ -15,24 +15,28 @@ from heapq import merge
 from nagori.core.model import Filter, Kind, Memory, Scope, TurnFilter, is_thread_summary
 from nagori.core.values import Value, check_whole
 from nagori.language.passages import about_tokens, sentences
+from nagori.language.tokenizer import query_tokens
 from nagori.runtime import Runtime
 from nagori.services.conversation_threads import list_threads, recent_sessions, summarise_thread
 from nagori.services.prompt_context import (
+    LONGER,
     NOTHING,
     Context,
+    PromptSelection,
+    block,
     context_for_prompt,
-    describe_user,
     escape,
     new_here,
     select_for_prompt,
-    show_selection,
 )
-from nagori.services.recall import RecallRequest, recall
+from nagori.services.recall import STRENGTHENS, RecallRequest, mark_recalled, recall
 from nagori.services.relations import find_outdated
+from nagori.services.session_start_context import describe_user
 
-# Share of the budget for memories, and where knowledge is asked for; what they leave is for the others.
+# Share of the budget for memories where too few of them are about the prompt to fill it, and where knowledge
+# is asked for; what they leave is for the others.
 CONVERSATIONS, BESIDE_KNOWLEDGE = 0.9, 0.6
-SMALL = 500  # tokens: of less, memories get everything
+SMALL = 500  # tokens: of less, memories get everything, in a small frame
 MOST_MEMORIES = 60  # looked at; more fit no usual budget
 RECENT_DAYS = 30.0  # of sessions
 MOST_SESSIONS, TOPICS, MOST_PASSAGES = 5, 5, 3
@@ -75,9 +79,12 @@ def full_context(
     """All parts for a prompt, together at most `tokens` long; `knowledge` names the knowledge bases. Without
     `fill` no more memories than a hook would give for the prompt."""
     left = runtime.config.retrieval.token_budget if tokens is None else check_whole("tokens", tokens)
-    share = BESIDE_KNOWLEDGE if knowledge else CONVERSATIONS if left >= SMALL or not fill else 1.0
-    conversations = _past_conversations if fill else _prompt_memories
-    told = conversations(runtime, scope, prompt, session, int(left * share), mark) if left else NOTHING
+    told = NOTHING
+    if left and fill:
+        told = _past_conversations(runtime, scope, prompt, session, left, bool(knowledge), mark)
+    elif left:
+        share = BESIDE_KNOWLEDGE if knowledge else CONVERSATIONS
+        told = context_for_prompt(runtime, scope, prompt, session, mark=mark, tokens=int(left * share))
     left -= about_tokens(told.text)
     facts = _knowledge(runtime, scope.tenant, prompt, knowledge, told, left // 2) if knowledge else ""
     left -= about_tokens(facts)
@@ -88,17 +95,19 @@ def full_context(
     return FullContext(told.text, recent, person, facts, [*told.memories, *sources])
 
 
-def _prompt_memories(
-    runtime: Runtime, scope: Scope, prompt: str, session: str, tokens: int, mark: bool
-) -> Context:
-    return context_for_prompt(runtime, scope, prompt, session, mark=mark, tokens=tokens)
-
-
 def _past_conversations(
-    runtime: Runtime, scope: Scope, prompt: str, session: str, tokens: int, mark: bool
+    runtime: Runtime,
+    scope: Scope,
+    prompt: str,
+    session: str,
+    tokens: int,
+    knowledge: bool,
+    mark: bool,
 ) -> Context:
-    """The memory that a hook would give first, then as many as recall finds and the budget holds. A hook is
-    silent where it is unsure; who gives a budget for one question wants it used."""
+    """As many memories as recall finds and the budget holds, in the order of recall; then what a hook would
+    give besides, but first what replaces an answer. A hook is silent where it is unsure; who gives a budget
+    for one question wants it used. Memories leave room for the other parts only where those that are about
+    the prompt do."""
     chosen = select_for_prompt(runtime, scope, prompt, session)
     if chosen.silent in ("no_question", "secret"):
         return NOTHING
@@ -109,9 +118,55 @@ def _past_conversations(
         mark=False,
         thread_summaries=runtime.config.sessions.policy == "summaries",  # else what they quote is told
     )
-    found = [each.memory for each in recall(runtime, scope, question)]
-    others = new_here(runtime, scope, found, session)
-    return show_selection(runtime, scope, chosen, session, mark, tokens, others)
+    answers = recall(runtime, scope, question)
+    found = new_here(runtime, scope, [each.memory for each in answers], session)
+    known, replaced_by = {memory.id for memory in found}, {memory.superseded_by for memory in found}
+    besides = [memory for memory in chosen.told if memory.id not in known]
+    heirs = [memory for memory in besides if memory.id in replaced_by]
+    others = [memory for memory in besides if memory.id not in replaced_by]
+    told, small, words = [*heirs, *found, *others], tokens < SMALL, query_tokens(chosen.text)
+
+    def tell(memories: Sequence[Memory], share: float) -> tuple[str, list[Memory]]:
+        return block(
+            memories,
+            runtime.clock.zone,
+            int(tokens * share),
+            runtime.config.retrieval.char_budget,
+            newest_first=True,
+            words=words,
+            length=LONGER,
+            shorten=True,
+            small=small,
+        )
+
+    share = BESIDE_KNOWLEDGE if knowledge else 1.0
+    if not small and not knowledge:
+        unsure = {each.memory.id for each in answers if each.terms.get("confidence", 1.0) < STRENGTHENS}
+        about = [memory for memory in told if memory.id not in unsure]
+        share = CONVERSATIONS if len(tell(about, CONVERSATIONS)[1]) == len(about) else 1.0
+    text, shown = tell(told, share)
+    if shown and mark:
+        _mark_told(runtime, scope, chosen, shown, session)
+    return Context(text, shown)
+
+
+def _mark_told(
+    runtime: Runtime, scope: Scope, chosen: PromptSelection, shown: Sequence[Memory], session: str
+) -> None:
+    """Note what was told. In a session the effect of what a hook would have given is observed; nothing is
+    withheld, because what fills the budget is told anyway."""
+    ids = [memory.id for memory in shown]
+    order = [memory.id for memory in chosen.told if memory.id in ids]
+    if not session or not order:
+        mark_recalled(runtime, scope, ids, session=session or None, unasked=True)
+        return
+    trial: dict[str, object] = {
+        "at": runtime.clock.now().isoformat(),
+        "task": scope.task or scope.project or "",
+        "sure": round(chosen.confidence, 3),
+        "order": order,
+    }
+    mark_recalled(runtime, scope, ids, session=session, unasked=True, awaits=trial)
 
 
 def _knowledge(

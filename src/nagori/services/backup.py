@@ -32,9 +32,10 @@ from nagori.core.model import Scope
 from nagori.core.storage_types import Owner
 from nagori.core.values import Value, replace
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
-from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
+from nagori.files import ENCRYPTION_NOTE, open_private, private_dir, sync_folder
 from nagori.journals import erased_owners
 from nagori.journals.file import OWNER_KEYS, FileJournal
+from nagori.leases import is_running
 from nagori.protocols import BackupBucket, Journal
 from nagori.runtime import Progress, Runtime, no_progress
 
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 STORE = "nagori.db"
 WORK = "backup-"  # folders of backups that are being written, with the number of the process
-ASIDE = ".before-restore-"
+ASIDE = ".before-restore-"  # folders beside the data folder in which an erasure looks, too
+UNPACKED, READY = f"{ASIDE}new-", f"{ASIDE}ready"  # a restore that has not exchanged the folders yet
 KEPT = ("audit.jsonl", "receipt.key", ENCRYPTION_NOTE)  # files that a restore takes over from the former data
 
 Opener = Callable[[Path], AbstractContextManager[Runtime]]
@@ -68,6 +70,7 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
     if path.exists():
         raise InvalidInput("path", "error.file_exists", path=path)
     prefix = f"{WORK}{os.getpid()}-"
+    remove_abandoned_copies(runtime.data_dir)
     with _trouble(path), tempfile.TemporaryDirectory(dir=runtime.data_dir, prefix=prefix) as work:
         copy, journal = Path(work) / STORE, runtime.journal
         saved = isinstance(journal, FileJournal) and not (runtime.data_dir / ENCRYPTION_NOTE).exists()
@@ -81,7 +84,19 @@ def backup(runtime: Runtime, path: Path, progress: Progress = no_progress) -> Ba
         with _unpack(unfinished) as (folder, _):
             events, damaged = _read_through(folder, runtime.data_dir)
         unfinished.replace(path)
+        sync_folder(path.parent)
     return BackupReport(path, len(members), path.stat().st_size, events, damaged, saved)
+
+
+def remove_abandoned_copies(data_dir: Path) -> int:
+    """Remove what killed backups left in a data folder, full copies in plain text; returns their number."""
+    removed = 0
+    for path in data_dir.glob(f"{WORK}*"):
+        number = path.name.removeprefix(WORK).partition("-")[0]
+        if not number.isdecimal() or not is_running(int(number)):
+            shutil.rmtree(path, ignore_errors=True)
+            removed += 1
+    return removed
 
 
 def _copy_database(journal: Journal, work: Path) -> FileJournal:
@@ -105,21 +120,54 @@ def _copy_store(runtime: Runtime, copy: Path) -> bool:
 
 def restore(path: Path, data_dir: Path, stamp: str, opened: Opener) -> Path | None:
     """Install a backup; returns the folder with the former data, if there was any. `opened` opens a data
-    folder."""
-    with _trouble(path), _unpack(path, near=data_dir.parent) as (folder, _):
+    folder. After a kill either the former data or those of the backup are there (see `finish_restore`)."""
+    if os.path.ismount(data_dir):
+        raise InvalidInput("data_dir", "error.restore_mounted", path=data_dir)
+    prefix = f"{data_dir.name}{UNPACKED}"
+    with _trouble(path), _unpack(path, near=data_dir.parent, prefix=prefix) as (folder, _):
         occupied = data_dir.exists() and any(data_dir.iterdir())
         if occupied:
             _take_over(data_dir, folder)
         _read_through(folder, folder)
         _apply_erasures(folder, data_dir, opened)
-        aside = None
-        if occupied:
-            aside = data_dir.with_name(f"{data_dir.name}{ASIDE}{stamp}")
-            data_dir.rename(aside)
-        elif data_dir.exists():
-            data_dir.rmdir()
-        folder.rename(data_dir)
+        _sync(folder)
+        ready, aside = data_dir.with_name(f"{data_dir.name}{READY}"), None
+        shutil.rmtree(ready, ignore_errors=True)  # of a restore that was killed before it took effect
+        folder.rename(ready)
+        sync_folder(data_dir.parent)
+        try:
+            if occupied:
+                aside = data_dir.with_name(f"{data_dir.name}{ASIDE}{stamp}")
+                data_dir.rename(aside)
+            elif data_dir.exists():
+                data_dir.rmdir()
+            ready.rename(data_dir)
+        except OSError:  # the former data stay
+            if aside is not None and aside.exists() and not data_dir.exists():
+                aside.rename(data_dir)
+            shutil.rmtree(ready, ignore_errors=True)
+            raise
+        sync_folder(data_dir.parent)
     return aside
+
+
+def finish_restore(data_dir: Path) -> None:
+    """Where a restore was killed after the former data were put aside, install what was ready."""
+    ready = data_dir.with_name(f"{data_dir.name}{READY}")
+    if ready.is_dir() and not data_dir.exists():
+        ready.rename(data_dir)
+        sync_folder(data_dir.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Bring everything to the disk before the former data make room for it."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
+        elif path.is_dir():
+            sync_folder(path)
+    sync_folder(folder)
 
 
 def restore_database(runtime: Runtime, path: Path) -> int:
@@ -320,10 +368,11 @@ def _apply_erasures(folder: Path, former: Path, opened: Opener) -> None:
     if not owners and not parts and not journal.unfinished_erasures():
         return
     from nagori.services import erase
+    from nagori.services.erase_owner import erase_owner
 
     with opened(folder) as runtime:
         for owner, reopened in owners:
-            erase.erase_owner(runtime, owner)
+            erase_owner(runtime, owner)
             if reopened:
                 runtime.journal.reopen(owner)
         for owner, data in parts:
@@ -380,7 +429,8 @@ def _journal_prefix(journal: FileJournal) -> Iterator[tuple[str, Path, int]]:
 def _write(path: Path, members: list[tuple[str, Path, int]], progress: Progress) -> None:
     listing: dict[str, dict[str, object]] = {}
     total, done = sum(size for _, _, size in members), 0
-    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    path.unlink(missing_ok=True)  # of a killed backup; or somebody's link, which must not be followed
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w") as tar:
         for name, source, size in members:
             with source.open("rb") as stream:
@@ -412,12 +462,14 @@ def _digest(path: Path, size: int) -> str:
 
 
 @contextmanager
-def _unpack(path: Path, near: Path | None = None) -> Iterator[tuple[Path, dict[str, object]]]:
+def _unpack(
+    path: Path, near: Path | None = None, prefix: str = ".nagori-"
+) -> Iterator[tuple[Path, dict[str, object]]]:
     """Unpack beside the final place and check every file against the list."""
     if near is not None:
         private_dir(near)
-    with tempfile.TemporaryDirectory(dir=near or path.parent, prefix=".nagori-") as work:
-        folder = private_dir(Path(work) / "data")
+    with tempfile.TemporaryDirectory(dir=near or path.parent, prefix=prefix) as work:
+        folder = Path(work)
         try:
             with tarfile.open(path, "r:") as tar:
                 tar.extractall(folder, filter="data")
@@ -432,7 +484,9 @@ def _unpack(path: Path, near: Path | None = None) -> Iterator[tuple[Path, dict[s
 
 def _compare(path: Path, folder: Path, files: dict[str, dict[str, object]]) -> None:
     present = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
-    if present != {*files, "manifest.json"}:
+    # Nothing else may be put into a data folder: hosts run what is in `bin`.
+    known = all(name == STORE or name.startswith("journal/") for name in files)
+    if present != {*files, "manifest.json"} or not known:
         raise InvalidInput("path", "error.backup_incomplete", path=path)
     for name, facts in files.items():
         with (folder / name).open("rb") as stream:

@@ -11,7 +11,7 @@ from typing import Any
 
 from nagori.errors import MemoryErased, NagoriError
 from nagori.runtime import Runtime
-from nagori.services.erase import COMPACT_STEPS, erase_here
+from nagori.services.erase_owner import COMPACT_STEPS, erase_here
 
 FOLLOW_SECONDS = 60.0  # between two looks
 

@@ -28,6 +28,7 @@ from nagori.core.storage_types import Owner
 from nagori.core.values import Value, check_text, check_whole, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
+from nagori.language.speech_acts import asks_for_several
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.recall import RecallRequest, rank_candidates, retention
 from nagori.services.relations import find_related
@@ -42,6 +43,9 @@ BY_MEANING, BY_MENTION = (
     1.0,
     1.0,
 )  # log odds that the highest activation adds; fitted (docs/why/association.md)
+# Log odds for each term of a memory where several things are asked for: they were told on several occasions,
+# so that its session counts less, and in more words than those of a short reply.
+SEVERAL = {"session_meaning": -0.5, "length": 0.3}
 BY_LINK = 0.5  # what a link passes on; also how sure we are of what association reached, beside the answers
 
 
@@ -137,8 +141,13 @@ def spread_recall(
         id: BY_MEANING * meant.get(id, 0.0) + BY_MENTION * max(mentioned.get(id, 0.0), linked.get(id, 0.0))
         for id in meant.keys() | mentioned.keys() | linked.keys()
     }
+    weights = SEVERAL if asks_for_several(text) else {}
     odds = {
-        each.memory.id: log(each.score) + gains.get(each.memory.id, 0.0) for each in found if each.score > 0
+        each.memory.id: log(each.score)
+        + gains.get(each.memory.id, 0.0)
+        + sum(weight * each.terms.get(name, 0.0) for name, weight in weights.items())
+        for each in found
+        if each.score > 0
     }
     best, least = max(odds.values(), default=0.0), min(odds.values(), default=0.0)
     highest = max(gains.values(), default=0.0) or 1.0

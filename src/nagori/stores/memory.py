@@ -19,7 +19,14 @@ from typing import Any
 from nagori.core.cycle import Census, CycleRows, CycleRules, LifeRow, life_row
 from nagori.core.decay import retention
 from nagori.core.events import RecordedTurn
-from nagori.core.in_memory_queries import measure_memories, select_items, select_turns, update_items
+from nagori.core.in_memory_queries import (
+    extend_log,
+    extend_origins,
+    measure_memories,
+    select_items,
+    select_turns,
+    update_items,
+)
 from nagori.core.levels import Tiers
 from nagori.core.memory_scores import cosine
 from nagori.core.model import (
@@ -111,9 +118,9 @@ class MemoryStore:
             room.memories[memory.id] = memory
         for relation, stands in batch.links.items():
             (room.relations.add if stands else room.relations.discard)(relation)
-        room.log += [replace(e, memories=tuple(sorted(set(e.memories)))) for e in batch.log if e.memories]
+        room.log = extend_log(room.log, batch)
         _put_turns(room, batch)
-        room.origins.update(batch.origins)
+        room.origins = extend_origins(room.origins, batch)
         for key, value in batch.state.items():
             room.state[key] = json.dumps(value)
         update_items(room.items, batch.items, batch.renewals)

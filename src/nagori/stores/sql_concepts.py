@@ -7,6 +7,7 @@ follows the mentions it passes and not the size of the index.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import starmap
 from math import sqrt
 
 from nagori.core.model import ALIVE, Filter, Memory, Scope, check_vector
@@ -32,7 +33,7 @@ class ConceptSql(Value):
 
     dialect: Dialect
     pairs: str  # SQL for a bound table with the columns `node` and `a`
-    pack_pairs: Callable[[Mapping[int, float]], tuple[Any, ...]]
+    pack_pairs: Callable[[Mapping[str, float]], tuple[Any, ...]]
     cosine: str  # SQL for the cosine of c.vector and a bound vector
     vector: str  # SQL to read a vector
     pack_vector: Callable[[bytes], Any]
@@ -96,36 +97,32 @@ class SqlConcepts:
     def concepts_of(
         self, scope: Scope, memories: Mapping[str, float], most: int, hub: int
     ) -> list[ActiveConcept]:
-        dialect = self._sql.dialect
         with self._store.reading(scope.owner) as db:
             seen, values = Selection(self._store.number_of(db, scope.owner), scope).seen()
-            ids = f"SELECT m.key, m.id FROM memory m WHERE {seen} AND {dialect.among.format('m.id')}"
-            found = ask(db, ids, (*values, dialect.pack(list(memories))))
-            start = self._sql.pack_pairs({key: memories[id] for key, id in found})
             rows = f"""
                 SELECT c.name, c.memories, s.a FROM (
                     SELECT n.concept, max(p.a * n.weight) AS a FROM {self._sql.pairs} p
-                    CROSS JOIN mention n WHERE n.key = p.node GROUP BY n.concept) s
+                    CROSS JOIN memory m CROSS JOIN mention n
+                    WHERE m.id = p.node AND {seen} AND n.key = m.key GROUP BY n.concept) s
                 JOIN concept c ON c.id = s.concept
                 WHERE c.memories <= ? ORDER BY s.a / c.memories DESC, c.name LIMIT ?"""
-            return [ActiveConcept(*row) for row in ask(db, rows, (*start, hub, most))]
+            found = ask(db, rows, (*self._sql.pack_pairs(memories), *values, hub, most))
+        return list(starmap(ActiveConcept, found))
 
     def memories_of(
         self, scope: Scope, concepts: Mapping[str, float], most: int, filter: Filter = ALIVE
     ) -> dict[str, float]:
-        dialect = self._sql.dialect
         with self._store.reading(scope.owner) as db:
             selection = self._store.selection(db, scope, filter)
-            ids = f"SELECT id, name FROM concept WHERE owner = ? AND {dialect.among.format('name')}"
-            found = ask(db, ids, (selection.number, dialect.pack(list(concepts))))
-            start = self._sql.pack_pairs({id: concepts[name] for id, name in found})
             where, values = selection.meant()
             rows = f"""
                 SELECT m.id, s.a FROM (
                     SELECT n.key, sum(p.a) AS a FROM {self._sql.pairs} p
-                    CROSS JOIN mention n WHERE n.concept = p.node GROUP BY n.key) s
+                    CROSS JOIN concept c CROSS JOIN mention n
+                    WHERE c.owner = ? AND c.name = p.node AND n.concept = c.id GROUP BY n.key) s
                 CROSS JOIN memory m WHERE m.key = s.key AND {where} ORDER BY s.a DESC, m.id LIMIT ?"""
-            return dict(ask(db, rows, (*start, *values, most)))
+            start = self._sql.pack_pairs(concepts)
+            return dict(ask(db, rows, (*start, selection.number, *values, most)))
 
     # --- vectors of concepts --------------------------------------------------------------------
 

@@ -326,9 +326,17 @@ def put_beside(db: Any, number: int, batch: Batch) -> None:
     put_rows(db, done, ((number, *span) for span in batch.processed))
     origin = "INSERT INTO origin (owner, memory, turn) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
     put_rows(db, origin, ((number, *each) for each in batch.origins))
+    delete_history(db, number, batch.erasures)
     _put_state(db, number, batch.state)
     if batch.items or batch.renewals:
         _put_items(db, number, batch)
+
+
+def delete_history(db: Any, number: int, erasures: Sequence[tuple[str, int]]) -> None:
+    """Delete what the log and the origins say of erased memories before the event of the erasure."""
+    before = [(number, id, seq) for id, seq in erasures]
+    put_rows(db, "DELETE FROM log WHERE owner = ? AND memory = ? AND seq < ?", before)
+    put_rows(db, "DELETE FROM origin WHERE owner = ? AND memory = ? AND turn < ?", before)
 
 
 def _put_state(db: Any, number: int, state: Mapping[str, object]) -> None:

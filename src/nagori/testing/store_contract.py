@@ -537,6 +537,19 @@ class StoreContract:
         assert store.count(ME).total == 1
         assert store.check() == []
 
+    def test_of_a_memory_that_was_erased_on_demand_the_log_keeps_the_erasure_alone(
+        self, store: Store
+    ) -> None:
+        put(store, memory("mem_a"), memory("mem_b"), origins=[("mem_a", 1), ("mem_b", 1)])
+        erasure = LogEntry(2, BIRTH, "erased", ("mem_a",))
+        put(store, log=[erasure], erased=["mem_a"], erasures=[("mem_a", 2)])
+        assert store.history(ME.owner, "mem_a") == [erasure]
+        assert store.history(ME.owner) == [erasure, LogEntry(1, BIRTH, "formed", ("mem_b",))]
+        assert store.origins(ME.owner, ["mem_a", "mem_b"]) == [("mem_b", 1)]
+        put(store, memory("mem_a"), origins=[("mem_a", 3)])
+        assert [entry.seq for entry in store.history(ME.owner, "mem_a")] == [2, 3]
+        assert store.origins(ME.owner, ["mem_a"]) == [("mem_a", 3)]
+
     def test_an_erased_memory_can_come_again(self, store: Store) -> None:
         put(store, memory(content="old"))
         put(store, erased=["mem_a"])

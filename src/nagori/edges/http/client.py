@@ -50,7 +50,7 @@ from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
 from nagori.services.assemble_full_context import FullContext
 from nagori.services.conversation_threads import SessionInfo, ThreadSummary
 from nagori.services.cycle import CycleReport
-from nagori.services.erase import ErasurePlan
+from nagori.services.erasure_plan import ErasurePlan
 from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.learned_settings import Policy

@@ -75,7 +75,7 @@ from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.assemble_full_context import FullContext
 from nagori.services.conversation_threads import SessionInfo, ThreadSummary
 from nagori.services.cycle import CycleReport, note_stopped
-from nagori.services.erase import ErasurePlan, ErasureTarget
+from nagori.services.erasure_plan import ErasurePlan, ErasureTarget
 from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.items import read_value

@@ -66,7 +66,7 @@ class PostgresStore(SqlReads):
     def concepts(self) -> ConceptIndex:
         from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
 
-        pairs = "(SELECT * FROM unnest(?::bigint[], ?::double precision[]) AS q (node, a))"
+        pairs = "(SELECT * FROM unnest(?::text[], ?::double precision[]) AS q (node, a))"
         vector, cosine = "vector_send(vector)", "1 - (c.vector <=> ?b)"
         how = ConceptSql(POSTGRES, pairs, _pack_pairs, cosine, vector, full_vector, read_vector)
         return SqlConcepts(self, how)
@@ -195,7 +195,7 @@ class PostgresStore(SqlReads):
         return search.without_vector(find_model(db, model))
 
 
-def _pack_pairs(pairs: Mapping[int, float]) -> tuple[list[int], list[float]]:
+def _pack_pairs(pairs: Mapping[str, float]) -> tuple[list[str], list[float]]:
     return list(pairs), list(pairs.values())
 
 

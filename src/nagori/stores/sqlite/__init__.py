@@ -95,7 +95,7 @@ class SqliteStore(SqlReads):
         from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
 
         # An object, not a list of pairs: a pair would be parsed again for each row that it is joined with.
-        pairs = "(SELECT CAST(key AS INTEGER) AS node, value AS a FROM json_each(?))"
+        pairs = "(SELECT key AS node, value AS a FROM json_each(?))"
         cosine = "1 - vec_distance_cosine(c.vector, ?)"
         return SqlConcepts(self, ConceptSql(sql.SQLITE, pairs, _pack_pairs, cosine, "vector", bytes, bytes))
 
@@ -132,12 +132,13 @@ class SqliteStore(SqlReads):
             return
         written = {memory.id for memory in batch.memories}
         ids = [id for id in batch.erased if id not in written]
+        seqs = dict(batch.erasures)
         for some in split_batches(ids, ERASE_AT_ONCE):
             begin = time.monotonic()
             with self.writing() as db:
                 number, seq, _ = writing.open_owner(db, owner)
                 _check_position(seq, batch)
-                writing.erase_memories(db, number, some)
+                writing.erase_memories(db, number, some, [(id, seqs[id]) for id in some if id in seqs])
             time.sleep(time.monotonic() - begin)  # others get their turn
 
     @contextmanager
@@ -407,7 +408,7 @@ def _empty_log(db: Connection) -> bool:
     return False
 
 
-def _pack_pairs(pairs: Mapping[int, float]) -> tuple[str]:
+def _pack_pairs(pairs: Mapping[str, float]) -> tuple[str]:
     return (json.dumps(pairs),)
 
 

@@ -26,7 +26,14 @@ from nagori.stores.sql_rows import (
     load_by_id,
     without_vector,
 )
-from nagori.stores.sql_statements import MemoryChanges, add_rows, forget_mentions, move_owner, put_beside
+from nagori.stores.sql_statements import (
+    MemoryChanges,
+    add_rows,
+    delete_history,
+    forget_mentions,
+    move_owner,
+    put_beside,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,9 +154,12 @@ def erase_owner(db: apsw.Connection, owner: Owner, at_once: int) -> int:
     return 1
 
 
-def erase_memories(db: apsw.Connection, number: int, ids: Sequence[str]) -> None:
+def erase_memories(
+    db: apsw.Connection, number: int, ids: Sequence[str], erasures: Sequence[tuple[str, int]]
+) -> None:
     """Delete some of the memories that a batch erases, ahead of it."""
     erased, lost = _erase(db, number, ids)
+    delete_history(db, number, erasures)
     sql = "UPDATE owner SET tokens = tokens - ?, erased = erased + ?, revision = random() WHERE id = ?"
     db.execute(sql, (lost, erased, number))
 

@@ -19,7 +19,7 @@ from nagori.errors import InvalidInput, Notice
 from nagori.files import write_private
 from nagori.services import audit_log
 from nagori.services import receipt as receipts
-from nagori.services.erase import ErasurePlan
+from nagori.services.erasure_plan import ErasurePlan
 from nagori.services.receipt import ErasureReceipt
 
 

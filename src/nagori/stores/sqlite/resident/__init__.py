@@ -1,6 +1,6 @@
 """The search index of an owner in the memory of a process that stays, such as a server.
 
-A copy of what `search.py` reads from the file, as arrays by the number of a memory: who may see it, its
+A copy of what `search.py` reads from the file, as arrays with a place for each memory: who may see it, its
 vector and bits, where words occur, and the memories that were answers before. It answers exactly as the file
 does.
 
@@ -162,7 +162,7 @@ class ResidentIndexes:
         self.drop(owner)
 
     def _is_too_large(self, owner: Owner, state: State) -> bool:
-        return owner in self._too_large and state.last >= self._too_large[owner]
+        return owner in self._too_large and state.size[0] >= self._too_large[owner]
 
     def shrink(self, owner: Owner, index: OwnerIndex) -> None:
         """Keep within the bytes: the owners who were not asked about for longest go first, then what `index`
@@ -179,7 +179,7 @@ class ResidentIndexes:
                 index.shed()
                 self._count(index)
             if self._total > self._most_bytes:
-                self._too_large[owner] = index.state.last
+                self._too_large[owner] = index.state.size[0]
                 self._remove(owner)
 
     def _count(self, index: OwnerIndex) -> None:

@@ -1,4 +1,4 @@
-"""Arrays of an index in memory, by the number of a memory: columns, places of words, vectors."""
+"""Arrays of an index in memory, one place for each memory: columns, places of words, vectors."""
 
 from __future__ import annotations
 
@@ -31,12 +31,15 @@ PROBE = 64  # vectors for which our cosines are compared with those of the file
 
 
 class Columns:
-    """What decides who may see a memory: one array per column, names as codes (0: none)."""
+    """What decides who may see a memory: one array per column, names as codes (0: none).
 
-    NAMES = ("present", "archived", "forgotten", "project", "agent", "role", "privacy", "created")
-    TYPES = ("?", "?", "?", "<i4", "<i4", "<i4", "<i4", "<i8")
+    A memory has its place in all arrays in the order of the numbers. Numbers of erased memories are never
+    given again, so arrays by number would grow for ever. Place 0 belongs to nobody."""
+
+    NAMES = ("number", "present", "archived", "forgotten", "project", "agent", "role", "privacy", "created")
 
     def __init__(self, size: int) -> None:
+        self.number, self._end = numpy.zeros(size, "<i8"), 1
         self.present, self.archived, self.forgotten = (numpy.zeros(size, "?") for _ in range(3))
         self.project, self.agent, self.role, self.privacy = (numpy.zeros(size, "<i4") for _ in range(4))
         self.created = numpy.zeros(size, "<i8")
@@ -45,20 +48,33 @@ class Columns:
     def nbytes(self) -> int:
         return sum(getattr(self, name).nbytes for name in self.NAMES)
 
-    def reserve(self, last: int) -> None:
-        if last >= len(self.present):
-            for name in self.NAMES:
-                setattr(self, name, _enlarge(getattr(self, name), int(last * SPARE) + 64))
+    def find(self, numbers: Any) -> Any:
+        """The places of memories by their numbers; 0 for those that are not here."""
+        known = self.number[: self._end]
+        places = numpy.searchsorted(known, numbers)
+        places[places == self._end] = 0
+        return numpy.where(known[places] == numbers, places, 0)
 
     def put(self, rows: Sequence[tuple[Any, ...]]) -> bool:
         """Set the columns of rows that begin with the number; returns whether anything differs."""
-        numbers, *columns = (numpy.array(column, numpy.int64) for column in zip(*rows, strict=True))
-        differs = False
+        columns = [numpy.array(column, numpy.int64) for column in zip(*rows, strict=True)]
+        self._add(numpy.unique(columns[0][columns[0] > self.number[self._end - 1]]))
+        places, differs = self.find(columns[0]), False
+        if not places.all():
+            raise ValueError("a memory with a number from before")
         for name, values in zip(self.NAMES, columns, strict=True):
             array = getattr(self, name)
-            differs = differs or bool((array[numbers] != values).any())
-            array[numbers] = values
+            differs = differs or bool((array[places] != values).any())
+            array[places] = values
         return differs
+
+    def _add(self, numbers: Any) -> None:
+        end = self._end + len(numbers)
+        if end > len(self.number):
+            for name in self.NAMES:
+                setattr(self, name, _enlarge(getattr(self, name), int(end * SPARE) + 64))
+        self.number[self._end : end] = numbers
+        self._end = end
 
 
 def _enlarge(array: Any, size: int) -> Any:
@@ -68,21 +84,23 @@ def _enlarge(array: Any, size: int) -> Any:
 
 
 class Places:
-    """The memories with a word, ascending, and how often it occurs in each. `cut`: there are more."""
+    """The places of the memories with a word, ascending, and how often it occurs in each. `cut`: there are
+    more."""
 
-    __slots__ = ("counts", "cut", "numbers", "times")
+    __slots__ = ("counts", "cut", "spots", "times")
 
-    def __init__(self, numbers: Any, counts: Any, times: int, cut: bool) -> None:
-        self.numbers, self.counts, self.times, self.cut = numbers, counts, times, cut
+    def __init__(self, spots: Any, counts: Any, times: int, cut: bool) -> None:
+        self.spots, self.counts, self.times, self.cut = spots, counts, times, cut
 
     @classmethod
-    def of(cls, docs: Any, cut: bool) -> Places:
-        firsts = numpy.flatnonzero(numpy.diff(docs, prepend=-1))  # they are ascending
-        return cls(docs[firsts], numpy.diff(firsts, append=len(docs)), len(docs), cut)
+    def of(cls, each: Any, cut: bool) -> Places:
+        """From the place of each occurrence."""
+        firsts = numpy.flatnonzero(numpy.diff(each, prepend=-1))  # they are ascending
+        return cls(each[firsts], numpy.diff(firsts, append=len(each)), len(each), cut)
 
     @property
     def nbytes(self) -> int:
-        return int(self.numbers.nbytes + self.counts.nbytes) + WORD_BYTES
+        return int(self.spots.nbytes + self.counts.nbytes) + WORD_BYTES
 
     def count(self, most: int) -> int:
         return min(self.times, most)
@@ -91,26 +109,27 @@ class Places:
         """The first `most` places."""
         if self.times <= most:
             return self
-        return Places.of(numpy.repeat(self.numbers, self.counts)[:most], cut=True)
+        return Places.of(numpy.repeat(self.spots, self.counts)[:most], cut=True)
 
-    def add(self, number: int, times: int) -> None:
+    def add(self, place: int, times: int) -> None:
         """A new memory has the word so often. After a cut it is among those that are left out."""
         if not self.cut:
-            self.numbers = numpy.append(self.numbers, number)
+            self.spots = numpy.append(self.spots, place)
             self.counts = numpy.append(self.counts, times)
             self.times += times
 
     def among(self, chosen: Any, at: Any) -> tuple[Any, Any]:
         """Of those that are chosen, what `at` has for each, and its count."""
-        these = chosen[self.numbers]
-        return at[self.numbers[these]], self.counts[these]
+        these = chosen[self.spots]
+        return at[self.spots[these]], self.counts[these]
 
 
 class Vectors:
     """The vectors of one model and their bits. If the vectors need too many bytes, only the bits are here."""
 
-    def __init__(self, model: Model, size: int, most_bytes: int) -> None:
+    def __init__(self, model: Model, columns: Columns, most_bytes: int) -> None:
         self.model = model
+        self._columns, size = columns, len(columns.present)
         self._words = -(-model.dimension // 64)
         self._has_bits = numpy.zeros(size, "?")
         # Bits that are compared together lie together.
@@ -126,8 +145,9 @@ class Vectors:
         arrays = (self._has_bits, self._bits, self._has_vector, self._vectors, self._norms)
         return sum(array.nbytes for array in arrays) + (self._sample[1].nbytes if self._sample else 0)
 
-    def reserve(self, size: int) -> None:
-        if size <= len(self._has_vector):
+    def reserve(self) -> None:
+        """Make room for as many as there are columns."""
+        if (size := len(self._columns.present)) <= len(self._has_vector):
             return
         for name in ("_has_bits", "_has_vector", "_norms"):
             setattr(self, name, _enlarge(getattr(self, name), size))
@@ -141,21 +161,22 @@ class Vectors:
         if self.model.center is not None:
             sql = f"SELECT key, b FROM {self.model.bits} WHERE key {which}"
             for rows in split_batches(db.execute(sql, tuple(values)), AT_ONCE):
-                numbers = _numbers([key for key, _ in rows])
+                places = self._columns.find(to_numbers([key for key, _ in rows]))
                 padded = [data.ljust(8 * self._words, b"\0") for _, data in rows]
-                self._bits[:, numbers] = numpy.frombuffer(b"".join(padded), "<u8").reshape(len(rows), -1).T
-                self._has_bits[numbers] = True
+                self._bits[:, places] = numpy.frombuffer(b"".join(padded), "<u8").reshape(len(rows), -1).T
+                self._has_bits[places] = places > 0
         if self._exact:
             sql = f"SELECT key, v FROM {self.model.vectors} WHERE key {which}"
             for rows in split_batches(db.execute(sql, tuple(values)), AT_ONCE):
-                self._put_vectors(_numbers([key for key, _ in rows]), b"".join([data for _, data in rows]))
+                places = self._columns.find(to_numbers([key for key, _ in rows]))
+                self._put_vectors(places, b"".join([data for _, data in rows]))
 
-    def _put_vectors(self, numbers: Any, data: bytes) -> None:
+    def _put_vectors(self, places: Any, data: bytes) -> None:
         self._sample = None
-        vectors = numpy.frombuffer(data, "<f4").reshape(len(numbers), -1)
-        self._vectors[numbers] = vectors
-        self._norms[numbers] = _norms(vectors)
-        self._has_vector[numbers] = True
+        vectors = numpy.frombuffer(data, "<f4").reshape(len(places), -1)
+        self._vectors[places] = vectors
+        self._norms[places] = _norms(vectors)
+        self._has_vector[places] = places > 0
 
     def compare(self, db: Connection) -> None:
         """Use our own cosines only if they equal those of the file: a compiler may round otherwise."""
@@ -168,29 +189,29 @@ class Vectors:
             if ours is None or ours.tolist() != theirs:
                 self._exact, self._vectors = False, self._vectors[:0]
 
-    def _cosines(self, numbers: Any, vector: bytes) -> Any:
+    def _cosines(self, places: Any, vector: bytes) -> Any:
         """Cosines as sqlite-vec computes them, bit for bit: sums in single precision from first to last, the
         rest in double. None if a sum is too large."""
         asked = numpy.frombuffer(vector, "<f4")
-        sums = numpy.empty(len(numbers), "<f4")
-        for at in range(0, len(numbers), BLOCK):
-            rows = self._vectors[numbers[at : at + BLOCK]]
+        sums = numpy.empty(len(places), "<f4")
+        for at in range(0, len(places), BLOCK):
+            rows = self._vectors[places[at : at + BLOCK]]
             rows *= asked
             sums[at : at + BLOCK] = _sum_in_order(rows)
-        return _divide(sums, asked, self._norms[numbers])
+        return _divide(sums, asked, self._norms[places])
 
     def nearest(self, db: Connection, vector: bytes, mask: Any, k: int) -> tuple[Any, Any] | None:
-        """Numbers and cosines of the k nearest of those in the mask, best first; without a shortlist also
+        """Places and cosines of the k nearest of those in the mask, best first; without a shortlist also
         those that are as near as the last. None if the file has to be asked."""
         if not self._exact:
             return None
         if self.model.center is None:
-            numbers = numpy.flatnonzero(mask & self._has_vector)
+            places = numpy.flatnonzero(mask & self._has_vector)
         else:
-            numbers = self._shortlist(db, vector, mask, max(search.SHORTLIST, 2 * k))
-            numbers = numpy.sort(numbers[self._has_vector[numbers]])
-            numbers = self._narrow(numbers, vector, k)
-        cosines = self._cosines(numbers, vector)
+            places = self._shortlist(db, vector, mask, max(search.SHORTLIST, 2 * k))
+            places = numpy.sort(places[self._has_vector[places]])
+            places = self._narrow(places, vector, k)
+        cosines = self._cosines(places, vector)
         if cosines is None:
             return None
         order = numpy.argsort(-cosines, kind="stable")
@@ -198,25 +219,25 @@ class Vectors:
             order = order[:k]
         elif len(order) > k:
             order = order[cosines[order] >= cosines[order[k - 1]]]
-        return numbers[order], cosines[order]
+        return places[order], cosines[order]
 
-    def _narrow(self, numbers: Any, vector: bytes, k: int) -> Any:
+    def _narrow(self, places: Any, vector: bytes, k: int) -> Any:
         """Those that can be among the k nearest. Sums in any order are fast; only these few are added as the
         file adds them."""
-        if len(numbers) <= k:
-            return numbers
+        if len(places) <= k:
+            return places
         asked = numpy.frombuffer(vector, "<f4")
-        sums = numpy.empty(len(numbers), "<f4")
+        sums = numpy.empty(len(places), "<f4")
         rows = numpy.empty((BLOCK, self.model.dimension), "<f4")
-        for at in range(0, len(numbers), BLOCK):
-            some = numbers[at : at + BLOCK]
+        for at in range(0, len(places), BLOCK):
+            some = places[at : at + BLOCK]
             here = self._vectors.take(some, axis=0, out=rows[: len(some)], mode="clip")
             numpy.vecdot(here, asked, out=sums[at : at + BLOCK])
-        cosines = _divide(sums, asked, self._norms[numbers])
+        cosines = _divide(sums, asked, self._norms[places])
         if cosines is None:
-            return numbers
+            return places
         least = numpy.partition(cosines, len(cosines) - k)[len(cosines) - k]
-        return numbers[cosines >= least - DIFFERENCE]
+        return places[cosines >= least - DIFFERENCE]
 
     def _shortlist(self, db: Connection, vector: bytes, mask: Any, n: int) -> Any:
         """`search._shortlist`: the n whose bits agree best; of equal ones the first."""
@@ -226,8 +247,8 @@ class Vectors:
         never = 64 * self._words + 1  # more bits than there are
         apart[~(mask & self._has_bits)] = never
         most = numpy.searchsorted(numpy.cumsum(numpy.bincount(apart)), n)
-        numbers = numpy.flatnonzero(apart <= min(most, never - 1))
-        return numbers[numpy.argsort(apart[numbers], kind="stable")[:n]]
+        places = numpy.flatnonzero(apart <= min(most, never - 1))
+        return places[numpy.argsort(apart[places], kind="stable")[:n]]
 
     def _count_differences(self, asked: Any) -> Any:
         """In how many bits each differs. Single bytes are added faster; one holds the bits of three words."""
@@ -245,9 +266,9 @@ class Vectors:
         if not self._exact:
             return None
         if self._sample is None or self._sample[0] != last:
-            numbers = numpy.array(sample_numbers(last), numpy.int64)
-            numbers = numbers[self._has_vector[numbers]]
-            self._sample = (last, numpy.ascontiguousarray(self._vectors[numbers].T), self._norms[numbers])
+            places = self._columns.find(numpy.array(sample_numbers(last), numpy.int64))
+            places = places[self._has_vector[places]]
+            self._sample = (last, numpy.ascontiguousarray(self._vectors[places].T), self._norms[places])
         _, columns, norms = self._sample
         asked = numpy.frombuffer(vector, "<f4")
         cosines = _divide(_sum_in_order((columns * asked[:, None]).T), asked, norms)
@@ -261,8 +282,9 @@ def _divide(sums: Any, asked: Any, norms: Any) -> Any:
     return cosines if numpy.isfinite(cosines).all() else None
 
 
-def _numbers(found: Sequence[int]) -> Any:
-    return numpy.array(found, numpy.int64) & NUMBER
+def to_numbers(keys: Sequence[int]) -> Any:
+    """The numbers of memories, from their keys."""
+    return numpy.array(keys, numpy.int64) & NUMBER
 
 
 def _norms(vectors: Any) -> Any:
@@ -283,7 +305,7 @@ def most_telling(places: Mapping[str, Places], total: int, size: int) -> Any:
     """`core.relevance.most_telling`: the same sums, added in the same order. `size` is that of all arrays."""
     rarity = numpy.zeros(size)
     for where in places.values():
-        rarity[where.numbers] += log(1 + total / len(where.numbers))
+        rarity[where.spots] += log(1 + total / len(where.spots))
     every = numpy.flatnonzero(rarity)
     if len(every) <= MOST_SKETCHES:
         return every

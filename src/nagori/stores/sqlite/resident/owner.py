@@ -31,6 +31,7 @@ from nagori.stores.sqlite.resident.arrays import (
     Places,
     Vectors,
     most_telling,
+    to_numbers,
 )
 from nagori.stores.sqlite.resident.ranking import CandidateArrays, build_candidates
 from nagori.stores.sqlite.resident.sketches import Sketches
@@ -74,7 +75,7 @@ def read_state(db: Connection, owner: Owner) -> State | None:
 
 
 class OwnerIndex:
-    """The index of one owner. Every array is indexed by the number of a memory."""
+    """The index of one owner. Every array is indexed by the place of a memory (see `Columns`)."""
 
     def __init__(self, db: Connection, state: State, most_bytes: int) -> None:
         self.lock = threading.Lock()
@@ -85,14 +86,14 @@ class OwnerIndex:
         self._most_bytes = most_bytes
         self._low = keys(state.number)[0]
         self._codes: dict[str | None, int] = {None: 0}
-        self._columns = Columns(int(state.last * SPARE) + 64)
+        self._columns = Columns(int(state.size[0] * SPARE) + 64)
         self._vectors: dict[int, Vectors] = {}
         self._masks: dict[tuple[object, ...], Any] = {}
         self._words: dict[str, Places] = {}
         self._sketches = Sketches(len(self._columns.present))
         self._memories: dict[str, tuple[int, Memory]] = {}
         self._text_bytes, self._word_bytes = 0, 0
-        sql = f"SELECT {COLUMNS} FROM memory m WHERE m.key BETWEEN ? AND ?"
+        sql = f"SELECT {COLUMNS} FROM memory m WHERE m.key BETWEEN ? AND ? ORDER BY m.key"
         for rows in split_batches(db.execute(sql, keys(state.number)), AT_ONCE):
             self._set_columns(rows)
 
@@ -121,23 +122,22 @@ class OwnerIndex:
         )
         if self._set_columns(rows):
             self._masks.clear()
-        for key, _ in found:
-            self._sketches.forget(key & NUMBER)
+        places = self._find([key for key, _ in found])
+        for place in places:
+            self._sketches.forget(place)
         self._sketches.reserve(len(self._columns.present))
-        new = {key & NUMBER: memory for key, memory in found if key & NUMBER > last}
+        new = {key: place for (key, _), place in zip(found, places, strict=True) if key & NUMBER > last}
         for vectors in self._vectors.values():
-            vectors.reserve(len(self._columns.present))
-            vectors.load(
-                db, "IN (SELECT value FROM json_each(?))", (json.dumps([self._low | n for n in new]),)
-            )
-        self._add_words(db, new)
+            vectors.reserve()
+            vectors.load(db, "IN (SELECT value FROM json_each(?))", (json.dumps(list(new)),))
+        self._add_words(db, {new[key]: memory for key, memory in found if key in new})
 
     def _add_words(self, db: Connection, new: Mapping[int, Memory]) -> None:
         """Add the places of new memories to the words that are known, as the word index splits them."""
         if not new or not self._words:
             return
         split = db.fts5_tokenizer("unicode61", TOKENIZER)
-        for number, memory in sorted(new.items()):
+        for place, memory in sorted(new.items()):
             text = " ".join(index_words(memory)).encode()
             flags = apsw.FTS5_TOKENIZE_DOCUMENT
             found: dict[str, int] = {}
@@ -145,7 +145,7 @@ class OwnerIndex:
                 if word in self._words:
                     found[word] = found.get(word, 0) + 1
             for word, times in found.items():
-                self._words[word].add(number, times)
+                self._words[word].add(place, times)
                 self._word_bytes += 2 * numpy.dtype(int).itemsize
 
     def forget(self, ids: Iterable[str]) -> None:
@@ -187,8 +187,11 @@ class OwnerIndex:
             (key & NUMBER, 1, archived, forgotten, *map(self._code, names), created)
             for key, archived, forgotten, *names, created in rows
         ]
-        self._columns.reserve(max(each[0] for each in coded))
         return self._columns.put(coded)
+
+    def _find(self, keys: Sequence[int]) -> list[int]:
+        """The places of memories by their keys."""
+        return list(self._columns.find(to_numbers(keys)).tolist())
 
     def _code(self, name: str | None) -> int:
         return self._codes.setdefault(name, len(self._codes))
@@ -210,7 +213,7 @@ class OwnerIndex:
         return seen
 
     def _selected(self, scope: Scope, filter: Filter | None = None) -> Any:
-        """`Selection.meant` as one truth value per number; without a filter `Selection.seen`."""
+        """`Selection.meant` as one truth value per place; without a filter `Selection.seen`."""
         narrow: tuple[object, ...] = ()
         if filter is not None:
             narrow = (filter.archived, filter.forgotten, filter.since, filter.until)
@@ -254,14 +257,14 @@ class OwnerIndex:
         chosen[most_telling(places, size[0], len(mask))] = True
         chosen[near] = True
         chosen &= mask
-        numbers = numpy.flatnonzero(chosen)
-        self._read_sketches(db, numbers)
+        spots = numpy.flatnonzero(chosen)
+        self._read_sketches(db, spots)
         at = numpy.zeros(len(mask), numpy.int64)
-        at[numbers] = numpy.arange(len(numbers))
+        at[spots] = numpy.arange(len(spots))
         words = [(word, *where.among(chosen, at)) for word, where in places.items()]
         seen = chosen[near]
         arrays = CandidateArrays(
-            self._sketches.select(numbers),
+            self._sketches.select(spots),
             [each for each in words if len(each[1])],
             at[near[seen]],
             cosines[seen],
@@ -269,14 +272,15 @@ class OwnerIndex:
         asked = len({word for word in query.words if word}) - left_out
         return build_candidates(size, asked, usual, arrays)
 
-    def _read_sketches(self, db: Connection, numbers: Any) -> None:
+    def _read_sketches(self, db: Connection, places: Any) -> None:
         """Read the light rows of memories that are not known."""
-        if missing := self._sketches.missing(numbers):
-            keys = json.dumps([self._low | number for number in missing])
+        if missing := self._sketches.missing(places):
+            keys = json.dumps((self._low | self._columns.number[missing]).tolist())
             rows = ask(db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (keys,))
             SKETCH_TYPES.check(rows)
-            found = {key & NUMBER: CandidateInfo(*rest) for key, *rest in rows}
-            self._sketches.put(list(found), list(found.values()))
+            self._sketches.put(
+                self._find([key for key, *_ in rows]), [CandidateInfo(*rest) for _, *rest in rows]
+            )
 
     # --- words ----------------------------------------------------------------------------------
 
@@ -294,7 +298,8 @@ class OwnerIndex:
             docs = db.execute(sql, (word, *keys(self.state.number), most))
             numbers = numpy.fromiter(chain.from_iterable(docs), numpy.int64) & NUMBER
             self._word_bytes -= known.nbytes if known else 0
-            known = self._words[word] = Places.of(numbers, cut=len(numbers) == most)
+            found = self._columns.find(numbers)
+            known = self._words[word] = Places.of(found, cut=len(found) == most)
             self._word_bytes += known.nbytes
         return known
 
@@ -303,12 +308,12 @@ class OwnerIndex:
     def _near(
         self, db: Connection, selection: Selection, query: Query, model: Model, mask: Any
     ) -> tuple[Any, Any, tuple[float, float]]:
-        """`search.nearest_keys`, numbers and cosines, and `search.usual`."""
+        """`search.nearest_keys`, places and cosines, and `search.usual`."""
         vector = query.vector or b""
         vectors = self._vectors.get(model.id)
         if vectors is None or vectors.model != model:
             vectors = self._vectors[model.id] = Vectors(
-                model, len(self._columns.present), self._most_bytes - self._columns.nbytes
+                model, self._columns, self._most_bytes - self._columns.nbytes
             )
             vectors.load(db, "BETWEEN ? AND ?", keys(self.state.number))
             vectors.compare(db)
@@ -316,13 +321,13 @@ class OwnerIndex:
         usual = vectors.usual(vector, self.state.last)
         if found is None:
             keys_found = search.nearest_keys(db, selection, vector, model, query.nearest)
-            near = numpy.array([key & NUMBER for key, _ in keys_found], numpy.int64)
+            near = self._columns.find(to_numbers([key for key, _ in keys_found]))
             cosines = numpy.array([cosine for _, cosine in keys_found], float)
         else:
             near, cosines = found
             if model.center is None:  # of equally near ones the first by id
                 self._read_sketches(db, near)
-                ids = [self._sketches.row(number).id for number in near.tolist()]
+                ids = [self._sketches.row(place).id for place in near.tolist()]
                 order = sorted(range(len(ids)), key=lambda at: (-cosines[at], ids[at]))[: query.nearest]
                 near, cosines = near[order], cosines[order]
         if usual is None:
@@ -335,12 +340,13 @@ class OwnerIndex:
         """`SqliteStore.get`, with the memories that were answers before."""
         missing = [id for id in ids if id not in self._memories]
         if missing:
-            for key, memory in load_by_id(db, self.state.number, missing):
-                self._memories[memory.id] = (key & NUMBER, memory)
+            read = load_by_id(db, self.state.number, missing)
+            for place, (_, memory) in zip(self._find([key for key, _ in read]), read, strict=True):
+                self._memories[memory.id] = (place, memory)
                 self._text_bytes += _text_bytes(memory)
         seen = self._selected(scope)
         found = [self._memories[id] for id in ids if id in self._memories]
-        return [memory for number, memory in found if seen[number]]
+        return [memory for place, memory in found if seen[place]]
 
 
 def _text_bytes(memory: Memory) -> int:

@@ -97,7 +97,7 @@ class ResidentCandidates(Candidates):
 
 
 class CandidateArrays:
-    """Candidates by their place in `numbers`, which ascend."""
+    """Candidates in the order of their memories, and of what belongs to each by its position there."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ def session_of(places: Any) -> Any:
 
 
 class Sketches:
-    """By the number of a memory; filled as questions need them."""
+    """By the place of a memory (see `Columns`); filled as questions need them."""
 
     def __init__(self, size: int) -> None:
         self._sessions: dict[str, int] = {}
@@ -61,18 +61,18 @@ class Sketches:
             self.count = 0
             self.put(known.tolist(), former[known].tolist())
 
-    def missing(self, numbers: Any) -> list[int]:
-        """Those of the numbers that have to be read."""
-        known = self._known[numbers]
-        return [] if known.all() else numbers[~known].tolist()
+    def missing(self, spots: Any) -> list[int]:
+        """Those of the spots that have to be read."""
+        known = self._known[spots]
+        return [] if known.all() else spots[~known].tolist()
 
-    def put(self, numbers: Sequence[int], rows: Sequence[CandidateInfo]) -> None:
-        if not numbers:
+    def put(self, spots: Sequence[int], rows: Sequence[CandidateInfo]) -> None:
+        if not spots:
             return
-        at = numpy.array(numbers, numpy.int64)
+        at = numpy.array(spots, numpy.int64)
         self.count += int((~self._known[at]).sum())
-        for number, row in zip(numbers, rows, strict=True):
-            self._rows[number] = row
+        for spot, row in zip(spots, rows, strict=True):
+            self._rows[spot] = row
         for name, values in zip(COLUMNS, zip(*map(self._values, rows), strict=True), strict=True):
             self._columns[name][at] = values
         self._known[at] = True
@@ -86,19 +86,19 @@ class Sketches:
         told, summary = row.trust in FIRST_HAND, row.id.startswith(THREAD_ID)
         return (place, speaker, row.tokens, length_term(row.chars), row.asks, told, row.at, summary)
 
-    def forget(self, number: int) -> None:
-        if number < len(self._known) and self._known[number]:
-            self._known[number], self._rows[number] = False, None
+    def forget(self, spot: int) -> None:
+        if spot < len(self._known) and self._known[spot]:
+            self._known[spot], self._rows[spot] = False, None
             self.count -= 1
 
-    def row(self, number: int) -> CandidateInfo:
-        found: CandidateInfo = self._rows[number]
+    def row(self, spot: int) -> CandidateInfo:
+        found: CandidateInfo = self._rows[spot]
         return found
 
-    def select(self, numbers: Any) -> Sketch:
+    def select(self, spots: Any) -> Sketch:
         """A copy of some."""
-        columns = {name: column[numbers] for name, column in self._columns.items()}
-        return Sketch(self._rows[numbers], columns, self._speakers)
+        columns = {name: column[spots] for name, column in self._columns.items()}
+        return Sketch(self._rows[spots], columns, self._speakers)
 
 
 class Sketch:
