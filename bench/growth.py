@@ -169,6 +169,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "passages.about_tokens": passages.about_tokens,
     "passages.pieces": passages.pieces,
     "passages.is_chatter": passages.is_chatter,
+    "passages.read_wording": passages.read_wording,
     "passages.shingles": passages.shingles,
     "relevance.asks_for_current": relevance.asks_for_current,
     "relevance.mentions_change": relevance.mentions_change,

@@ -33,7 +33,7 @@ from nagori.adapters.embed import open_embedder
 from nagori.config import Config
 from nagori.testing import WordEmbedder
 
-TOKEN = "b" * 43
+TOKEN, RECALL = "b" * 43, "/v1/recall"
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 HERE = Path(__file__).parent.parent
 BARE = """
@@ -81,7 +81,7 @@ def started(*command: str) -> Iterator[tuple[int, int]]:
     code, *rest = command
     process = subprocess.Popen([sys.executable, "-c", code, str(port), *rest], cwd=HERE)
     try:
-        while not _listens(port):
+        while not is_listening(port):
             time.sleep(0.05)
         yield port, process.pid
     finally:
@@ -89,7 +89,7 @@ def started(*command: str) -> Iterator[tuple[int, int]]:
         process.wait()
 
 
-def _listens(port: int) -> bool:
+def is_listening(port: int) -> bool:
     try:
         http.client.HTTPConnection("127.0.0.1", port, timeout=2).connect()
     except OSError:
@@ -103,10 +103,13 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def load(port: int, pid: int, bodies: list[bytes], clients: int) -> tuple[float, float, float]:
+def load(
+    port: int, pid: int, bodies: list[bytes], clients: int, path: str = RECALL
+) -> tuple[float, float, float]:
     """Send all bodies by some clients: processor ms a request, requests a second, median ms."""
     waiting, lock, times = list(bodies), threading.Lock(), []
-    headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
+    headers = {"content-type": "application/json"}
+    headers |= {"authorization": f"Bearer {TOKEN}"} if path == RECALL else {}
 
     def send() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -116,7 +119,7 @@ def load(port: int, pid: int, bodies: list[bytes], clients: int) -> tuple[float,
                     break
                 body = waiting.pop()
             began = time.perf_counter()
-            connection.request("POST", "/v1/recall", body, headers)
+            connection.request("POST", path, body, headers)
             response = connection.getresponse()
             answer = response.read()
             assert response.status == 200, answer

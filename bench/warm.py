@@ -2,6 +2,7 @@
 
     python -m bench.warm --memories 10000 --recalls 300
     python -m bench.warm --memories 100000 --keep FOLDER     fill a folder once and use it again
+    python -m bench.warm --turns 40                          conversations of 40 turns, not single memories
 
 The same questions are asked of two open memories of one folder in turn: one searches the file, one has its
 index in memory (`retrieval.index_megabytes`). Times are processor time of this thread without the query
@@ -26,18 +27,26 @@ from bench.data import sentences
 
 from nagori import Nagori
 from nagori.config import Config
+from nagori.core.model import Source
 from nagori.core.values import split_batches
+from nagori.services.remember import Draft
 from nagori.stores.sqlite import SEARCHES_BEFORE_INDEX, SqliteStore
 from nagori.testing import FrozenClock, WordEmbedder
 
 AT_ONCE = 5_000
 PERIODS = (50, 150, 10**9)  # the first recalls with an index, those after, and the rest
+MOST_AGAIN = 150  # questions that are asked once more: what they need is all in memory
 
 
-def fill(folder: Path, memories: int) -> None:
+def fill(folder: Path, memories: int, turns: int) -> None:
     with open_memory(folder, 0, FrozenClock()) as memory:
-        for texts in split_batches((text for text, _, _ in islice(sentences(7), memories)), AT_ONCE):
-            memory.remember_many(texts)
+        texts = enumerate(text for text, _, _ in islice(sentences(7), memories))
+        for some in split_batches(texts, AT_ONCE):
+            memory.remember_many([Draft(text, source=source_of(number, turns)) for number, text in some])
+
+
+def source_of(number: int, turns: int) -> Source:
+    return Source(f"talk {number // turns}", number % turns) if turns else Source()
 
 
 def open_memory(folder: Path, megabytes: int, clock: FrozenClock) -> Nagori:
@@ -69,6 +78,20 @@ def told(name: str, times: list[float]) -> str:
     return f"{name} {median(times):.2f} ms (a tenth below {lowest:.2f}, n={len(times)})"
 
 
+def ask_both(file: Nagori, resident: Nagori, question: str, embedding: float) -> tuple[float, ...]:
+    """Milliseconds: processor of both ways, clock of both ways; and whether the answers differ."""
+    cold, warm = timed(file, question, False), timed(resident, question, False)
+    return (cold[0] - embedding, warm[0] - embedding, cold[1], warm[1], cold[2] != warm[2])
+
+
+def tell(name: str, part: list[tuple[float, ...]]) -> None:
+    colds, warms, cold_walls, warm_walls, _ = map(list, zip(*part, strict=True))
+    print(f"{name}:")
+    print(f"  CPU:   {told('file', colds)}, {told('index in memory', warms)}")
+    print(f"  clock: {told('file', cold_walls)}, {told('index in memory', warm_walls)}")
+    print(f"  file / index: {median(colds) / median(warms):.1f}")
+
+
 def measure(folder: Path, questions: list[str], megabytes: int, mark: bool) -> None:
     clock = FrozenClock()
     with open_memory(folder, 0, clock) as file, open_memory(folder, megabytes, clock) as resident:
@@ -78,19 +101,15 @@ def measure(folder: Path, questions: list[str], megabytes: int, mark: bool) -> N
         cpu, wall, _ = timed(resident, questions[0], False)
         print(f"query embedding {embedding:.2f} ms, taken off below")
         print(f"first recall with an index, which fills it: {cpu:.0f} ms CPU, {wall:.0f} ms")
-        results = []
-        for question in questions:
-            cold, warm = timed(file, question, False), timed(resident, question, False)
-            results.append((cold[0] - embedding, warm[0] - embedding, cold[1], warm[1], cold[2] != warm[2]))
+        results = [ask_both(file, resident, question, embedding) for question in questions]
         start = 0
         for end in PERIODS:
             if part := results[start:end]:
-                colds, warms, cold_walls, warm_walls, _ = map(list, zip(*part, strict=True))
-                print(f"recalls {start + 1} to {start + len(part)}:")
-                print(f"  CPU:   {told('file', colds)}, {told('index in memory', warms)}")
-                print(f"  clock: {told('file', cold_walls)}, {told('index in memory', warm_walls)}")
-                print(f"  file / index: {median(colds) / median(warms):.1f}")
+                tell(f"recalls {start + 1} to {start + len(part)}", part)
             start = end
+        again = [ask_both(file, resident, question, embedding) for question in questions[-MOST_AGAIN:]]
+        tell("the last questions once more", again)
+        results += again
         print(f"answers that differ: {sum(each[-1] for each in results)} of {len(results)}")
         store = resident.runtime.store
         if isinstance(store, SqliteStore):
@@ -109,6 +128,7 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--recalls", type=int, default=300)
     parser.add_argument("--megabytes", type=int, default=256)
+    parser.add_argument("--turns", type=int, default=0, help="of each conversation; 0: none")
     parser.add_argument("--keep", type=Path, help="fill this folder, or use it if it is there")
     parser.add_argument(
         "--mark", action="store_true", help="also recalls that are marked; they change the folder"
@@ -121,7 +141,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.keep or Path(temporary) / "memory"
         if not folder.exists():
-            fill(folder, asked.memories)
+            fill(folder, asked.memories, asked.turns)
         measure(folder, questions, asked.megabytes, asked.mark)
 
 

@@ -36,6 +36,7 @@ from nagori.errors import (
     JournalMismatch,
     JournalTooNew,
     MemoryErased,
+    NagoriError,
     SchemaTooNew,
     StoreDamaged,
     StoreError,
@@ -95,7 +96,9 @@ class Ledger:
         """
         for attempt in range(ATTEMPTS):
             try:
-                written = self._write(owner, decide, vectors or {}, blind)
+                written = (not attempt and self._write_expected(owner, decide, vectors or {})) or self._write(
+                    owner, decide, vectors or {}, blind
+                )
                 break
             except _LostRace as trouble:
                 if attempt == ATTEMPTS - 1:
@@ -103,6 +106,40 @@ class Ledger:
         for event in written.events:
             self._observe(f"memory.{event.type}", seq=event.seq, memory=event.memory)
         return written
+
+    def _write_expected(
+        self, owner: Owner, decide: Decide, vectors: Mapping[str, Vector]
+    ) -> WriteResult | None:
+        """Write without the lock, for a journal that can refuse an append if anybody has written since we saw
+        it last: that saves the way to its server and back, several times. None if that is not possible or
+        nothing came of it: what was decided from an older state does not count, not even that it fails."""
+        find_expected = getattr(self.journal, "expected_position", None)
+        expected = find_expected(owner) if find_expected else None
+        if expected is None:
+            return None
+        last, identity = expected
+        try:
+            at = self.store.applied(owner)
+            if (at.seq, at.journal) != (last, identity):
+                return None
+            said = decide()
+            decision = said if isinstance(said, Decision) else Decision(said)
+            if not decision.events:
+                return None
+            numbered = [replace(event, seq=last + n) for n, event in enumerate(decision.events, 1)]
+            outcome = prove(numbered, *self._known(owner, numbered))
+        except NagoriError:
+            return None
+        try:
+            shared = vectors.values() if hasattr(self.store, "shared") else ()  # a fold among several
+            events = self.journal.append_expected(owner, decision.events, expected, shared)  # type: ignore[attr-defined]
+        except Conflict:
+            return None
+        try:
+            self._try(owner, lambda: self._commit(owner, last, events, outcome, vectors, shared=True))
+        except Conflict:  # others have written and applied since
+            self.catch_up(owner, turns=True)
+        return WriteResult(events, decision.result)
 
     def _write(self, owner: Owner, decide: Decide, vectors: Mapping[str, Vector], blind: bool) -> WriteResult:
         with self.journal.locked(owner) as last:
@@ -277,7 +314,7 @@ class Ledger:
     ) -> None:
         """Commit the proved events; if the store has moved, read the journal again."""
         try:
-            self._commit(owner, last, events, outcome, vectors, self.store)
+            self._commit(owner, last, events, outcome, vectors)
         except Conflict:
             self.apply_waiting(owner, events[-1].seq)
 
@@ -302,8 +339,11 @@ class Ledger:
         events: Sequence[Event],
         outcome: Outcome,
         vectors: Mapping[str, Vector],
-        store: Store,
+        store: Store | None = None,
+        *,
+        shared: bool = False,
     ) -> AppliedPosition:
+        store = store or self.store
         after = AppliedPosition(events[-1].seq, checksum_of(events[-1]), self.journal.identity(owner))
         batch = Batch(
             before=before,
@@ -323,6 +363,7 @@ class Ledger:
             redacted_turns=outcome.redacted_turns,
             items=outcome.items,
             renewals=outcome.renewals,
+            vectors_shared=shared,
         )
         try:
             store.commit(owner, batch)

@@ -145,6 +145,12 @@ def remember_many(memory: Nagori, dice: random.Random) -> None:
     memory.remember_many([say(dice) for _ in range(dice.randrange(1, 12))])
 
 
+def remember_talk(memory: Nagori, dice: random.Random) -> None:
+    session, first = dice.choice("abc"), dice.randrange(30)
+    sources = [Source(session, first + n, dice.choice([None, "Ada", "Kyoto"])) for n in range(6)]
+    memory.remember_many([Draft(f"{say(dice)}{dice.choice('.?')}", source=source) for source in sources])
+
+
 def remember_without_vector(memory: Nagori, dice: random.Random) -> None:
     silent = Nagori.open(memory.runtime.data_dir, clock=memory.runtime.clock, embedder=None, llm=None)
     silent.remember(say(dice))
@@ -180,6 +186,7 @@ def erase_user(memory: Nagori, dice: random.Random) -> None:
 DEEDS: list[Callable[[Nagori, random.Random], object]] = [
     *[remember] * 4,
     *[remember_many] * 2,
+    *[remember_talk] * 2,
     remember_without_vector,
     for_another,
     lambda memory, dice: memory.recall(dice.choice(QUESTIONS)),

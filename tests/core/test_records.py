@@ -29,6 +29,7 @@ from nagori.core.model import (
     Turn,
     check_memory,
     check_vector,
+    derive,
     from_micros,
     parse_choice,
     text_digest,
@@ -301,3 +302,18 @@ def test_a_setting_is_found_below_its_section_and_kept_within_its_bounds() -> No
 def test_limits_of_a_window_rise() -> None:
     assert list(Window().faults()) == []
     assert len(list(Window(warn_at=0.9, prune_at=0.5, target=0.6).faults())) == 2
+
+
+def test_what_follows_from_a_memory_is_computed_once_and_not_taken_over_by_a_copy() -> None:
+    asked: list[str] = []
+
+    def count_words(of: Memory) -> int:
+        asked.append(of.id)
+        return len(of.text.whole.split())
+
+    one = memory()
+    assert derive(one, count_words) == derive(one, count_words)
+    assert asked == [one.id]
+    assert one == memory()
+    derive(one.evolve(mentions=2), count_words)
+    assert len(asked) == 2

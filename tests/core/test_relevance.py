@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nagori.core.model import THREAD_ID
 from nagori.core.relevance import (
     TIME_TOLERANCE,
     WEIGHTS,
     CandidateInfo,
     Candidates,
     confidence,
-    likeliest,
     relevance,
 )
 
@@ -214,9 +214,10 @@ def test_the_likeliest_are_those_with_the_largest_weighted_sum_of_their_terms(
     every = relevance(given, window=window, most=most)
     odds = {id: odds_of(terms) for id, terms in every.items()}
     best = sorted(every, key=lambda id: (-odds[id], id))[:n]
-    found = likeliest(given, (), window, n, most)
+    found = given.likeliest((), window, n, most)
+    least = min(given.cosines.values(), default=None)
     assert list(found) == best
-    assert found == {id: (odds[id], every[id]) for id in best}
+    assert found == {id: (odds[id], every[id], given.cosines.get(id, least)) for id in best}
 
 
 @pytest.mark.parametrize(
@@ -272,3 +273,13 @@ def test_of_very_many_only_the_likeliest_are_weighed_alone_or_in_talks() -> None
     found = relevance(evidence(*alone, *talking, places={"w": {"a7": 1, "t9": 1}}, asked=1))
     assert len(found) == 200
     assert {"a7", "t9"} <= set(found)
+
+
+def test_candidates_tell_who_spoke_whether_meaning_was_compared_and_of_summaries() -> None:
+    given = evidence(sketch("a", 1, speaker="Ada"), sketch("b"), cosines={})
+    assert given.speakers() == {"Ada", None}
+    assert not given.has_cosines()
+    assert not given.has_thread_summaries()
+    others = evidence(sketch(f"{THREAD_ID}x"), cosines={f"{THREAD_ID}x": 0.5})
+    assert others.has_cosines()
+    assert others.has_thread_summaries()

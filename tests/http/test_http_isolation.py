@@ -249,10 +249,22 @@ def leaks(tenant: int, answer: str, asked: str) -> Iterable[str]:
 
 
 @pytest.mark.skipif(TENANTS < 2, reason="isolation needs two tenants")
-@pytest.mark.parametrize("way", ["library and application", "socket"])
-def test_no_foreign_canary_is_in_any_answer_or_log(tmp_path, way):
+@pytest.mark.parametrize(
+    ("way", "place"),
+    [
+        ("library and application", "files"),
+        ("socket", "files"),
+        ("library and application", "fold"),
+        ("library and application", "postgres"),
+    ],
+)
+def test_no_foreign_canary_is_in_any_answer_or_log(tmp_path, request, way, place):
     drawn = random.Random(7)
-    with Nagori.open(tmp_path / "memory", embedder=None, llm=None) as memory:
+    address = tmp_path / "memory"
+    if place != "files":
+        store = "sqlite" if place == "fold" else "postgres"
+        address = request.getfixturevalue("postgres").url(store=store, folder=str(tmp_path / "node"))
+    with Nagori.open(address, embedder=None, llm=None) as memory:
         world = Isolation(memory, tmp_path)
         owners = [memory.with_scope(tenant=f"tenant{n}", user="taro") for n in range(TENANTS)]
         before = [[each.text for each in own.list(limit=1000)] for own in owners]

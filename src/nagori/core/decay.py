@@ -15,10 +15,11 @@ uses it, but `days_until` and `forecast` answer "never".
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from nagori.core.model import Category, Emotion, Kind, Level, Memory, days_between, utc
+from nagori.core.model import DAY, Category, Emotion, Kind, Level, Memory, days_between, utc
 from nagori.core.values import Value, fault_beyond, replace, setting
 from nagori.errors import Notice
 
@@ -119,12 +120,14 @@ class Reinforcement(Value):
 # ── the two laws ─────────────────────────────────────────────────────────────────────────────────
 
 
-class Curve(Value):
-    """An exponential curve: it starts at `start` (0–100) and keeps the share `rate` every `period` days."""
+class Curve(namedtuple("Curve", "start rate period", defaults=(1.0,))):
+    """An exponential curve: it starts at `start` (0–100) and keeps the share `rate` every `period` days. A
+    tuple, because every score of every memory makes one."""
 
+    __slots__ = ()
     start: float
     rate: float
-    period: float = 1.0
+    period: float
 
     def at(self, days: float) -> float:
         """The score at an age. A rate above 1 counts as 1: no score grows with age."""
@@ -209,7 +212,7 @@ def memory_days(memory: Memory, now: datetime) -> float:
     until = utc(now, "now")
     if memory.archived_at is not None:
         until = min(until, utc(memory.archived_at, "memory.archived_at"))
-    return days_between(utc(memory.anchor, "memory.anchor"), until)
+    return max(0.0, (until - utc(memory.anchor, "memory.anchor")) / DAY)
 
 
 def retention(memory: Memory, now: datetime, law: Retention, rule: Weekly) -> float:

@@ -13,7 +13,7 @@ Times are aware and kept in UTC; naive ones are refused.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 from math import isfinite
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nagori.core.values import Metadata
 
     Choice = TypeVar("Choice", bound=StrEnum)
+    Made = TypeVar("Made")
     # The enums below as literals for callers; a type checker refuses any other value.
     KindName = Literal["episode", "fact", "decision", "lesson", "summary"]
     CategoryName = Literal["casual", "work", "decision", "emotional"]
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_NAME = 256
+DAY = timedelta(days=1)
 LARGEST_COUNT = 10**12  # maximum of any count; far below a database's largest integer
 LARGEST_TOLD = 10**9  # maximum of a count in an imported record; the cycle can still add to it
 
@@ -296,7 +298,13 @@ NO_CREDIT = Credit()
 _DEEPEST_FIRST = (Level.TRACE, Level.SUMMARY, Level.FULL)
 
 
-class Memory(Value):
+class _Derivable:
+    """Room for what follows from a value, beside its fields: it is not copied and not compared."""
+
+    __slots__ = ("_derived",)
+
+
+class Memory(Value, _Derivable):
     """One memory. `version` counts its changes; code that computes outside a lock compares it before
     writing."""
 
@@ -393,6 +401,17 @@ class Memory(Value):
 
     def _repr_html_(self) -> str:
         return _as_html(self, ())
+
+
+def derive(memory: Memory, compute: Callable[[Memory], Made]) -> Made:
+    """What `compute` returns for this memory, computed once: a server ranks the same memories again and
+    again. It is gone when the memory is. Only for small results."""
+    known: dict[object, Any] = getattr(memory, "_derived", None) or {}
+    if compute not in known:
+        known[compute] = compute(memory)
+        object.__setattr__(memory, "_derived", known)
+    result: Made = known[compute]
+    return result
 
 
 class Relation(Value, order=True):
@@ -624,7 +643,7 @@ def utc(moment: datetime, name: str = "time") -> datetime:
 
 def days_between(earlier: datetime, later: datetime) -> float:
     """Elapsed days, never negative, even if a clock jumped back."""
-    return max(0.0, (utc(later) - utc(earlier)) / timedelta(days=1))
+    return max(0.0, (utc(later) - utc(earlier)) / DAY)
 
 
 def _check_name(field_name: str, value: object) -> None:

@@ -22,14 +22,14 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict, namedtuple
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from heapq import nlargest
 from math import exp, log1p
 from operator import mul
 
-from nagori.core.model import ALIVE, Filter
+from nagori.core.model import ALIVE, THREAD_ID, Filter
 from nagori.core.values import Value, clamp_unit
 
 K1, B = 1.2, 0.75
@@ -40,6 +40,8 @@ TIME_TOLERANCE = 14 * 86_400_000_000  # microseconds: an event is often told thi
 
 # A light row. Recall reads hundreds of these and only a few whole memories.
 CandidateInfo = namedtuple("CandidateInfo", "id session turn speaker tokens chars asks trust at")
+# Log odds, all terms by name, and the cosine: of those without one it is the least of all.
+Finalist = tuple[float, dict[str, float], float | None]
 
 WEIGHTS = {
     "meaning": 0.66,
@@ -89,6 +91,27 @@ class Candidates(Value):
     unrelated: tuple[float, float] = (0.0, 1.0)
     own_matter: float = 75.0  # how likely the question is about the user's own matters, 0 to 100
 
+    def likeliest(
+        self, named: Iterable[str], window: Window | None, n: int, most: int = 200
+    ) -> dict[str, Finalist]:
+        """The n best of those that `relevance` tells, best first. Only the terms that count are computed for
+        the others."""
+        view = _TermView(self, window, named)
+        scored = [(-weigh(view.weighed_terms(sketch)), sketch.id) for sketch in view.likely(most)]
+        near, least = self.cosines, min(self.cosines.values(), default=None)
+        return {
+            id: (-odds, view.terms(self.infos[id]), near.get(id, least)) for odds, id in sorted(scored)[:n]
+        }
+
+    def speakers(self) -> set[str | None]:
+        return {sketch.speaker for sketch in self.infos.values()}
+
+    def has_cosines(self) -> bool:
+        return bool(self.cosines)
+
+    def has_thread_summaries(self) -> bool:
+        return any(id.startswith(THREAD_ID) for id in self.infos)
+
 
 def relevance(
     evidence: Candidates, named: Iterable[str] = (), window: Window | None = None, most: int = 200
@@ -99,17 +122,12 @@ def relevance(
     return {sketch.id: view.terms(sketch) for sketch in view.likely(most)}
 
 
-def likeliest(
-    evidence: Candidates, named: Iterable[str], window: Window | None, n: int, most: int = 200
-) -> dict[str, tuple[float, dict[str, float]]]:
-    """The log odds and the terms of the n best of those that `relevance` tells, best first. Only the terms
-    that count are computed for the others."""
-    view = _TermView(evidence, window, named)
-    scored = [(-_weigh(view.weighed_terms(sketch)), sketch.id) for sketch in view.likely(most)]
-    return {id: (-odds, view.terms(evidence.infos[id])) for odds, id in sorted(scored)[:n]}
+def length_term(chars: int) -> float:
+    """How long a text is, beside a usual one."""
+    return math.log(chars + 1) - 4.5
 
 
-def _weigh(values: tuple[float, ...]) -> float:
+def weigh(values: Sequence[float]) -> float:
     """The weighted sum of terms in the order of their names."""
     return float(sum(map(mul, _WEIGHTS_BY_COUNT[len(values)], values)))
 
@@ -132,11 +150,11 @@ def _odds(logarithm: float) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logarithm))))
 
 
-_OWN = ("meaning", "words", "asks", "speaker", "told", "length", "time")
+OWN_TERMS = ("meaning", "words", "asks", "speaker", "told", "length", "time")
 # Outside conversations a memory is its own neighbourhood, so that both kinds can be compared.
-_ALONE = (*_OWN, "window_words", "wide_words", "window_meaning", "session_words", "session_meaning")
-_IN_CONVERSATION = (
-    *_OWN,
+TERMS_ALONE = (*OWN_TERMS, "window_words", "wide_words", "window_meaning", "session_words", "session_meaning")
+TERMS_IN_CONVERSATION = (
+    *OWN_TERMS,
     "answer_meaning",
     "answer_words",
     "session_words",
@@ -147,7 +165,7 @@ _IN_CONVERSATION = (
 )
 
 _WEIGHTS_BY_COUNT = {
-    len(names): tuple(WEIGHTS[name] for name in names) for names in (_ALONE, _IN_CONVERSATION)
+    len(names): tuple(WEIGHTS[name] for name in names) for names in (TERMS_ALONE, TERMS_IN_CONVERSATION)
 }
 
 
@@ -158,9 +176,10 @@ class _TermView:
         self.window, self.infos, self.places = window, evidence.infos, evidence.places
         speakers = frozenset(named)
         self.named = speakers if len(speakers) == 1 else frozenset()
-        self.rarity = {word: _rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
-        never_heard = max(0, evidence.asked - len(evidence.places)) * _rarity(evidence.total, 0)
-        self.asked = sum(self.rarity.values()) + never_heard
+        self.rarity = {
+            word: word_rarity(evidence.total, len(where)) for word, where in evidence.places.items()
+        }
+        self.asked = sum_of_rarities(evidence, self.rarity.values())
         self.meaning = _standard(evidence)
         self.least = min(self.meaning.values(), default=0.0)
         self.words = _share(_bm25(evidence, self.rarity))
@@ -196,7 +215,7 @@ class _TermView:
 
     def terms(self, sketch: CandidateInfo) -> dict[str, float]:
         """All terms of a candidate by name."""
-        names = _ALONE if sketch.session is None or sketch.turn is None else _IN_CONVERSATION
+        names = TERMS_ALONE if sketch.session is None or sketch.turn is None else TERMS_IN_CONVERSATION
         terms = dict(zip(names, self.weighed_terms(sketch), strict=True))
         terms["heard"] = self._share_heard(sketch)
         return terms
@@ -206,7 +225,7 @@ class _TermView:
         id, session, turn, speaker, _, chars, asks, trust, at = sketch
         meaning, words = self.meaning.get(id, self.least), self.words.get(id, 0.0)
         named, told = float(speaker in self.named), float(trust in FIRST_HAND)
-        own = (meaning, words, float(asks), named, told, math.log(chars + 1) - 4.5, self._timely(at))
+        own = (meaning, words, float(asks), named, told, length_term(chars), self._timely(at))
         if session is None or turn is None:
             return (*own, words, words, meaning, words, meaning)
         place, before = (session, turn), (session, turn - 1)
@@ -258,17 +277,21 @@ class _TermView:
 
 
 def _standard(evidence: Candidates) -> dict[str, float]:
-    """Cosines as standard scores, because models differ in mean and spread. With few memories the spread is
-    mixed with an expected one."""
+    mean, spread = standard_scale(evidence)
+    return {id: (cosine - mean) / spread for id, cosine in evidence.cosines.items()}
+
+
+def standard_scale(evidence: Candidates) -> tuple[float, float]:
+    """Mean and spread of cosines, for standard scores, because models differ in both. With few memories the
+    spread is mixed with an expected one."""
     mean, spread = evidence.usual
     trust = evidence.total / (evidence.total + FEW)
-    spread = math.sqrt(trust * spread**2 + (1 - trust) * SPREAD**2)
-    return {id: (cosine - mean) / spread for id, cosine in evidence.cosines.items()}
+    return mean, math.sqrt(trust * spread**2 + (1 - trust) * SPREAD**2)
 
 
 def bm25(evidence: Candidates) -> dict[str, float]:
     """BM25 of each memory."""
-    rarity = {word: _rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
+    rarity = {word: word_rarity(evidence.total, len(where)) for word, where in evidence.places.items()}
     return _bm25(evidence, rarity)
 
 
@@ -287,9 +310,15 @@ def _bm25(evidence: Candidates, rarity: Mapping[str, float]) -> dict[str, float]
     return scores
 
 
-def _rarity(total: int, having: int) -> float:
+def word_rarity(total: int, having: int) -> float:
     """The rarity of a word. With few memories every word seems common, so a minimum number is assumed."""
     return math.log(1 + (max(total, MIN_DOCUMENTS) - having + 0.5) / (having + 0.5))
+
+
+def sum_of_rarities(evidence: Candidates, rarities: Collection[float]) -> float:
+    """Of all words of the question: those that occur, and those that were never heard."""
+    never_heard = max(0, evidence.asked - len(rarities)) * word_rarity(evidence.total, 0)
+    return sum(rarities) + never_heard
 
 
 def _turns_with(evidence: Candidates) -> dict[str, list[tuple[str, int, int]]]:

@@ -65,6 +65,7 @@ class Batch(Value, frozen=False):
     redacted_turns: Sequence[int] = ()  # events of turns whose words are removed
     items: Mapping[str, Item | None] = default_factory(dict)  # by id; None removes it
     renewals: Mapping[str, datetime] = default_factory(dict)  # items whose time to live starts again then
+    vectors_shared: bool = False  # other nodes have been given the vectors
 
 
 class Counts(Value):

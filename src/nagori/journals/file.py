@@ -73,6 +73,7 @@ UPGRADE = "upgrade"  # file: 0.1 created this journal, and its note files are no
 # files of 0.1 beside the segments (and later-*.json), in the order of taking them over
 NOTES = ("linked.json", "cycle.last", "model.json", "cycle.lock", "judge.lock", "drained.json", UPGRADE)
 _TAIL = re.compile(rb',"seq":(\d{1,15}),"sum":"([0-9a-f]{8})"\}\n\Z')
+_SEGMENT = re.compile(r"[0-9]{8}\.jsonl")
 _END = len(b',"sum":"00000000"}\n')
 
 
@@ -120,7 +121,7 @@ class FileJournal:
         self._notes: dict[Path, tuple[_Stamp, Owner | None, str]] = {}
         self._folders: dict[Owner, Path] = {}
         self._ciphers: dict[Owner, tuple[object, OwnerCipher]] = {}
-        self._decoded: dict[Owner, tuple[tuple[int, int, int], Event]] = {}  # the last event of each
+        self._decoded: dict[Owner, tuple[int, bytes, Event]] = {}  # the last event of each, and its line
 
     def close(self) -> None:
         """It holds nothing open."""
@@ -394,16 +395,15 @@ class FileJournal:
 
     def _event_in(self, owner: Owner, seq: int, line: bytes) -> Event | None:
         """An event of the last line. Every reader asks for it, and an import leaves hundreds of events in one
-        line: a line that was decoded before, by its checksum, is not decoded again."""
-        mark = (seq, len(line), crc32(line))
+        line: a line that was decoded before is not decoded again."""
         known = self._decoded.get(owner)
-        if known is not None and known[0] == mark:
-            return known[1]
+        if known is not None and known[:2] == (seq, line):  # mostly the same object, see `_end`
+            return known[2]
         event = next((event for event in decode(line, self.decryption(owner)) if event.seq == seq), None)
         if event is not None:
             if len(self._decoded) >= MOST_DECODED:
                 self._decoded.clear()
-            self._decoded[owner] = (mark, event)
+            self._decoded[owner] = (seq, line, event)
         return event
 
     def verify(self, owner: Owner) -> Verdict:
@@ -536,8 +536,8 @@ class FileJournal:
             return []
         except OSError as trouble:
             raise JournalError("error.file", path=folder, reason=trouble.strerror or trouble) from trouble
-        numbers = sorted(int(name[:8]) for name in names if re.fullmatch(r"\d{8}\.jsonl", name))
-        return [(number, folder / _segment_name(number)) for number in numbers]
+        segments = sorted(name for name in names if name.endswith(".jsonl") and _SEGMENT.fullmatch(name))
+        return [(int(name[:8]), folder / name) for name in segments]
 
     def _segments_after(self, owner: Owner, after: int) -> list[Path]:
         """The segments with events after this number."""

@@ -11,14 +11,14 @@ process it are one commit, so a killed node leaves nothing that no worker knows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from threading import get_ident
 
 from nagori.config.postgres_address import Address
 from nagori.core.events import TURNS, Event
-from nagori.core.storage_types import Owner
+from nagori.core.storage_types import Owner, Vector
 from nagori.core.values import Value
 from nagori.errors import Conflict, JournalError, JournalTooNew, MemoryErased, NagoriError, Notice
 from nagori.journals.file import LOCK_SECONDS, Damage, Verdict, decode, encode
@@ -52,15 +52,29 @@ ERASE = f"""
     SET reopened = false, tenant = excluded.tenant, user_id = excluded.user_id"""
 FINISH_ERASURE = f"UPDATE erased SET tenant = NULL, user_id = NULL WHERE digest = {DIGEST}"
 REOPEN = f"UPDATE erased SET reopened = true WHERE digest = {DIGEST}"
-TABLES = ("journal", "work", "node_vector", "journal_owner")  # everything of an owner, except leases
+# Everything of an owner, except leases. Its own row is first: who adds to the others without the lock of the
+# journal locks that row, so it is either deleted with them or comes too late.
+TABLES = ("journal_owner", "journal", "work", "node_vector")
 # One statement, and so one commit: the events, and the request to process turns among them.
-APPEND = f"""
-    WITH appended AS (
+_APPENDED = f"""
         INSERT INTO journal (tenant, user_id, seq, line) SELECT ?, ?, ? + n, line
-        FROM unnest(?::text[]) WITH ORDINALITY AS new (line, n) WHERE ({LAST}) = ? RETURNING seq),
+        FROM unnest(?::text[]) WITH ORDINALITY AS new (line, n){{}} WHERE ({LAST}) = ? RETURNING seq),
     asked AS (
         UPDATE work SET asked = true
-        WHERE ? AND {OWN} AND NOT asked AND EXISTS (SELECT 1 FROM appended) RETURNING 1)
+        WHERE ? AND {OWN} AND NOT asked AND EXISTS (SELECT 1 FROM appended) RETURNING 1)"""
+APPEND = f"WITH appended AS ({_APPENDED.format('')} SELECT seq FROM appended"
+# The same without the lock, if nobody holds it. What became of the owner since the statement began is not
+# in its snapshot, so the row of the owner is locked: it is there as long as this journal is. Vectors for the
+# other nodes go with it.
+APPEND_EXPECTED = f"""
+    WITH open AS MATERIALIZED (
+        SELECT 1 FROM journal_owner WHERE {OWN} AND identity = ?::uuid
+            AND pg_try_advisory_xact_lock(hashtextextended(current_schema() || ?, 0)) FOR KEY SHARE),
+    appended AS ({_APPENDED.format(", open")},
+    shared AS (
+        INSERT INTO node_vector (tenant, user_id, model, digest, data)
+        SELECT ?, ?, new.* FROM unnest(?::text[], ?::bytea[], ?::bytea[]) AS new
+        WHERE EXISTS (SELECT 1 FROM appended) ON CONFLICT DO NOTHING)
     SELECT seq FROM appended"""
 REQUEST = """
     INSERT INTO work (tenant, user_id, asked) VALUES (?, ?, true)
@@ -121,6 +135,7 @@ class PostgresJournal:
         self.database.migrate("journal", "nagori.journals", STEPS)
         self._held: dict[tuple[Owner, int], Session] = {}  # sessions that hold a lock, by thread
         self._identities: dict[Owner, str] = {}  # as last seen; another node may erase an owner and reopen it
+        self._last: dict[Owner, int] = {}  # the last number as last seen; others may have written since
 
     def close(self) -> None:
         """Close its connections."""
@@ -174,13 +189,49 @@ class PostgresJournal:
     def append(self, owner: Owner, events: Sequence[Event], after: int) -> list[Event]:
         if not events:
             return []
+        session = self._holder(owner)
+        with self.database.errors():
+            return self._append(session, owner, events, after, APPEND)
+
+    def expected_position(self, owner: Owner) -> tuple[int, str] | None:
+        """The last number and the journal's identity as last seen here, without asking."""
+        last, identity = self._last.get(owner, 0), self._identities.get(owner)
+        return (last, identity) if last and identity else None
+
+    def append_expected(
+        self,
+        owner: Owner,
+        events: Sequence[Event],
+        expected: tuple[int, str],
+        vectors: Collection[Vector] = (),
+    ) -> list[Event]:
+        """Append without the lock in one round trip, with vectors that other nodes can use; Conflict if
+        somebody holds the lock, or has written since."""
+        after, identity = expected
+        columns = [[v.model for v in vectors], [v.digest for v in vectors], [v.data for v in vectors]]
+        with self._session(owner) as session:
+            condition, shared = (*owner, identity, _lock_name(owner)), (*owner, *columns)
+            return self._append(session, owner, events, after, APPEND_EXPECTED, condition, shared)
+
+    def _append(
+        self,
+        session: Session,
+        owner: Owner,
+        events: Sequence[Event],
+        after: int,
+        statement: str,
+        condition: Sequence[object] = (),
+        shared: Sequence[object] = (),
+    ) -> list[Event]:
         written = [encode([event], after + n) for n, event in enumerate(events)]
         lines, numbered = [line.decode() for line, _ in written], [event for _, [event] in written]
-        session = self._holder(owner)
         turns = any(event.type in TURNS for event in events)
-        with self.database.errors():
-            if not session.ask(APPEND, *owner, after, lines, *owner, after, turns, *owner):
-                raise Conflict("error.journal_moved", after=after, last=self.last_seq(owner))
+        values = (*condition, *owner, after, lines, *owner, after, turns, *owner, *shared)
+        self._last.pop(owner, None)
+        if not session.ask(statement, *values):
+            last, _ = self._read_position(session, owner)
+            raise Conflict("error.journal_moved", after=after, last=last)
+        self._last[owner] = after + len(events)
         return numbered
 
     def redact(self, owner: Owner, replacements: Mapping[int, Event]) -> int:
@@ -194,6 +245,7 @@ class PostgresJournal:
     def erase(self, owner: Owner) -> None:
         """The tombstone is committed first, so a writer that waits for the lock is refused."""
         self._identities.pop(owner, None)
+        self._last.pop(owner, None)
         with self.database.session(owner[0]) as session:
             session.execute(ERASE, (*owner, *owner))
             session.ask(LOCK, _lock_name(owner))
@@ -322,7 +374,7 @@ class PostgresJournal:
         """The last number and the journal's identity, which changes only if the owner is erased and starts
         again."""
         [(last, identity)] = session.ask(POSITION, *owner, *owner)
-        self._identities[owner] = identity or ""
+        self._identities[owner], self._last[owner] = identity or "", int(last)
         return int(last), identity or ""
 
     def _refuse_erased(self, session: Session, owner: Owner) -> None:

@@ -208,25 +208,47 @@ SAME = 0.9  # minimum resemblance of duplicates
 _SHINGLE = 4  # characters
 
 
+Wording = tuple[str, str, int]  # normalised text, its letters and digits, and the number of negations
+
+
+def read_wording(text: str) -> Wording:
+    """What the shingles of a text are made of; no larger than the text."""
+    plain = normalise(text)
+    letters = _letters(plain)
+    return plain, letters, _negations(plain, letters)
+
+
 def shingles(text: str) -> frozenset[str]:
-    """Overlapping pieces of the letters and digits, with numbers and negations weighted up.
+    """Overlapping pieces of the letters and digits, with numbers and negations weighted up."""
+    return shingles_of(read_wording(text))
+
+
+def shingles_of(wording: Wording) -> frozenset[str]:
+    """The shingles of a text.
 
     A changed number or a "not" changes the statement while few letters change. Each adds marks for a
     sixteenth of the text's length, enough to bring the resemblance below 0.9.
     """
-    plain = normalise(text)
-    bare = _letters(plain)
+    plain, bare, negations = wording
     pieces = {bare[at : at + _SHINGLE] for at in range(max(1, len(bare) - _SHINGLE + 1))} if bare else {plain}
     numbers = set(re.findall(r"[0-9]+(?:\.[0-9]+)?", bare))
     copies = len(pieces) // 16 + 1 if len(bare) < 4000 and len(numbers) < 32 else 1
-    marks = [*numbers, f"not {_negations(plain, bare)}"]
+    marks = [*numbers, f"not {negations}"]
     return frozenset(pieces.union(f"{mark} #{copy}" for mark in marks for copy in range(copies)))
+
+
+_SPELT = {"++": "pp", "#": "sharp"}
 
 
 def _letters(plain: str) -> str:
     """Normalised text without punctuation and spaces, except inside and before numbers."""
-    plain = re.sub("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))", "", plain)
-    plain = re.sub(r"\b([cf])(\+\+|#)", lambda sign: sign[1] + ("pp" if sign[2] == "++" else "sharp"), plain)
+    if "," in plain:
+        plain = re.sub("(?<=[0-9]),(?=[0-9]{3}(?![0-9]))", "", plain)
+    if "+" in plain or "#" in plain:
+        plain = re.sub(r"\b([cf])(\+\+|#)", lambda sign: sign[1] + _SPELT[sign[2]], plain)
+    gaps = rf"(?:[^\w{PICTURE}{_MARKS}$€£¥%°]|_)+"
+    if not any(map(str.isdigit, plain)):
+        return re.sub(gaps, "", plain)
 
     def keep(gap: re.Match[str]) -> str:
         after = plain[gap.end() : gap.end() + 1].isdigit()
@@ -234,7 +256,7 @@ def _letters(plain: str) -> str:
             return "." if gap[0] == "." else " "
         return "-" if after and gap[0].endswith((" -", " −")) else ""
 
-    return re.sub(rf"(?:[^\w{PICTURE}{_MARKS}$€£¥%°]|_)+", keep, plain)
+    return re.sub(gaps, keep, plain)
 
 
 def _negations(plain: str, bare: str) -> int:

@@ -26,6 +26,7 @@ from nagori.core.model import (
     Scope,
     TaskOutcome,
     check_vector,
+    derive,
     is_thread_summary,
     to_micros,
 )
@@ -39,7 +40,6 @@ from nagori.core.relevance import (
     bounded_factor,
     confidence,
     freshness,
-    likeliest,
     order_by_date,
     relevance,
 )
@@ -55,7 +55,7 @@ from nagori.core.values import (
 )
 from nagori.errors import InvalidInput, JournalError, StoreError
 from nagori.language.learned_heads import OWN_MATTER, own_matter
-from nagori.language.passages import about_tokens, alike, shingles
+from nagori.language.passages import Wording, about_tokens, alike, read_wording, shingles, shingles_of
 from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
@@ -177,7 +177,7 @@ def rank_candidates(
 
 def _without_thread_summaries(evidence: Candidates) -> Candidates:
     """As if there were none: they repeat words, which would make these seem less telling."""
-    if not any(id.startswith(THREAD_ID) for id in evidence.infos):
+    if not evidence.has_thread_summaries():
         return evidence
     places = {
         word: {id: times for id, times in where.items() if not id.startswith(THREAD_ID)}
@@ -259,7 +259,7 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
         runtime.observe("embedder.silent", error=trouble)
         meant, query = _QueryVector(), replace(query, vector=None, model=None)
         evidence = runtime.store.candidates(scope, query)
-    if meant.data and not evidence.cosines and runtime.vectors.active(scope.owner) != used:
+    if meant.data and not evidence.has_cosines() and runtime.vectors.active(scope.owner) != used:
         return _search(runtime, scope, asked)  # the owner switched to another model just now
     matter = OWN_MATTER if meant.data is None else own_matter(meant.data, meant.model)
     evidence = replace(evidence, unrelated=meant.unrelated, own_matter=matter)
@@ -329,11 +329,15 @@ def _distinct(asked: str, ordered: Sequence[Recollection], k: int) -> list[Recol
     for recollection in ordered:
         if len(kept) == k:
             break
-        said = shingles(recollection.memory.text.whole)
+        said = shingles_of(derive(recollection.memory, _read_words_shown))
         if all(not alike(said, other) for other in seen):
             kept.append(recollection)
             seen.append(said)
     return kept
+
+
+def _read_words_shown(memory: Memory) -> Wording:
+    return read_wording(memory.text.whole)
 
 
 def _follow_relations(runtime: Runtime, scope: Scope, best: Sequence[Recollection]) -> Iterator[Recollection]:
@@ -433,14 +437,13 @@ def rank_fused(
 ) -> Iterator[Recollection]:
     """The default ranking. The terms add up to log odds, so a factor is added as its logarithm; the best
     answer scores 1."""
-    named = _named_speakers(asked.text, {sketch.speaker for sketch in evidence.infos.values()})
-    best = likeliest(evidence, named, asked.window, n)
+    named = _named_speakers(asked.text, evidence.speakers())
+    best = evidence.likeliest(named, asked.window, n)
     odds, terms = {id: each[0] for id, each in best.items()}, {id: each[1] for id, each in best.items()}
     finalists = runtime.store.get(scope, list(best))
     lifts = _lifts(
         asked, (_statement(memory, odds[memory.id], terms[memory.id]["words"]) for memory in finalists)
     )
-    least = min(evidence.cosines.values(), default=None)
     now, config = runtime.clock.now(), runtime.config
     found = {}
     for memory in finalists:
@@ -448,12 +451,15 @@ def rank_fused(
         factors = _factors(runtime, asked, memory, strength)
         if memory.credit is not NO_CREDIT or scope.task is not None:
             factors |= _learned_factors(scope, memory)
-        near = evidence.cosines.get(id, least)
+        near = best[id][2]
         sure = _confidence(asked, evidence, terms[id], memory, near)
-        if only_asks(memory):  # a question with its answer: what was stated about the matter says more
+        if derive(
+            memory, only_asks
+        ):  # a question with its answer: what was stated about the matter says more
             terms[id]["asks"] = ASKED_SHARE
             odds[id] += WEIGHTS["asks"] * ASKED_SHARE
-        told = terms[id] | factors | {"freshness": lifts.get(id, 0.0), "confidence": sure}
+        told = terms[id]
+        told.update(factors, freshness=lifts.get(id, 0.0), confidence=sure)
         if near is not None:
             told["nearness"] = (near - evidence.unrelated[0]) / evidence.unrelated[1]
             told["own_matter"] = evidence.own_matter
@@ -468,11 +474,15 @@ def only_asks(memory: Memory) -> bool:
     return bool(trigger) and not looks_like_statement(trigger)
 
 
+def _is_japanese(memory: Memory) -> bool:
+    return is_japanese(memory.searchable)
+
+
 def _confidence(
     asked: ParsedQuery, evidence: Candidates, terms: Mapping[str, float], memory: Memory, near: float | None
 ) -> float:
     """The confidence that a memory is about the question; `near` is its cosine."""
-    same = is_japanese(memory.searchable) is asked.japanese
+    same = derive(memory, _is_japanese) is asked.japanese
     sure = confidence(terms["heard"], near, evidence.unrelated, same_language=same)
     if asked.window and terms["time"] == 1.0:  # it was said in the time asked for
         return 1.0 if asked.only_time else max(sure, MIN_CONFIDENCE_IN_TIME)
@@ -517,9 +527,10 @@ def _find_corrections(
     return list(all_found.values())
 
 
-def _shares(found: Iterable[Recollection]) -> Iterator[Recollection]:
+def _shares(found: Sequence[Recollection]) -> Iterator[Recollection]:
     best = max((r.score for r in found), default=0.0)
-    return (replace(recollection, score=exp(recollection.score - best)) for recollection in found)
+    for each in found:
+        yield Recollection(each.memory, exp(each.score - best), each.retention, each.terms)
 
 
 MIN_CONFIDENCE_IN_TIME = 0.3  # minimum confidence of a memory in the named time
@@ -531,15 +542,16 @@ PREFERRED_FACTOR = 1.3  # factor for memories of the preferred category
 
 
 def _factors(runtime: Runtime, asked: ParsedQuery, memory: Memory, strength: float) -> dict[str, float]:
-    felt = 0.0
+    resonance = 1.0
     if asked.mood is not None:
         felt = memory_scores.felt_resonance(asked.mood, memory.emotion, runtime.config.resonance)
+        resonance = bounded_factor(felt, 1.0, 1.1)
     return {
         "strength": bounded_factor(strength / 100, 0.9, 1.1),
         "recalls": bounded_factor(min(memory.recalls, 10) / 10, 1.0, 1.1),
         "validity": SUPERSEDED_FACTOR if memory.superseded_by else 1.0,
         "archived": ARCHIVED_FACTOR if memory.is_archived else 1.0,
-        "resonance": bounded_factor(felt, 1.0, 1.1),
+        "resonance": resonance,
         "category": PREFERRED_FACTOR if asked.category and memory.category is asked.category else 1.0,
     }
 

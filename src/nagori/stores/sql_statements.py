@@ -100,14 +100,12 @@ class SqlReads:
     def relations(self, scope: Scope, ids: Sequence[str]) -> list[Relation]:
         among, these = self.dialect.among, self.dialect.pack(list(ids))
         end = "SELECT source, target, type FROM relation WHERE owner = ? AND"
-        # Two searches by index: one condition with OR would read every relation of the owner.
-        rows = f"""
-            {end} {among.format("source")} UNION {end} {among.format("target")}
-            ORDER BY source, target, type"""
+        # Two searches by index: one condition with OR, or an order, would read every relation of the owner.
+        rows = f"{end} {among.format('source')} UNION ALL {end} {among.format('target')}"
         with self.reading(scope.owner) as db:
             number = self.number_of(db, scope.owner)
             found = ask(db, rows, (number, these, number, these))
-            relations = sql_rows.relations_of(found)
+            relations = sql_rows.relations_of(sorted(set(found)))
             every = sorted({end for relation in relations for end in (relation.source, relation.target)})
             ends = {memory.id for memory in self.get(scope, every)}
         return [relation for relation in relations if {relation.source, relation.target} <= ends]

@@ -23,9 +23,12 @@ from nagori.stores.sqlite import ERASE_IN_COPY, SqliteStore, SqliteVectors
 from nagori.stores.sqlite.writes import erase_owner
 
 OWN = "tenant = ? AND user_id = ?"
-PUT = """
+# Derived data: nobody waits for the disk. Nothing is added for an owner who is erased at the same time.
+PUT = f"""
+    WITH open AS MATERIALIZED (
+        SELECT set_config('synchronous_commit', 'off', true) FROM journal_owner WHERE {OWN} FOR KEY SHARE)
     INSERT INTO node_vector (tenant, user_id, model, digest, data)
-    SELECT ?, ?, * FROM unnest(?::text[], ?::bytea[], ?::bytea[]) ON CONFLICT DO NOTHING"""
+    SELECT ?, ?, new.* FROM unnest(?::text[], ?::bytea[], ?::bytea[]) AS new, open ON CONFLICT DO NOTHING"""
 GET = f"SELECT model, digest, data FROM node_vector WHERE {OWN} AND digest = ANY(?)"
 DELETE = f"DELETE FROM node_vector WHERE {OWN} AND digest = ANY(?)"
 
@@ -52,7 +55,8 @@ class NodeStore(SqliteStore):
         former = {memory.digest for memory in before}
         present = {memory.digest for memory in batch.memories if memory.id not in batch.erased}
         self.shared.delete(owner, former - present)
-        self.shared.put(owner, batch.vectors)
+        if not batch.vectors_shared:
+            self.shared.put(owner, batch.vectors)
         given = {vector.digest for vector in batch.vectors.values()}
         new = {m.id: m.digest for m in batch.memories if m.digest not in former | given}
         found = self.shared.find(owner, self.vectors.active(owner), new) if new else {}
@@ -105,11 +109,8 @@ class SharedVectors:
     def put(self, owner: Owner, vectors: Mapping[str, Vector]) -> None:
         rows = sorted({(each.model, each.digest, each.data) for each in vectors.values()})
         if rows:
-            with self._database.session(owner[0]) as session, session.raw.transaction():
-                session.execute(
-                    "SET LOCAL synchronous_commit = off"
-                )  # derived data: nobody waits for the disk
-                session.execute(PUT, (*owner, *map(list, zip(*rows, strict=True))))
+            with self._database.session(owner[0]) as session:
+                session.execute(PUT, (*owner, *owner, *map(list, zip(*rows, strict=True))))
 
     def find(self, owner: Owner, model: str | None, digests: Mapping[str, bytes]) -> dict[str, Vector]:
         """Vectors of these texts, by the names given: of this model, or of the one that most of them have."""

@@ -102,8 +102,13 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 def _matches(folded: str) -> list[tuple[Rule, re.Match[str]]]:
     """The matches of all rules whose triggers occur."""
     spaced = folded.replace(" ", "_")
-    rules = [rule for rule in _RULES if any(trigger in spaced for trigger in rule.triggers.split())]
+    rules = [rule for rule, triggers in _split_triggers() if any(map(spaced.__contains__, triggers))]
     return [(rule, match) for rule in rules for match in _matches_of(rule, folded)]
+
+
+@cache
+def _split_triggers() -> list[tuple[Rule, list[str]]]:
+    return [(rule, rule.triggers.split()) for rule in _RULES]
 
 
 def _matches_of(rule: Rule, folded: str) -> list[re.Match[str]]:

@@ -167,6 +167,8 @@ class ResidentIndexes:
     def shrink(self, owner: Owner, index: OwnerIndex) -> None:
         """Keep within the bytes: the owners who were not asked about for longest go first, then what `index`
         can read again, then `index` itself."""
+        if index.extent == index.counted_extent:
+            return
         with self._lock:
             if self._by_owner.get(owner) is not index:
                 return
@@ -182,7 +184,7 @@ class ResidentIndexes:
 
     def _count(self, index: OwnerIndex) -> None:
         self._total += index.nbytes - index.counted
-        index.counted = index.nbytes
+        index.counted, index.counted_extent = index.nbytes, index.extent
 
     def _drop_outdated(self, db: Connection, asking: Owner) -> None:
         """After others have written: nothing stays of an owner whose words may have been erased."""

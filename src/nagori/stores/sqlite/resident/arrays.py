@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 NUMBER = (1 << KEY_BITS) - 1  # the part of a key that numbers the memories of its owner
 AT_ONCE = 4_096  # rows per step while arrays are filled
 WORD_BYTES = 300  # of a word with its list, as an estimate, without the arrays
-NEVER = 65_535  # more bits than two vectors can differ in
+WORDS_AT_ONCE = 3  # words of 64 bits whose differences a byte can count
 SHARE_OF_VECTORS = 0.8  # of all bytes; else only the bits of vectors are kept
 SPARE = 1.2  # room for new memories, as a factor
 FEW_ROWS = 8
 BLOCK = 64  # rows per step: what is copied stays in the cache, and its memory is used again
+DIFFERENCE = 1e-3  # far more than two ways of adding products differ by
 PROBE = 64  # vectors for which our cosines are compared with those of the file
 
 
@@ -117,11 +118,10 @@ class Places:
             self.counts = numpy.append(self.counts, times)
             self.times += times
 
-    def among(self, chosen: Any, ids: Mapping[int, str]) -> dict[str, int]:
-        """Id and count of those that are chosen."""
+    def among(self, chosen: Any, at: Any) -> tuple[Any, Any]:
+        """Of those that are chosen, what `at` has for each, and its count."""
         these = chosen[self.spots]
-        spots, counts = self.spots[these].tolist(), self.counts[these].tolist()
-        return dict(zip(map(ids.__getitem__, spots), counts, strict=True))
+        return at[self.spots[these]], self.counts[these]
 
 
 class Vectors:
@@ -200,7 +200,7 @@ class Vectors:
             sums[at : at + BLOCK] = _sum_in_order(rows)
         return _divide(sums, asked, self._norms[places])
 
-    def nearest(self, db: Connection, vector: bytes, mask: Any, k: int) -> list[tuple[int, float]] | None:
+    def nearest(self, db: Connection, vector: bytes, mask: Any, k: int) -> tuple[Any, Any] | None:
         """Places and cosines of the k nearest of those in the mask, best first; without a shortlist also
         those that are as near as the last. None if the file has to be asked."""
         if not self._exact:
@@ -210,6 +210,7 @@ class Vectors:
         else:
             places = self._shortlist(db, vector, mask, max(search.SHORTLIST, 2 * k))
             places = numpy.sort(places[self._has_vector[places]])
+            places = self._narrow(places, vector, k)
         cosines = self._cosines(places, vector)
         if cosines is None:
             return None
@@ -218,19 +219,46 @@ class Vectors:
             order = order[:k]
         elif len(order) > k:
             order = order[cosines[order] >= cosines[order[k - 1]]]
-        return list(zip(places[order].tolist(), cosines[order].tolist(), strict=True))
+        return places[order], cosines[order]
+
+    def _narrow(self, places: Any, vector: bytes, k: int) -> Any:
+        """Those that can be among the k nearest. Sums in any order are fast; only these few are added as the
+        file adds them."""
+        if len(places) <= k:
+            return places
+        asked = numpy.frombuffer(vector, "<f4")
+        sums = numpy.empty(len(places), "<f4")
+        rows = numpy.empty((BLOCK, self.model.dimension), "<f4")
+        for at in range(0, len(places), BLOCK):
+            some = places[at : at + BLOCK]
+            here = self._vectors.take(some, axis=0, out=rows[: len(some)], mode="clip")
+            numpy.vecdot(here, asked, out=sums[at : at + BLOCK])
+        cosines = _divide(sums, asked, self._norms[places])
+        if cosines is None:
+            return places
+        least = numpy.partition(cosines, len(cosines) - k)[len(cosines) - k]
+        return places[cosines >= least - DIFFERENCE]
 
     def _shortlist(self, db: Connection, vector: bytes, mask: Any, n: int) -> Any:
         """`search._shortlist`: the n whose bits agree best; of equal ones the first."""
         [(bits,)] = ask(db, "SELECT vec_quantize_binary(vec_sub(?, ?))", (vector, self.model.center))
         asked = numpy.frombuffer(bits.ljust(8 * self._words, b"\0"), "<u8")
-        apart = numpy.zeros(len(mask), "<u2")
-        for bits, word in zip(self._bits, asked, strict=True):
-            apart += numpy.bitwise_count(bits ^ word)
-        apart[~(mask & self._has_bits)] = NEVER
-        most = numpy.partition(apart, n - 1)[n - 1] if len(apart) > n else NEVER
-        places = numpy.flatnonzero(apart <= min(most, NEVER - 1))
+        apart = self._count_differences(asked)
+        never = 64 * self._words + 1  # more bits than there are
+        apart[~(mask & self._has_bits)] = never
+        most = numpy.searchsorted(numpy.cumsum(numpy.bincount(apart)), n)
+        places = numpy.flatnonzero(apart <= min(most, never - 1))
         return places[numpy.argsort(apart[places], kind="stable")[:n]]
+
+    def _count_differences(self, asked: Any) -> Any:
+        """In how many bits each differs. Single bytes are added faster; one holds the bits of three words."""
+        apart = numpy.zeros(self._bits.shape[1], "<u2")
+        for first in range(0, len(asked), WORDS_AT_ONCE):
+            few = numpy.bitwise_count(self._bits[first] ^ asked[first])
+            for at in range(first + 1, min(first + WORDS_AT_ONCE, len(asked))):
+                few += numpy.bitwise_count(self._bits[at] ^ asked[at])
+            apart += few
+        return apart
 
     def usual(self, vector: bytes, last: int) -> tuple[float, float] | None:
         """`search.usual`; None if the file has to be asked. Every question asks for the same vectors, so they

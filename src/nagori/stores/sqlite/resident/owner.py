@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from operator import itemgetter
 
 import apsw
 import numpy
@@ -34,6 +33,8 @@ from nagori.stores.sqlite.resident.arrays import (
     most_telling,
     to_numbers,
 )
+from nagori.stores.sqlite.resident.ranking import CandidateArrays, build_candidates
+from nagori.stores.sqlite.resident.sketches import Sketches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from nagori.core.model import Filter
     from nagori.stores.sqlite import Connection
 
-_ID = itemgetter(CandidateInfo._fields.index("id"))
 MOST_MASKS = 16
 # Bytes of Python objects, as estimates: a light row, and a memory without its text.
 INFO_BYTES, MEMORY_BYTES = 600, 3_000
@@ -80,6 +80,7 @@ class OwnerIndex:
     def __init__(self, db: Connection, state: State, most_bytes: int) -> None:
         self.lock = threading.Lock()
         self.counted = 0  # bytes of it in the total of all
+        self.counted_extent: tuple[int, ...] = ()
         self.answers = 0
         self.state = state
         self._most_bytes = most_bytes
@@ -89,7 +90,7 @@ class OwnerIndex:
         self._vectors: dict[int, Vectors] = {}
         self._masks: dict[tuple[object, ...], Any] = {}
         self._words: dict[str, Places] = {}
-        self._infos: dict[int, CandidateInfo] = {}
+        self._sketches = Sketches(len(self._columns.present))
         self._memories: dict[str, tuple[int, Memory]] = {}
         self._text_bytes, self._word_bytes = 0, 0
         sql = f"SELECT {COLUMNS} FROM memory m WHERE m.key BETWEEN ? AND ? ORDER BY m.key"
@@ -123,7 +124,8 @@ class OwnerIndex:
             self._masks.clear()
         places = self._find([key for key, _ in found])
         for place in places:
-            self._infos.pop(place, None)
+            self._sketches.forget(place)
+        self._sketches.reserve(len(self._columns.present))
         new = {key: place for (key, _), place in zip(found, places, strict=True) if key & NUMBER > last}
         for vectors in self._vectors.values():
             vectors.reserve()
@@ -155,16 +157,23 @@ class OwnerIndex:
     # --- size -----------------------------------------------------------------------------------
 
     @property
+    def extent(self) -> tuple[int, ...]:
+        """The same as long as the bytes are the same."""
+        held = (len(self._vectors), len(self._masks), len(self._columns.present), self._sketches.count)
+        return (*held, self._word_bytes, self._text_bytes)
+
+    @property
     def nbytes(self) -> int:
         arrays = self._columns.nbytes + sum(each.nbytes for each in list(self._vectors.values()))
         masks = len(self._masks) * len(self._columns.present)
-        return int(arrays + masks + self._word_bytes + INFO_BYTES * len(self._infos) + self._text_bytes)
+        sketches = self._sketches.nbytes + INFO_BYTES * self._sketches.count
+        return int(arrays + masks + self._word_bytes + sketches + self._text_bytes)
 
     def shed(self) -> None:
         """Forget everything that is read again as needed."""
         self._masks.clear()
         self._words.clear()
-        self._infos.clear()
+        self._sketches = Sketches(len(self._columns.present))
         self._memories.clear()
         self._text_bytes, self._word_bytes = 0, 0
 
@@ -240,41 +249,38 @@ class OwnerIndex:
         mask = self._selected(selection.scope, selection.filter)
         size = self.state.size
         places, left_out = self._places(db, query.words, size[0])
-        near: dict[int, float] = {}
+        near, cosines = numpy.zeros(0, numpy.int64), numpy.zeros(0)
         usual = (0.0, 1.0)
         if query.vector is not None and model is not None:
-            near, usual = self._near(db, selection, query, model, mask)
+            near, cosines, usual = self._near(db, selection, query, model, mask)
         chosen = numpy.zeros(len(mask), bool)
         chosen[most_telling(places, size[0], len(mask))] = True
-        chosen[list(near)] = True
+        chosen[near] = True
         chosen &= mask
-        spots = numpy.flatnonzero(chosen).tolist()
-        infos = self._read_infos(db, spots)
-        ids = dict(zip(spots, map(_ID, infos), strict=True))
-        by_word = {word: where.among(chosen, ids) for word, where in places.items()}
-        return Candidates(
-            total=size[0],
-            asked=len({word for word in query.words if word}) - left_out,
-            mean_tokens=size[1],
-            places={word: where for word, where in by_word.items() if where},
-            cosines=dict(zip(map(ids.__getitem__, near), near.values(), strict=True)),
-            usual=usual,
-            infos=dict(zip(ids.values(), infos, strict=True)),
+        spots = numpy.flatnonzero(chosen)
+        self._read_sketches(db, spots)
+        at = numpy.zeros(len(mask), numpy.int64)
+        at[spots] = numpy.arange(len(spots))
+        words = [(word, *where.among(chosen, at)) for word, where in places.items()]
+        seen = chosen[near]
+        arrays = CandidateArrays(
+            self._sketches.select(spots),
+            [each for each in words if len(each[1])],
+            at[near[seen]],
+            cosines[seen],
         )
+        asked = len({word for word in query.words if word}) - left_out
+        return build_candidates(size, asked, usual, arrays)
 
-    def _read_infos(self, db: Connection, places: Sequence[int]) -> list[CandidateInfo]:
-        """The light rows of memories, in the order of their places."""
-        known = self._infos
-        try:
-            return list(map(known.__getitem__, places))
-        except KeyError:
-            numbers = self._columns.number[[place for place in places if place not in known]]
-            missing = json.dumps((self._low | numbers).tolist())
-        rows = ask(db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (missing,))
-        SKETCH_TYPES.check(rows)
-        found = self._find([key for key, *_ in rows])
-        known.update((place, CandidateInfo(*rest)) for place, (_, *rest) in zip(found, rows, strict=True))
-        return list(map(known.__getitem__, places))
+    def _read_sketches(self, db: Connection, places: Any) -> None:
+        """Read the light rows of memories that are not known."""
+        if missing := self._sketches.missing(places):
+            keys = json.dumps((self._low | self._columns.number[missing]).tolist())
+            rows = ask(db, f"SELECT {SKETCH} FROM json_each(?) CROSS JOIN memory m ON m.key = value", (keys,))
+            SKETCH_TYPES.check(rows)
+            self._sketches.put(
+                self._find([key for key, *_ in rows]), [CandidateInfo(*rest) for _, *rest in rows]
+            )
 
     # --- words ----------------------------------------------------------------------------------
 
@@ -301,8 +307,8 @@ class OwnerIndex:
 
     def _near(
         self, db: Connection, selection: Selection, query: Query, model: Model, mask: Any
-    ) -> tuple[dict[int, float], tuple[float, float]]:
-        """`search.nearest_keys` and `search.usual`, by place."""
+    ) -> tuple[Any, Any, tuple[float, float]]:
+        """`search.nearest_keys`, places and cosines, and `search.usual`."""
         vector = query.vector or b""
         vectors = self._vectors.get(model.id)
         if vectors is None or vectors.model != model:
@@ -311,19 +317,22 @@ class OwnerIndex:
             )
             vectors.load(db, "BETWEEN ? AND ?", keys(self.state.number))
             vectors.compare(db)
-        near = vectors.nearest(db, vector, mask, query.nearest)
+        found = vectors.nearest(db, vector, mask, query.nearest)
         usual = vectors.usual(vector, self.state.last)
-        if near is None:
-            found = search.nearest_keys(db, selection, vector, model, query.nearest)
-            places = self._find([key for key, _ in found])
-            near = [(place, cosine) for place, (_, cosine) in zip(places, found, strict=True)]
-        elif model.center is None:
-            infos = self._read_infos(db, [place for place, _ in near])
-            ordered = sorted(zip(near, infos, strict=True), key=lambda each: (-each[0][1], each[1].id))
-            near = [each for each, _ in ordered[: query.nearest]]
+        if found is None:
+            keys_found = search.nearest_keys(db, selection, vector, model, query.nearest)
+            near = self._columns.find(to_numbers([key for key, _ in keys_found]))
+            cosines = numpy.array([cosine for _, cosine in keys_found], float)
+        else:
+            near, cosines = found
+            if model.center is None:  # of equally near ones the first by id
+                self._read_sketches(db, near)
+                ids = [self._sketches.row(place).id for place in near.tolist()]
+                order = sorted(range(len(ids)), key=lambda at: (-cosines[at], ids[at]))[: query.nearest]
+                near, cosines = near[order], cosines[order]
         if usual is None:
             usual = search.usual(db, self.state.number, vector, model, self.state.last)
-        return dict(near), usual
+        return near, cosines, usual
 
     # --- whole memories -------------------------------------------------------------------------
 
