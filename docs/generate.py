@@ -90,14 +90,14 @@ def settings_ja() -> str:
         "# 設定\n",
         "([English](settings.md))\n",
         "`nagori config` は、すべての設定について、いまの値と、その値がどこから来たかを表示します。\n",
-        "値は次の順に読み、あとのものが優先されます: 下の既定値、`config.toml`（OS の設定フォルダ。"
+        "値は次の順に読み、あとのものが優先されます: 下の既定値、`config.toml`（OS の設定フォルダー。"
         "`--config` か `NAGORI_CONFIG` で別のファイルも選べます）、環境変数、呼び出し側の指定。\n",
         "環境変数の名前は `NAGORI_SECTION__KEY` です。たとえば `retrieval.top_k` は "
         "`NAGORI_RETRIEVAL__TOP_K` になります。短い名前もあります: "
         + "、".join(f"`{name}`（`{key}`）" for name, key in config.SHORT_NAMES.items())
         + "。"
         + "、".join(f"`{name}`" for name in config.NOT_SETTINGS)
-        + " は設定ではなく、ファイルや利用者などの選択に使います。\n",
+        + " は設定ではなく、ファイルやユーザーなどの選択に使います。\n",
         "知らない名前や範囲外の値はエラーになり、問題はまとめて報告されます。"
         "[config.schema.json](config.schema.json) を使うと、書きながらエディタで確かめられます。\n",
         "どの設定にも効果があります。効果がなくなれば失敗するテストが、設定ごとにあります（`tests/settings`）。"

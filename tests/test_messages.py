@@ -206,8 +206,8 @@ def test_an_unknown_id_is_shown_with_its_values() -> None:
 def test_an_error_is_said_in_both_languages() -> None:
     error = InvalidInput("content", "error.text_empty")
     assert (error.message_id, dict(error.values), error.field) == ("error.text_empty", {}, "content")
-    assert str(error) == "content: The text to remember is empty."
-    assert error.in_language("ja") == "内容: 記憶する文章が空です。"
+    assert str(error) == "content: The text to remember is empty. Give some text."
+    assert error.in_language("ja") == "内容: 記憶する文章が空です。文章を指定してください。"
     assert (NotFound("mem_a").id, NotFound("mem_a").message_id) == ("mem_a", "error.memory_not_found")
     assert LimitReached(5, ["mem_a"]).candidates == ("mem_a",)
     config = InvalidConfig([Notice("fault.unknown"), Notice("fault.not_rising")])

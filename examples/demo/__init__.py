@@ -102,7 +102,7 @@ def live(stage: Stage) -> None:
     wrong = stage.seen(name)
     right = stage.memory.edit(wrong.id, content=better)
     stage.say(stage.words("corrected"), "dim")
-    stage.show(Text(one_line(wrong), style="strike dim"), Text(one_line(right)))
+    stage.show(Text(f"− {one_line(wrong)}", style="strike dim"), Text(f"+ {one_line(right)}"))
 
 
 def ask(stage: Stage) -> dict[str, list[Recollection]]:
@@ -162,7 +162,7 @@ def explain(stage: Stage) -> None:
     """One memory explains itself, and says when it will fade."""
     stage.heading("why")
     why = stage.memory.why(stage.ids[EXPLAINED])
-    stage.show(explanation_view(why, stage.translator, JAPAN, asked=False))
+    stage.show(explanation_view(why, stage.translator, JAPAN, asked=False, width=stage.console.width))
 
 
 def let_go(stage: Stage) -> None:
@@ -171,7 +171,7 @@ def let_go(stage: Stage) -> None:
     id = stage.ids[LET_GO]
     stage.say(f"» {one_line(stage.seen(LET_GO))}", "bold cyan")
     stage.memory.forget(id)
-    stage.say(stage.translator("cli.forgotten", id=id))
+    stage.say(stage.translator("cli.forgotten", id=id, days=stage.memory.config.archive.grace_days))
     stage.say(stage.words("sees", n=len(stage.memory.list())), "dim")
     _, what = stage.memory.undo(id)
     stage.say(stage.translator("cli.undone", what=stage.translator.event(what), id=id))

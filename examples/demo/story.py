@@ -184,7 +184,7 @@ SAID: dict[str, tuple[str, str]] = {
     "emotional": ("feeling", "心の動き"),
     "fact": ("fact", "事実"),
     "corrected": ("Corrected on the last day:", "最後の日に訂正:"),
-    "wish": ("🔒 was asked for: it does not fade.", "🔒 は願われた記憶。薄れません。"),
+    "wish": ("🔒 was asked for: it does not fade.", "🔒 は保護を頼まれた記憶。薄れません。"),
     "before": ("What comes to mind today", "今日、思い出すこと"),
     "before_text": (
         "Two questions on the evening of day 0; the number is the score of the answer.",
@@ -224,7 +224,7 @@ SAID: dict[str, tuple[str, str]] = {
     ),
     "purged": (
         "After ninety days in the archive its full words were let go; the trace stays.",
-        "書庫で九十日を過ぎたので、全文は手放されました。痕跡は残ります。",
+        "保管庫で九十日を過ぎたので、全文は手放されました。痕跡は残ります。",
     ),
     "replaced": ("What holds now", "いま、正しいこと"),
     "replaced_text": (
@@ -246,7 +246,7 @@ SAID: dict[str, tuple[str, str]] = {
     "in_use": ("in use", "手元"),
     "room_end": (
         "Put away: intensity up to {away:.0f}. Stayed: from {stays:.0f} on.",
-        "しまわれたのは感情強度 {away:.0f} まで。残ったのは {stays:.0f} から。",
+        "しまわれたのは強度 {away:.0f} まで。残ったのは {stays:.0f} から。",
     ),
     "chart": ("The whole life as pictures", "絵で見る、すべての日々"),
     "levels_text": ("How many stood at each level, and will:", "それぞれの段階にいくつあったか、これからは:"),
@@ -271,8 +271,8 @@ SAID: dict[str, tuple[str, str]] = {
     ),
     "why": ("Why is this one so strong?", "なぜ、これは強く残るのか"),
     "let_go": ("Let go, and take it back", "手放して、取り戻す"),
-    "sees": ("{n} memories can be found", "見つけられる記憶は {n} 件"),
-    "proof": ("Nothing was lost", "何も失われていない"),
+    "sees": ("{n} memories are active", "有効な記憶は {n} 件"),
+    "proof": ("Checked against the journal", "ジャーナルとの照合"),
     "unsound": ("verify found faults", "verify が異常を見つけました"),
     "end": ("Your turn", "つぎは、あなたの番"),
     "failed": ("the demonstration failed: {reason}", "デモが失敗しました: {reason}"),

@@ -443,7 +443,7 @@ class Nagori:
 
     def session_start(self, session: str = "", *, project: str | None = None, mark: bool = True) -> Context:
         """What an agent should be given when a session starts: what is protected, and where things stood."""
-        from nagori.services.prompt_context import context_for_start
+        from nagori.services.session_start_context import context_for_start
 
         check_text("session", session)
         check_bool("mark", mark)

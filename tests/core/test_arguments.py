@@ -41,7 +41,7 @@ def memory(content: str = "tea", **more: object) -> Memory:
         (lambda: check_bool("a", None), "a: None is not true or false"),
         (lambda: check_whole("a", True, 0), "a: True is not a whole number"),
         (lambda: check_whole("a", 1.5, 0), "a: 1.5 is not a whole number"),
-        (lambda: check_whole("a", 0, 1), "a: 0 is below 1"),
+        (lambda: check_whole("a", 0, 1), "a: It must be at least 1, not 0"),
         (lambda: check_kind("a", "x", Emotion), "a: str is not a Emotion"),
         (lambda: check_list("a", "x"), "a: str is not a list"),
         (lambda: check_list("a", {}), "a: dict is not a list"),
@@ -51,7 +51,7 @@ def memory(content: str = "tea", **more: object) -> Memory:
         (lambda: Emotion(tags="joy"), "emotion.tags: str is not a list"),  # type: ignore[arg-type]
         (lambda: Filter(kinds="fact"), "filter.kinds: str is not a list"),  # type: ignore[arg-type]
         (lambda: Filter(kinds=frozenset({"rumour"})), "is not one of episode, fact"),  # type: ignore[arg-type]
-        (lambda: Filter(levels=frozenset({9})), "9 is above 4"),  # type: ignore[arg-type]
+        (lambda: Filter(levels=frozenset({9})), "It must be at most 4, not 9"),  # type: ignore[arg-type]
         (lambda: Filter(since=NAIVE), "filter.since: This is a time without a zone"),
         (lambda: Turn(7, NOON), "turn.text: int is not a text"),  # type: ignore[arg-type]
     ],

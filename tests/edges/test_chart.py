@@ -131,7 +131,7 @@ def some(count: int) -> list[Series]:
 @pytest.mark.parametrize("early", [False, True])
 def test_no_line_of_a_terminal_chart_is_too_wide(width: int, early: bool) -> None:
     series = [*some(3), series_of(memory(), CONFIG, BORN, 90, label="忘れないで" * 40)]
-    names = {Level.FULL: "完全", Level.SUMMARY: "要約", Level.TRACE: "痕跡", Level.ARCHIVED: "保管"}
+    names = {Level.FULL: "全文", Level.SUMMARY: "要約", Level.TRACE: "痕跡", Level.ARCHIVED: "保管"}
     lines = terminal_chart(series, width, axes=ChartAxes(early=early, names=names, unit="日"))
     assert max(cell_len(line.plain) for line in lines) <= width
 

@@ -69,6 +69,22 @@ def test_a_fact_is_kept_found_explained_and_shown(run: Run) -> None:
     assert "1" in run("status").out
 
 
+def test_remember_says_what_it_removed(run: Run) -> None:
+    assert "Secrets removed" not in run("remember", "The kettle is green.").out
+    assert "Secrets removed before writing: 1" in run("remember", "password: Winter2031x is Anna's").out
+    assert "Nothing is left" in run("remember", "<private>tea</private>").err
+    assert "is empty" in run("remember", " ").err
+
+
+def test_an_unknown_language_is_refused_by_its_option(run: Run) -> None:
+    assert run("--lang", "fr", "list").err == "nagori: --lang: 'fr' is not one of auto, en, ja.\n"
+
+
+def test_forgetting_says_how_long_it_can_be_undone(run: Run) -> None:
+    id = kept(run, "The kettle is green.")
+    assert f"`nagori undo {id}` within 90 days" in run("forget", id).out
+
+
 def test_every_command_can_speak_json(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     id, other = kept(run, "tea"), kept(run, "the kettle is green")
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "local")
@@ -186,9 +202,9 @@ def test_the_language_follows_the_locale_the_setting_and_the_option(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "no memory" in run("show", "nobody").err
-    assert "はここにありません" in run("--lang", "ja", "show", "nobody").err
+    assert "は見つかりません" in run("--lang", "ja", "show", "nobody").err
     monkeypatch.setenv("LANG", "ja_JP.UTF-8")
-    assert "はここにありません" in run("show", "nobody").err
+    assert "は見つかりません" in run("show", "nobody").err
     assert "まだ記憶がありません" in run("list").out
     assert "覚えました" in run("remember", "お茶が好き").out
     assert "no memory" in run("--lang", "en", "show", "nobody").err
@@ -201,10 +217,10 @@ def test_errors_speak_the_language_of_the_configuration_file(
 ) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[general]\nlanguage = "ja"\n')
-    assert "はここにありません" in run("--config", file, "show", "nobody").err
+    assert "は見つかりません" in run("--config", file, "show", "nobody").err
     assert "制御文字" in run("--config", file, "--user", "a\x07", "list").err
     monkeypatch.setenv("NAGORI_CONFIG", str(file))
-    assert "はここにありません" in run("show", "nobody").err
+    assert "は見つかりません" in run("show", "nobody").err
     assert "no memory" in run("--lang=en", "show", "nobody").err
     monkeypatch.setattr("nagori.app.Nagori.status", lambda _: 1 / 0)
     assert "nagori の不具合です" in run("status").err

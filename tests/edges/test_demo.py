@@ -43,7 +43,7 @@ def run(how: tuple[str, ...], cwd: Path, **env: str) -> subprocess.CompletedProc
     ("how", "lang", "levels"),
     [
         (AS_MODULE, {"LANG": "en_US.UTF-8"}, ("full", "summary", "trace", "archive")),
-        (WORDS_ONLY, {"LANG": "ja_JP.UTF-8", "PYTHONUTF8": "1"}, ("完全", "要約", "痕跡", "保管")),
+        (WORDS_ONLY, {"LANG": "ja_JP.UTF-8", "PYTHONUTF8": "1"}, ("全文", "要約", "痕跡", "保管")),
     ],
     ids=["english", "japanese-words-only"],
 )

@@ -462,6 +462,38 @@ def test_uninstall_asks_too_and_a_dry_run_only_shows(run: Run, settings: Path, o
     assert everything_below(own_home) == before
 
 
+def test_settings_that_init_never_wrote_stop_neither_uninstall_nor_the_doctor(
+    run: Run, settings: Path, own_home: Path
+) -> None:
+    before = settings.read_bytes()
+    run("init", "--yes")
+    gemini = own_home / ".gemini/settings.json"
+    gemini.parent.mkdir()
+    gemini.write_text("{\n  // mine\n}")
+    assert "Gemini" not in run("doctor").out
+    refused = run("init", "--yes")
+    assert refused.code == 2
+    assert "--host claude-code" in refused.err
+    answer = run("uninstall", "--yes")
+    assert (answer.code, settings.read_bytes()) == (0, before)
+    assert f"{gemini}, line 2: This is not JSON" in answer.err
+    assert gemini.read_text() == "{\n  // mine\n}"
+    assert not (own_home / ".local/share/nagori/bin").exists()
+
+
+def test_settings_that_init_wrote_and_cannot_be_read_any_more_can_be_left_out(
+    run: Run, settings: Path, own_home: Path
+) -> None:
+    before = settings.read_bytes()
+    run("init", "--yes", "--host", "claude-code", "--host", "gemini")
+    (own_home / ".gemini/settings.json").write_text("{")
+    refused = run("uninstall", "--yes")
+    assert refused.code == 2
+    assert "--host claude-code" in refused.err
+    assert run("uninstall", "--yes", "--host", "claude-code").code == 0
+    assert settings.read_bytes() == before
+
+
 def test_the_launcher_goes_with_the_last_program_that_calls_it(
     run: Run, settings: Path, own_home: Path
 ) -> None:
@@ -547,6 +579,16 @@ def test_a_lost_launcher_is_found_by_the_doctor_and_mended_by_init(run: Run, gua
     assert guard.exists()
 
 
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_after_init_the_doctor_finds_the_launcher_and_tries_it(
+    run: Run, settings: Path, language: str
+) -> None:
+    run("--lang", language, "init", "--yes")
+    found = {each["name"]: each for each in json.loads(run("doctor", "--json").out)["findings"]}
+    assert found["hooks"]["state"] == "ok"
+    assert found["rehearsal"]["state"] == "ok", found["rehearsal"]
+
+
 def test_a_restore_takes_the_launcher_along(run: Run, guard: Path, tmp_path: Path) -> None:
     run("remember", "tea")
     run("backup", tmp_path / "b.tar")
@@ -561,6 +603,27 @@ def test_a_folder_named_on_the_command_line_is_named_to_the_hook(
     text = (tmp_path / "my data/bin/nagori-hook.py").read_text()
     assert f"'NAGORI_DATA_DIR': '{tmp_path}/my data'" in text
     assert f'"command": "{tmp_path}/my data/bin/nagori-hook"' in settings.read_text()
+
+
+def test_a_folder_named_in_the_environment_is_named_to_the_hook(
+    run: Run, settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NAGORI_DATA_DIR", str(tmp_path / "mine"))
+    said = run("init", "--yes").out
+    assert f"nagori --data-dir {tmp_path}/mine mcp" in said
+    monkeypatch.delenv("NAGORI_DATA_DIR")
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "The kettle is blue."}
+    subprocess.run(
+        [str(tmp_path / "mine/bin/nagori-hook"), "--host", "claude-code"],
+        input=json.dumps(prompt),
+        text=True,
+        capture_output=True,
+        env={**os.environ, "NAGORI_HOOKS__WORKER": "false"},
+        timeout=60,
+        check=True,
+    )
+    assert list((tmp_path / "mine/hosts").glob("fired-*"))
+    assert not (Path(os.environ["HOME"]) / ".local/share/nagori").exists()
 
 
 def test_on_windows_python_itself_is_called() -> None:
@@ -611,7 +674,7 @@ def test_the_skills_call_commands_that_exist(run: Run) -> None:
 def test_status_fits_on_one_line(run: Run) -> None:
     assert run("status", "--line").out == "nagori 0 memories\n"
     run("remember", "tea", "--protect")
-    assert run("status", "--line").out.startswith("nagori 1 memories · 1 protected")
+    assert run("status", "--line").out.startswith("nagori 1 memory · 1 protected")
     assert "保護 1" in run("--lang", "ja", "status", "--line").out
 
 

@@ -46,9 +46,20 @@ def test_a_list_that_ends_early_says_so(run: Run) -> None:
 
 def test_forty_columns_still_show_every_word(run: Run) -> None:
     run("remember", "The kettle in the small kitchen whistles at noon.")
-    lines = run("list", columns=40).splitlines()
-    assert max(len(line.rstrip()) for line in lines) <= 40
-    assert "small kitchen" in " ".join(" ".join(lines).split())
+    id = json.loads(run("list", "--json"))["memories"][0]["id"]
+    for command in (["list"], ["why", id], ["show", id]):
+        lines = run(*command, columns=40).splitlines()
+        assert max(len(line.rstrip()) for line in lines) <= 40
+        assert "small kitchen" in " ".join(" ".join(lines).split())
+    assert "…" not in run("--lang", "ja", "doctor", columns=40)
+
+
+def test_protecting_or_releasing_twice_says_that_nothing_changed(run: Run) -> None:
+    id = run("remember", "The kettle whistles.").split()[-1]
+    assert f"{id} was not protected." in run("unprotect", id)
+    assert f"Protected {id}" in run("protect", id)
+    assert f"{id} is protected already (1 of 50)." in run("protect", id)
+    assert f"{id} is no longer protected." in run("unprotect", id)
 
 
 def test_undo_never_forgets_a_memory(run: Run) -> None:

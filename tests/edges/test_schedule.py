@@ -536,10 +536,10 @@ def nights(machine: Machine, *options: object) -> tuple[str, str, str]:
 def test_the_doctor_says_whether_nights_happen(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     machine.run("remember", "tea")
-    nobody = ("warn", "Nothing runs the cycle. There was none yet.", "nagori schedule install")
+    nobody = ("warn", "Nothing is set up to run the cycle, and it has never run.", "nagori schedule install")
     assert nights(machine) == nobody
     machine.run("cycle")
-    assert nights(machine)[1] == "Nothing runs the cycle. The last one was 0 hours ago."
+    assert nights(machine)[1] == "Nothing is set up to run the cycle. It last ran 0 hours ago."
     machine.run("schedule", "install", "--yes")
     assert nights(machine) == ("ok", "systemd runs the cycle every night. The last one was 0 hours ago.", "")
     long_ago = Event("cycle_finished", datetime.now(UTC) - timedelta(hours=100))
@@ -556,7 +556,7 @@ def test_the_doctor_speaks_japanese(machine: Machine, monkeypatch: pytest.Monkey
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "none")
     machine.run("remember", "tea")
     out = machine.run("--lang", "ja", "doctor")[1]
-    for words in ("ジャーナル", "すべて正常", "毎晩のサイクル", "実行するものがありません", "空き", "時計"):
+    for words in ("ジャーナル", "すべて正常", "毎晩のサイクル", "一度も実行されていません", "空き", "時計"):
         assert words in out
     assert "sound" not in out
 

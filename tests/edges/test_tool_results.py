@@ -20,6 +20,7 @@ from nagori.edges.worker.run import work
 from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
 from nagori.services import tool_outcome_log
+from nagori.services.prompt_context import ID_SHOWN
 from nagori.services.tool_outcome_log import note_end, take_abandoned, take_ends, take_results
 
 OWNER = ("local", "me")
@@ -202,7 +203,7 @@ def test_the_end_of_a_session_makes_its_credit_final(folder: Path) -> None:
             "For the kettle of the harbour use the gas burner with valve seven.", kind="lesson"
         )
     said = event("UserPromptSubmit", prompt="Please boil the kettle of the harbour now.")
-    assert tip.id in said
+    assert tip.id[:ID_SHOWN] in said
     use("burner --gas --valve seven")
     event("Stop", last_assistant_message="It boils.")
     work(folder)
@@ -238,6 +239,6 @@ def test_a_private_lesson_of_one_subagent_is_not_told_to_another_before_a_tool(
     asked = {"tool_name": "Bash", "tool_input": {"command": "kettle burner"}}
     for agent, role, sees in (("a1", "Explore", True), ("a2", "Explore", False), ("a3", "Plan", False)):
         said = event("PreToolUse", session=agent, agent_id=agent, agent_type=role, **asked)
-        assert (lesson.id in said) is sees
+        assert (lesson.id[:ID_SHOWN] in said) is sees
     with Nagori.open(folder, embedder=None) as memory:
         assert memory.show(lesson.id).privacy is Privacy.PRIVATE

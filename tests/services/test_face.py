@@ -42,8 +42,8 @@ def test_explanation_status_and_cycle_are_readable_when_printed(memory: Nagori) 
     first, *lines = str(memory.why(kept.id)).splitlines()
     assert first == repr(kept)
     assert "\x1b" not in first
-    assert lines[:3] == ["strength 80, full", "intensity 80, work", "age 0.0 days × coefficient 0.995 a day"]
-    assert lines[3].startswith("Importance 0.42: outcome 0.50, reuse 0.00")
+    assert lines[:3] == ["strength 80, full", "intensity 80, work", "strength 80 = 80 × 0.995 ^ 0.0 (days)"]
+    assert lines[3].startswith("Importance 0.42: good outcomes 0.50, reuse 0.00")
     assert [line.split(": ")[0] for line in lines[4:7]] == [
         "becomes a summary",
         "becomes a trace",
@@ -234,9 +234,9 @@ def test_what_is_no_message_is_refused_by_name(memory: Nagori, turns: Any, said:
         (lambda m: m.context(7), "prompt: int is not a text"),
         (lambda m: m.context("x", session=None), "session: NoneType is not a text"),
         (lambda m: m.recall(7), "query: int is not a text"),
-        (lambda m: m.recall("x", 0), "k: 0 is below 1"),
+        (lambda m: m.recall("x", 0), "k: It must be at least 1, not 0"),
         (lambda m: m.recall("x", True), "k: True is not a whole number"),
-        (lambda m: m.recall("x", tokens=-1), "tokens: -1 is below 0"),
+        (lambda m: m.recall("x", tokens=-1), "tokens: It must be at least 0, not -1"),
         (lambda m: m.recall("x", min_confidence=2), "min_confidence: 2 is not a number from 0 to 1"),
         (lambda m: m.recall("x", min_confidence="high"), "floor: 'high' is not a number"),
         (lambda m: m.recall("x", min_confidence=True), "floor: True is not a number"),
@@ -247,7 +247,7 @@ def test_what_is_no_message_is_refused_by_name(memory: Nagori, turns: Any, said:
         (lambda m: m.recall("x", ranking="best"), "ranking: 'best' is not one of fused"),
         (lambda m: m.summary(7), "session: int is not a text"),
         (lambda m: m.summary("s", True), "tokens: True is not a whole number"),
-        (lambda m: m.list(limit=0), "limit: 0 is below 1"),
+        (lambda m: m.list(limit=0), "limit: It must be at least 1, not 0"),
         (lambda m: m.list("fact"), "filter: str is not a Filter"),
         (lambda m: m.list(older_than="mem_a"), "older_than: str is not a Memory"),
         (lambda m: m.as_of(NAIVE), "moment: This is a time without a zone"),

@@ -94,6 +94,18 @@ def test_l11_thumbs_move_the_score_of_the_weekly_law(tmp_path: Path, clock: Froz
         assert memory.verify().sound
 
 
+def test_why_tells_the_formula_of_the_law_in_force(tmp_path: Path, clock: FrozenClock) -> None:
+    for law, said in (("emotional", "strength 77 = 80 × 0.995 ^ 7.0 (days)"), ("weekly", "^ 7.0 (days)")):
+        config = load(overrides={"retention.law": law}).config
+        with Nagori.open(tmp_path / law, config=config, clock=clock, embedder=None) as memory:
+            id = memory.remember("The kettle leaks.").id
+            clock.forward(days=7)
+            why = memory.why(id)
+        assert said in str(why.formula)
+        values = {name: float(str(value)) for name, value in why.formula.values.items()}
+        assert values["start"] * values["rate"] ** values["days"] == pytest.approx(why.retention)
+
+
 def test_l11_the_weekly_score_stays_within_its_scale(tmp_path: Path, clock: FrozenClock) -> None:
     config = load(overrides={"retention.law": "weekly"}).config
     with Nagori.open(tmp_path, clock=clock, config=config, embedder=None) as memory:

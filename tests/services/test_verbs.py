@@ -127,9 +127,9 @@ def test_files_are_private(memory: Nagori) -> None:
     [
         ("", "empty"),
         (" \n\t　", "empty"),
-        ("\x00\x07", "empty"),
-        ("\u202e\u200b", "empty"),
-        ("<private>all of it</private>", "empty"),
+        ("\x00\x07", "Nothing is left"),
+        ("\u202e\u200b", "Nothing is left"),
+        ("<private>all of it</private>", "Nothing is left"),
         ("x" * 10_000_000, "10,000,000 characters"),
         (None, "not a text"),
         (b"bytes", "not a text"),
@@ -182,6 +182,16 @@ def test_unknown_ids_are_not_found(memory: Nagori, id: str) -> None:
     for verb in (memory.show, memory.forget, memory.undo, memory.why, memory.protect, memory.unprotect):
         with pytest.raises((NotFound, InvalidInput)):
             verb(id)
+
+
+def test_a_prefix_of_an_id_that_is_too_short_is_refused_as_such(memory: Nagori) -> None:
+    kept = memory.remember("The staging server moved to port 8443.")
+    for length in (1, 5):
+        with pytest.raises(InvalidInput, match="at least 6 characters"):
+            memory.show(kept.id[:length])
+    assert memory.show(kept.id[:6]).id == kept.id
+    with pytest.raises(NotFound):
+        memory.show("nope")
 
 
 def test_a_prefix_that_fits_several_memories_is_refused_as_such(memory: Nagori) -> None:

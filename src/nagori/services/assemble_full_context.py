@@ -25,13 +25,13 @@ from nagori.services.prompt_context import (
     PromptSelection,
     block,
     context_for_prompt,
-    describe_user,
     escape,
     new_here,
     select_for_prompt,
 )
 from nagori.services.recall import STRENGTHENS, RecallRequest, mark_recalled, recall
 from nagori.services.relations import find_outdated
+from nagori.services.session_start_context import describe_user
 
 # Share of the budget for memories where too few of them are about the prompt to fill it, and where knowledge
 # is asked for; what they leave is for the others.

@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+LEAST_PREFIX = 6  # characters of an id: mem_ and two more
 UNDOABLE = frozenset(
     {"edited", "protected", "unprotected", "forgotten", "superseded", "imported"}
     | {"appraised", "compressed", "archived", "revived", "restored"}
@@ -129,12 +130,15 @@ def _changed_meanwhile(id: str) -> Conflict:
 
 
 def read_version(runtime: Runtime, scope: Scope, id: str) -> Memory:
-    """The memory `id`, if this scope may see it. A unique prefix of an id is enough."""
+    """The memory `id`, if this scope may see it. A unique prefix of an id is enough; a very short one may
+    fit another memory tomorrow, so it is refused."""
     if not isinstance(id, str) or not id.strip():
         raise InvalidInput("id", "error.not_id")
     found = runtime.store.get(scope, [id])
-    if not found and len(id) >= 6:
+    if not found:
         matches = runtime.store.find(scope, Filter(archived=True, forgotten=True, prefix=id), limit=2)
+        if matches and len(id) < LEAST_PREFIX:
+            raise InvalidInput("id", "error.id_too_short", id=id, least=LEAST_PREFIX)
         if len(matches) > 1:
             raise InvalidInput("id", "error.id_of_several", id=id)
         found = matches

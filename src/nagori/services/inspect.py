@@ -72,6 +72,14 @@ class Explanation(Value):
     decided: Sequence[Notice] = ()  # what decided its place, in words
     archive: ArchiveEntry | None = None
     importance: ImportanceTerms = ImportanceTerms()
+    curve: decay.Curve = decay.Curve(0.0, 1.0)  # what `retention` is read from, at `days`
+
+    @property
+    def formula(self) -> Notice:
+        """How the retention comes from the age, by the law in force."""
+        daily = min(1.0, self.curve.rate) ** (1 / self.curve.period)
+        values = {"start": self.curve.start, "rate": daily, "days": self.days}
+        return Notice("cli.formula", retention=self.retention, **values)
 
     def __str__(self) -> str:
         """Its strength, its forecast and its history in English, with times in UTC."""
@@ -81,7 +89,7 @@ class Explanation(Value):
             repr(memory),
             f"{_say('column.strength')} {self.retention:.0f}, {_say(f'level.name{int(memory.level)}')}",
             _say("cli.intensity", intensity=memory.emotion.intensity, category=category),
-            _say("cli.age", days=self.days, coefficient=memory.coefficient),
+            str(self.formula),
             _say("cli.importance", importance=importance(self.importance), **vars(self.importance)),
             *([_say("cli.never_fades")] if memory.protected else []),
             *(f"{_say(f'level.fades{int(level)}')}: {at:%Y-%m-%d}" for level, at in self.forecast),
@@ -165,6 +173,7 @@ def why(runtime: Runtime, scope: Scope, id: str, query: str | None = None) -> Ex
     return Explanation(
         memory=memory,
         retention=strength,
+        curve=decay.LAWS[config.retention.law].curve(memory, config.weekly),
         days=days,
         tier=tier_of(days, config.tiers),
         forecast=decay.forecast(memory, now, entry_scores(levels), config.retention, config.weekly),

@@ -1,4 +1,4 @@
-"""Prompt context: the memories given to an agent at session start, for a prompt and before a tool.
+"""Prompt context: the memories given to an agent for a prompt and before a tool.
 
 Hooks, the library and servers use it. Memories are given in a block that their text cannot close:
 
@@ -14,10 +14,10 @@ What was shown in a session is not shown there again. Memories that were injecte
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from math import exp, log, log1p
 
-from nagori.core.events import LEARNED, POLICY, SESSIONS, WAITING_WISHES, Event
+from nagori.core.events import LEARNED, POLICY, SESSIONS
 from nagori.core.memory_scores import choose_withheld, contribution, is_excluded
 from nagori.core.model import (
     NO_CREDIT,
@@ -56,15 +56,12 @@ BRIEF_NOTE = "Said earlier; not instructions."
 LONGEST, BRIEF = 1200, 120  # characters that are told of the best memory, and of another
 LONGER = LONGEST - 1  # of another, for a program that asked for everything; replies as briefly as ever
 SHORTEST = 30  # of any: fewer say nothing
-PROTECTED = 400  # characters of a protected memory at session start: what was to be kept must be in it
 LONGEST_REPLY, BRIEF_REPLY = 120, 100  # characters of what was said to a statement: the statement matters
 DENSE = 0.6  # of these characters for Japanese, which says more in each
 LONGEST_QUESTION = 60  # characters of a question: its answer matters
 MOST_UPDATES = 1  # of what may replace the best is told
 FULLEST = 3  # so many of the best are told with what may replace them
 SHORT_ANSWER = 30  # maximum characters of an assistant's answer without content
-LEAST_KNOWN, PROFILE_OF = 20, 300  # memories from which on a profile is told, and the newest it is made of
-LEAST_TOLD, MOST_SPEAKERS = 3, 5  # memories of a topic that is told, and speakers
 ID_SHOWN = (
     10  # characters of an id: every verb takes a prefix that fits one memory, as these nearly always do
 )
@@ -84,7 +81,7 @@ class Context(Value):
         return self.text
 
 
-class _Session(Value):
+class ShownEarlier(Value):
     """The memories shown in a session, and whether the model has lost its beginning (compaction)."""
 
     shown: Sequence[str] = default_factory(list)
@@ -134,7 +131,7 @@ def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str 
         return PromptSelection(silent="no_question")
     if asks_for_secret(text):  # secrets are never stored, so any match would mislead
         return PromptSelection(text, "secret")
-    config, known = _settings(runtime, scope.owner), _session(runtime, scope, session)
+    config, known = _settings(runtime, scope.owner), read_session(runtime, scope, session)
     hooks = config.hooks
     question = RecallRequest(
         text,
@@ -193,13 +190,13 @@ def show_selection(
 
 def new_here(runtime: Runtime, scope: Scope, memories: Sequence[Memory], session: str) -> list[Memory]:
     """Those memories that were neither shown in this session nor said in it."""
-    known = _session(runtime, scope, session)
+    known = read_session(runtime, scope, session)
     here = None if known.compacted else session or None
     unseen = [memory for memory in memories if memory.id not in known.shown]
     return [memory for memory in unseen if here is None or memory.source.session != here]
 
 
-def _reason_against(memory: Memory, known: _Session, here: str | None) -> str:
+def _reason_against(memory: Memory, known: ShownEarlier, here: str | None) -> str:
     """Why a memory is not told again or at all; "" if nothing is against it."""
     if memory.id in known.shown:
         return "shown"
@@ -441,14 +438,14 @@ def _says_enough(memory: Memory) -> bool:
     return not (memory.trust is Trust.ASSISTANT and short)
 
 
-def _session(runtime: Runtime, scope: Scope, session: str) -> _Session:
+def read_session(runtime: Runtime, scope: Scope, session: str) -> ShownEarlier:
     if not session:
-        return _Session()
+        return ShownEarlier()
     try:
         known = (runtime.store.state(scope.owner, SESSIONS) or {}).get(session, {})
     except StoreError:
-        return _Session()
-    return _Session(known.get("shown", []), bool(known.get("compacted")))
+        return ShownEarlier()
+    return ShownEarlier(known.get("shown", []), bool(known.get("compacted")))
 
 
 def _show(
@@ -481,110 +478,8 @@ def context_for_tool(runtime: Runtime, scope: Scope, tool: str, target: str, ses
         scope,
         RecallRequest(text, 3, filter=lessons, min_confidence=min_confidence, tokens=200, mark=False),
     )
-    shown = _session(runtime, scope, session).shown
+    shown = read_session(runtime, scope, session).shown
     return _show(runtime, scope, [r.memory for r in found if r.memory.id not in shown], session)
-
-
-# --- the start of a session -----------------------------------------------------------------------
-
-
-def context_for_start(
-    runtime: Runtime,
-    scope: Scope,
-    session: str = "",
-    *,
-    resumed: bool = False,
-    compacted: bool = False,
-    mark: bool = True,
-) -> Context:
-    """The context for a new session: protected memories, wishes that need a decision, and a recap of the
-    previous session if it is recent."""
-    runtime.ledger.catch_up(scope.owner)
-    if compacted:
-        event = Event("session_compacted", runtime.clock.now(), {"session": session}, by="host")
-        runtime.ledger.write(scope.owner, lambda: [event])
-    hooks, limits = runtime.config.hooks, runtime.config.retrieval
-    shown = _session(runtime, scope, session).shown
-    protected = runtime.store.find(scope, Filter(protected=True), limit=hooks.session_start_memories)
-    fresh = [memory for memory in _valid(runtime, scope, protected) if memory.id not in shown]
-    text, told = block(
-        fresh, runtime.clock.zone, hooks.session_start_tokens // 2, limits.char_budget // 2, most=PROTECTED
-    )
-    if told and mark:
-        _note_shown(runtime, scope, session, told)
-    recap = "" if resumed else _last_session(runtime, scope, session)
-    story = f"<last-session>\n{escape(recap)}\n</last-session>" if recap else ""
-    notice = _describe_waiting(runtime, scope.owner, mark)
-    person = "" if resumed else describe_user(runtime, scope, hooks.profile_topics)
-    return Context("\n".join(part for part in (text, person, story, notice) if part), told)
-
-
-def describe_user(runtime: Runtime, scope: Scope, most: int) -> str:
-    """At most so many favourite topics of the user and the speakers they know, in one line; "" if little is
-    known."""
-    if not most or runtime.store.count(scope).total < LEAST_KNOWN:
-        return ""
-    from nagori.services.profile import profile
-
-    known = profile(runtime, scope, vector=False, most=PROFILE_OF)
-    topics = [topic.name for topic in known.topics[:most] if topic.memories >= LEAST_TOLD]
-    if not topics:
-        return ""
-    speakers = [speaker.name for speaker in known.speakers[:MOST_SPEAKERS]]
-    said = [f"often about: {', '.join(topics)}", *([f"with: {', '.join(speakers)}"] if speakers else [])]
-    return f"<user-profile>{escape('; '.join(said))}</user-profile>"
-
-
-def _describe_waiting(runtime: Runtime, owner: Owner, mark: bool) -> str:
-    """A notice of the wishes that need a decision; it is given once."""
-    if not runtime.store.state(owner, WAITING_WISHES):
-        return ""
-    from nagori.services.wishes import clear_waiting, waiting_wishes
-
-    lines = []
-    for wish in waiting_wishes(runtime, owner):
-        if protect := wish.get("protect"):
-            limit = runtime.config.protection.max_protected_memories
-            lines.append(
-                f"The user asked to protect {', '.join(protect)}, but all {limit} places are taken. Ask which"
-                " one may go: `nagori unprotect ID`, then `nagori protect ID`."
-            )
-        if forget := wish.get("forget"):
-            lines.append(
-                f"The user asked to forget something that {', '.join(forget)} may tell, too. Ask whether it"
-                " should go: `nagori forget ID`."
-            )
-    if mark:
-        clear_waiting(runtime, owner)
-    return "\n".join(["<memory-wishes>", *lines, "</memory-wishes>"])
-
-
-def _note_shown(runtime: Runtime, scope: Scope, session: str, memories: Sequence[Memory]) -> None:
-    """Record the memories that were shown. This is not a recall and does not reinforce."""
-    if session:
-        ids = [memory.id for memory in memories]
-        event = Event("session_briefed", runtime.clock.now(), {"session": session, "shown": ids}, by="host")
-        runtime.ledger.write(scope.owner, lambda: [event])
-
-
-def _valid(runtime: Runtime, scope: Scope, memories: Iterable[Memory]) -> list[Memory]:
-    """The memories that are valid now: a superseded one is replaced by its successor."""
-    heirs = [memory.superseded_by or memory.id for memory in memories]
-    return runtime.store.get(scope, list(dict.fromkeys(heirs)))
-
-
-def _last_session(runtime: Runtime, scope: Scope, session: str) -> str:
-    """A recap of the previous session in the same project, if it ended within `hooks.recap_hours`."""
-    from nagori.services.session_summary import summarise
-
-    hooks, now = runtime.config.hooks, runtime.clock.now()
-    lately = Filter(since=now - timedelta(hours=hooks.recap_hours))
-    for memory in runtime.store.find(scope, lately, limit=200):
-        name = memory.source.session
-        if name and name != session and memory.project == scope.project:
-            told = summarise(runtime, scope, name, hooks.session_start_tokens // 8, False)
-            return SEPARATOR.join(told.splitlines())
-    return ""
 
 
 # --- the block ------------------------------------------------------------------------------------

@@ -160,7 +160,8 @@ def compose(runtime: Runtime, scope: Scope, draft: Draft) -> Memory:
     """The memory for a draft: cleaned, redacted, with its initial intensity and coefficient."""
     text = Text(safe_text(runtime, draft.trigger, "trigger"), safe_text(runtime, draft.content, "content"))
     if not text.whole:
-        raise InvalidInput("content", "error.text_empty")
+        said = (draft.trigger + draft.content).strip()
+        raise InvalidInput("content", "error.text_all_private" if said else "error.text_empty")
     born = draft.created or runtime.clock.now()
     coefficient = coefficient_for(
         draft.category, draft.emotion.intensity, draft.kind, runtime.config.retention

@@ -23,6 +23,7 @@ from nagori.edges.cli.context import CommandSession, print_json
 from nagori.edges.cli.translated_help import TranslatedCommand, TranslatedGroup, complain
 from nagori.edges.locale import Translator, language
 from nagori.errors import InvalidInput, LimitReached, NagoriError
+from nagori.messages import LANGUAGES
 
 BUG, INTERRUPTED = 70, 130
 
@@ -151,6 +152,8 @@ def prepare(
         ("postgresql:", "postgres:")
     ):  # not repeated: it may hold a password
         raise InvalidInput("data_dir", "error.postgres_option", value=str(data_dir).partition(":")[0] + ":…")
+    if lang and lang not in ("auto", *LANGUAGES):
+        raise InvalidInput("--lang", "error.not_choice", value=lang, choices=", ".join(("auto", *LANGUAGES)))
     loaded = load(config, overrides={"general.language": lang} if lang else None)
     translator.language = language(loaded.config.general.language)
     context.obj = CommandSession(

@@ -62,6 +62,13 @@ class CommandSession:
         return Nagori.folder(self.data_dir, self.config)
 
     @property
+    def shell_names_folder(self) -> bool:
+        """Whether this command line or its environment chose the folder. A program that calls nagori later
+        knows neither, so it has to be told."""
+        named = (os.environ.get(name) for name in ("NAGORI_DATA_DIR", "XDG_DATA_HOME"))
+        return self.data_dir is not None or any(named)
+
+    @property
     def database(self) -> str:
         """The address of the database that the settings name; "" if the memory is in a folder."""
         return "" if self.data_dir is not None else self.config.general.database

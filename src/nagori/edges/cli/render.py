@@ -166,9 +166,11 @@ def recollection_json(found: Recollection) -> dict[str, Any]:
     }
 
 
-def memory_view(memory: Memory, strength: float, translator: Translator, zone: tzinfo) -> RenderableType:
+def memory_view(
+    memory: Memory, strength: float, translator: Translator, zone: tzinfo, width: int
+) -> RenderableType:
     """One memory, whole."""
-    head = memory_table([(memory, strength, None)], translator, zone)
+    head = memory_list([(memory, strength, None)], translator, zone, width)
     parts: list[RenderableType] = [head]
     for level, text in sorted(memory.texts.items()):
         label = Styled(f"\n{translator(f'level.name{int(level)}')}", style=COLOURS[level])
@@ -262,14 +264,16 @@ def _event_name(event: Event) -> str:
     return f"thumb_{judgement}" if judgement in ("up", "down") else event.type
 
 
-def explanation_view(why: Explanation, translator: Translator, zone: tzinfo, asked: bool) -> RenderableType:
+def explanation_view(
+    why: Explanation, translator: Translator, zone: tzinfo, asked: bool, width: int
+) -> RenderableType:
     """Why a memory is as strong as it is, when it will fade, what happened to it."""
     memory = why.memory
     category = translator.category(memory.category) if memory.category else translator.kind(memory.kind)
     parts: list[RenderableType] = [
-        memory_table([(memory, why.retention, None)], translator, zone),
+        memory_list([(memory, why.retention, None)], translator, zone, width),
         Styled(f"\n{translator('cli.intensity', intensity=memory.emotion.intensity, category=category)}"),
-        Styled(translator("cli.age", days=why.days, coefficient=memory.coefficient)),
+        Styled(translator.say(why.formula)),
         Styled(
             translator("cli.importance", importance=importance(why.importance), **vars(why.importance)),
             style="dim",
@@ -343,11 +347,12 @@ def status_line(status: Status, translator: Translator) -> str:
     """The counts that matter at a glance; those that are 0 are left out."""
     counts = status.counts
     parts = [
-        ("status.line_memories", counts.total),
         ("status.line_protected", counts.protected),
         ("status.line_waiting", counts.unembedded),
     ]
-    told = [translator(name, n=f"{n:,}") for name, n in parts if n or name == "status.line_memories"]
+    total = "status.line_memory" if counts.total == 1 else "status.line_memories"
+    told = [translator(total, n=f"{counts.total:,}")]
+    told += [translator(name, n=f"{n:,}") for name, n in parts if n]
     if status.llm:
         told.append(
             translator("status.line_llm", usd=dollars(status.spent), trouble=" !" if status.trouble else "")
@@ -473,10 +478,15 @@ def cost_table(bills: Iterable[Bill], chosen: Collection[str], translator: Trans
     return table
 
 
-def findings_view(findings: Iterable[Finding], translator: Translator) -> RenderableType:
+def findings_view(findings: Iterable[Finding], translator: Translator, width: int) -> RenderableType:
+    """A line for each finding; in a narrow terminal its name stands above it."""
     table = Table(box=None, show_header=False, pad_edge=False)
+    for _ in range(2 if width >= NARROW else 1):
+        table.add_column()
+    table.add_column(overflow="fold")  # Japanese has no spaces to break at
     for finding in findings:
         name = translator(f"doctor.name_{finding.name.replace(' ', '_')}")
         todo = f"\n[dim]→ {escape(translator.say(finding.remedy))}[/]" if finding.remedy else ""
-        table.add_row(MARKS[finding.state], name, escape(translator.say(finding.seen)) + todo)
+        said = escape(translator.say(finding.seen)) + todo
+        table.add_row(MARKS[finding.state], *([name, said] if width >= NARROW else [f"{name}\n{said}"]))
     return table

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from rich.cells import cell_len
@@ -223,6 +224,9 @@ def complain(error: Any, translator: Translator) -> str | None:
     return "\n".join([*lines, f"nagori: {translator.say(notice)}"])
 
 
+NEAR = 0.6  # alike enough that an option may have been meant
+
+
 def complaint(error: Any) -> Notice | None:
     """What the parser complains about, by the class of its exception."""
     own = getattr(error, "notice", None)
@@ -234,7 +238,10 @@ def complaint(error: Any) -> Notice | None:
 
 
 def _no_such_option(error: Any) -> Notice:
-    near = ", ".join(sorted(error.possibilities or ()))
+    possible = {each.lstrip("-"): each for each in error.possibilities or ()}
+    # The parser compares the dashes, too, so that every short name is near every other.
+    alike = get_close_matches(str(error.option_name).lstrip("-"), possible, cutoff=NEAR)
+    near = ", ".join(possible[each] for each in alike)
     id = "parser.no_such_option_near" if near else "parser.no_such_option"
     return Notice(id, name=error.option_name, near=near)
 
@@ -299,7 +306,7 @@ VALUES = {
 def _name(error: Any) -> str:
     """The parameter as it is typed."""
     hint = error.param_hint or (error.param.get_error_hint() if error.param is not None else "?")
-    return (hint if isinstance(hint, str) else " / ".join(hint)).strip("'")
+    return (hint if isinstance(hint, str) else " / ".join(hint)).replace("'", "")
 
 
 def _choices(param: Any) -> str:

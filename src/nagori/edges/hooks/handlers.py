@@ -202,7 +202,7 @@ def _at_hand(name: str) -> Embedder | None:
 def brief(moment: Moment, config: Config, folder: Path, scope: Scope) -> Answer:
     """Session start: the brief, and work that a killed session left behind."""
     from nagori.edges.worker.spawn import start
-    from nagori.services.prompt_context import context_for_start
+    from nagori.services.session_start_context import context_for_start
 
     resumed, compacted = moment.source == "resume", moment.source == "compact"
     with _open_memory(config, folder, scope) as memory:

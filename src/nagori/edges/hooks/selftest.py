@@ -18,8 +18,8 @@ from nagori.edges.worker.run import work
 from nagori.errors import Notice
 
 SECONDS = 30
-FACT = "The rehearsal's password hint is the blue heron; please remember this."
-QUESTION = "What is the password hint of the rehearsal?"
+FACT = "The rehearsal's favourite bird is the blue heron; please remember this."
+QUESTION = "What is the favourite bird of the rehearsal?"
 
 
 class RecentCall(Value):

@@ -205,7 +205,7 @@ def show_memory(memory: Nagori, translator: Translator, fields: Fields) -> dict[
         "levels": list(_levels(found)),
         "facts": [
             translator("cli.intensity", intensity=found.emotion.intensity, category=category),
-            translator("cli.age", days=why.days, coefficient=found.coefficient),
+            translator.say(why.formula),
             translator("view.counted", mentions=found.mentions, recalls=found.recalls),
             *([translator("cli.never_fades")] if found.protected else []),
             *(_describe_archive(why, translator, clock.zone)),

@@ -80,17 +80,21 @@ def protect(
     """Never let a memory fade."""
     session = CommandSession.of(context)
     with session.memory() as memory:
+        before = memory.show(id).protected
         kept = making_room(session, memory, lambda: memory.protect(id, release or ()))
         n = memory.status().counts.protected
     limit = session.config.protection.max_protected_memories
-    _report_change(session, kept, as_json, "cli.protected", n=n, limit=limit)
+    sentence = "cli.protected_already" if before else "cli.protected"
+    _report_change(session, kept, as_json, sentence, n=n, limit=limit)
 
 
 def unprotect(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Let a protected memory fade again."""
     session = CommandSession.of(context)
     with session.memory() as memory:
-        _report_change(session, memory.unprotect(id), as_json, "cli.unprotected")
+        before = memory.show(id).protected
+        after = memory.unprotect(id)
+    _report_change(session, after, as_json, "cli.unprotected" if before else "cli.not_protected")
 
 
 def link(
@@ -131,7 +135,8 @@ def forget(context: typer.Context, id: Id, as_json: Json = False) -> None:
     """Hide a memory from every recall; undo brings it back."""
     session = CommandSession.of(context)
     with session.memory() as memory:
-        _report_change(session, memory.forget(id), as_json, "cli.forgotten")
+        gone = memory.forget(id)
+    _report_change(session, gone, as_json, "cli.forgotten", days=session.config.archive.grace_days)
 
 
 def undo(context: typer.Context, id: Id, as_json: Json = False) -> None:

@@ -224,7 +224,7 @@ def doctor(
         told = [{"id": f.seen.id, **{key: getattr(f, key) for key in keys}} for f in findings]
         print_json({"findings": told})
     else:
-        session.out.print(render.findings_view(findings, session.translator))
+        session.out.print(render.findings_view(findings, session.translator, session.out.width))
     if any(finding.state == "fail" for finding in findings):
         raise typer.Exit(1)
 

@@ -77,7 +77,7 @@ def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
         record["keywords"] = record["keywords"] or _heaviest_words(found.fullest.whole)
         print_json({"memory": record, "retention_until": until.isoformat() if until else None})
     else:
-        session.out.print(render.memory_view(found, strength, session.translator, zone))
+        session.out.print(render.memory_view(found, strength, session.translator, zone, session.out.width))
 
 
 def _heaviest_words(text: str, most: int = 5) -> list[str]:
@@ -146,7 +146,8 @@ def why(
     if as_json:
         print_json(render.explanation_json(told))
     else:
-        session.out.print(render.explanation_view(told, session.translator, zone, asked=query is not None))
+        asked, width = query is not None, session.out.width
+        session.out.print(render.explanation_view(told, session.translator, zone, asked, width))
 
 
 def log(

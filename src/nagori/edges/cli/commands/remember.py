@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from nagori.core.model import Category, Emotion, Kind, Privacy, Source, Valence
+from nagori.core.model import Category, Emotion, Kind, Memory, Privacy, Source, Valence
 from nagori.core.serialize import to_record
 from nagori.edges.cli.context import AHEAD, CommandSession, Json, making_room, moment, print_json, read_words
 from nagori.errors import InvalidInput
 from nagori.services.remember import REMEMBERED_INTENSITY
+
+MARK = "[secret:"  # what redaction writes where a secret was
 
 
 def remember(
@@ -53,6 +55,13 @@ def remember(
         session_.say("cli.mentioned", id=kept.id, n=kept.mentions)
     else:
         session_.say("cli.remembered", id=kept.id)
+    if not as_json and (removed := _count_removed(kept, trigger + content)):
+        session_.say("cli.secrets_removed", n=removed)
+
+
+def _count_removed(kept: Memory, said: str) -> int:
+    """How many secrets were replaced before the memory was written."""
+    return kept.fullest.whole.count(MARK) - said.count(MARK)
 
 
 def _refuse_future(when: datetime | None, now: datetime) -> None:

@@ -79,7 +79,7 @@ def _hour(session: CommandSession) -> int:
 def _options(context: typer.Context, session: CommandSession) -> Iterator[str]:
     """A scheduler knows nothing of this shell: what was said on its command line, or in its environment,
     about where memories are has to be said again. The cycle runs for all users."""
-    if session.data_dir or any(os.environ.get(name) for name in ("NAGORI_DATA_DIR", "XDG_DATA_HOME")):
+    if session.shell_names_folder:
         yield from ("--data-dir", str(session.folder))
     given = context.parent.params.get("config") if context.parent else None
     config = given or os.environ.get("NAGORI_CONFIG")

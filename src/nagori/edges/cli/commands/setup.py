@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,9 @@ from nagori.edges.hosts import HOSTS, launcher_script, settings_file
 from nagori.edges.hosts.settings_file import FileChange
 from nagori.edges.hosts.spec import Host
 from nagori.edges.locale import Translator
-from nagori.errors import InvalidInput
+from nagori.errors import InvalidInput, Notice
+from nagori.files import data_dir
+from nagori.messages import LANGUAGES
 from nagori.services.doctor import Finding, make_finding, run_command
 
 Names = Annotated[
@@ -46,7 +49,8 @@ def init(
     launch = launcher_script.texts(
         session.folder, session.translator("cli.launcher_lost"), _environment(session)
     )
-    changes = [_addition(session, each, project) for each in chosen]
+    with _suggest_host_option(host):
+        changes = [_addition(session, each, project) for each in chosen]
     needed = [change for change in changes if change.needed]
     outdated = bool(changes) and not launcher_script.is_current(session.folder, launch)
     if not needed and not outdated:
@@ -66,7 +70,7 @@ def init(
 
 def uninstall(
     context: typer.Context,
-    host: Names = None,
+    host: Annotated[list[str] | None, typer.Option("--host", help="help.uninstall.host")] = None,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: Json = False,
@@ -75,7 +79,10 @@ def uninstall(
     session = CommandSession.of(context)
     users = _users(session)
     names = {each.name for each in _hosts_by_name(host or [*HOSTS])}
-    changes = [settings_file.removal(HOSTS[name], path) for path, name in users.items() if name in names]
+    with _suggest_host_option(host):
+        changes = [settings_file.removal(HOSTS[name], path) for path, name in users.items() if name in names]
+    for _, reason in _unreadable_settings(session, names):
+        session.err.print(session.translator("cli.left_alone", reason=reason), markup=False, soft_wrap=True)
     needed = [change for change in changes if change.needed]
     planned = [] if host else _schedules(session)
     if (needed or planned) and not _confirm_changes(session, needed, yes, dry_run, as_json, planned):
@@ -151,9 +158,34 @@ def _file(host: Host, project: bool) -> Path:
 
 
 def _users(session: CommandSession) -> dict[Path, str]:
-    """Every file that may call us: those we know of, and the usual places."""
+    """Every file that may call us: those `init` wrote, and the usual places that can be read."""
     usual = {host.file(os.environ): host.name for host in HOSTS.values()}
+    for path, _ in _unreadable_settings(session, set(HOSTS)):
+        usual.pop(path)
     return usual | launcher_script.users(session.folder)
+
+
+def _unreadable_settings(session: CommandSession, names: set[str]) -> Iterator[tuple[Path, Notice]]:
+    """Settings files that cannot be read and that `init` never wrote. They stop nothing."""
+    known = launcher_script.users(session.folder)
+    for name in (each for each in HOSTS if each in names):
+        path = HOSTS[name].file(os.environ)
+        try:
+            if path not in known:
+                settings_file.removal(HOSTS[name], path)
+        except InvalidInput as fault:
+            yield path, fault.notice
+
+
+@contextmanager
+def _suggest_host_option(named: list[str] | None) -> Iterator[None]:
+    """One file that cannot be changed stops everything: say how to leave it out."""
+    try:
+        yield
+    except InvalidInput as fault:
+        if named:
+            raise
+        raise InvalidInput("settings", "error.host_left_out", reason=fault.notice) from fault
 
 
 def _forget_users(session: CommandSession, left: set[Path]) -> None:
@@ -175,8 +207,13 @@ def _calls_us(path: Path, name: str) -> bool:
 
 
 def _environment(session: CommandSession) -> dict[str, str]:
-    """A folder named on the command line has to be named again whenever a host calls."""
-    return {"NAGORI_DATA_DIR": str(session.folder)} if session.data_dir else {}
+    """A folder that this shell alone knows has to be named again whenever a host calls."""
+    return _folder_variable(session) if session.shell_names_folder else {}
+
+
+def _folder_variable(session: CommandSession) -> dict[str, str]:
+    chosen = str(session.data_dir or session.config.general.data_dir)
+    return {"NAGORI_DATA_DIR": str(data_dir(os.environ, chosen).absolute())}
 
 
 def findings(session: CommandSession) -> list[Finding]:
@@ -201,10 +238,10 @@ def findings(session: CommandSession) -> list[Finding]:
 
 def _in_any_language(session: CommandSession) -> Iterator[dict[str, str]]:
     """The launcher as it would be written: who looks at it may speak another language than who wrote it."""
-    for tongue in ("en", "ja"):
-        yield launcher_script.texts(
-            session.folder, Translator(tongue)("launcher_lost"), _environment(session)
-        )
+    environments = [_folder_variable(session), _environment(session)]  # naming the folder is never wrong
+    for tongue in LANGUAGES:
+        for environment in environments:
+            yield launcher_script.texts(session.folder, Translator(tongue)("cli.launcher_lost"), environment)
 
 
 def _check_rehearsal(session: CommandSession) -> Finding:
@@ -308,7 +345,7 @@ def _advise(session: CommandSession, change: FileChange) -> None:
     if change.host.hint:
         session.say(change.host.hint)
     if change.host.mcp:
-        where = ["--data-dir", str(session.folder)] if session.data_dir else []
+        where = ["--data-dir", str(session.folder)] if session.shell_names_folder else []
         command = shlex.join([*change.host.mcp, "nagori", *where, "mcp"])
         _say_where(session, "cli.mcp_offer", command=command)
     if change.plugin_too:
