@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bench.recall import OVERALL
 
 from nagori.edges.charts import LETTERS, round_ticks
-from nagori.edges.charts.svg import LIGHT, page, safe
+from nagori.edges.charts.decay_curve_svg import LIGHT, page, safe
 
 WIDTH, HIGH, GAP, LEFT, RIGHT, ABOVE = 960, 150, 64, 64, 60, 84
 LEGEND = 24

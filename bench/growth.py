@@ -34,7 +34,7 @@ from nagori.config import Config
 from nagori.core import relevance
 from nagori.core.learning import target_of
 from nagori.core.model import Emotion, Scope, Text, Valence, text_digest
-from nagori.core.values import clean_text
+from nagori.core.value_class import clean_text
 from nagori.core.window import Window, scores
 from nagori.core.window.messages import Message, is_aside
 from nagori.edges.hooks import handlers, payloads
@@ -45,11 +45,11 @@ from nagori.language import (
     compression,
     corrections,
     credentials,
-    digest,
-    faithfulness,
+    extractive_gist,
     host_commands,
     keywords,
     lexicon,
+    llm_answer_checks,
     passages,
     redaction,
     speech_acts,
@@ -62,7 +62,7 @@ from nagori.language.temporal import read_time, said_time
 from nagori.language.tokenizer import stem
 from nagori.language.tokens import estimate_tokens
 from nagori.services import prompt_context, recall, transfer
-from nagori.services.window.formats import content
+from nagori.services.window.formats import count_and_cut_content
 
 SMALL, DOUBLINGS = 10_000, 7  # to 1.28 MB
 DEAREST = 2  # units of each function that are doubled
@@ -182,10 +182,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "keywords.find_keywords, felt": lambda said: keywords.find_keywords(said, 0.7),
     "compression.compress_to_summary": lambda said: compression.compress_to_summary(Text("", said), FELT),
     "compression.compress_to_trace": lambda said: compression.compress_to_trace(Text("", said), FELT),
-    "faithfulness.strays, text": lambda said: faithfulness.strays(said, said + " and more"),
-    "faithfulness.strays, shorter": lambda said: faithfulness.strays(said[: len(said) // 2], said),
-    "faithfulness.strays, source": lambda said: faithfulness.strays("The end.", said),
-    "faithfulness.belongs": lambda said: faithfulness.belongs(said, 0, [frozenset(["a"])]),
+    "faithfulness.strays, text": lambda said: llm_answer_checks.strays(said, said + " and more"),
+    "faithfulness.strays, shorter": lambda said: llm_answer_checks.strays(said[: len(said) // 2], said),
+    "faithfulness.strays, source": lambda said: llm_answer_checks.strays("The end.", said),
+    "faithfulness.belongs": lambda said: llm_answer_checks.belongs(said, 0, [frozenset(["a"])]),
     "appraisal.appraise": appraisal.appraise,
     "english_emotion_rules.read": english_emotion_rules.read,
     "japanese_emotion_rules.read": japanese_emotion_rules.read,
@@ -199,8 +199,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "temporal.read_time": lambda said: read_time(said, NOW, UTC),
     "tokens.estimate_tokens": estimate_tokens,
     "scores.content": lambda said: scores.content(_message(said), Window()),
-    "digest.gist": lambda said: digest.gist([_message(said)], 100, passages.about_tokens),
-    "content.cut_text": lambda said: content.cut_text(said, 50, passages.about_tokens),
+    "digest.gist": lambda said: extractive_gist.gist([_message(said)], 100, passages.about_tokens),
+    "content.cut_text": lambda said: count_and_cut_content.cut_text(said, 50, passages.about_tokens),
     "transfer.notes": lambda said: list(transfer.notes(said.splitlines(keepends=True))),
     "transfer.notes, one line": lambda said: list(transfer.notes([said])),
     "corrections.replacement_odds": lambda said: corrections.replacement_odds(said, said + " now", 0.9, 0.1),
@@ -211,8 +211,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "credentials.looks_like_a_value": credentials.looks_like_a_value,
     "credentials.is_pin": credentials.is_pin,
     "credentials.is_signed": credentials.is_signed,
-    "digest.is_decision": digest.is_decision,
-    "digest.information": digest.information,
+    "digest.is_decision": extractive_gist.is_decision,
+    "digest.information": extractive_gist.information,
     "host_commands.is_built_in": host_commands.is_built_in,
     "appraisal.importance": appraisal.importance,
     "appraisal.is_personal": lambda said: appraisal.is_personal(said, WORTH),

@@ -43,7 +43,7 @@ from nagori.core.memory_scores import HARM as HARMFUL
 from nagori.core.memory_scores import choose_withheld, contribution, is_excluded
 from nagori.core.model import NO_CREDIT, Credit
 from nagori.core.relevance import bounded_factor
-from nagori.core.values import Value
+from nagori.core.value_class import Value
 
 FAMILIES, DISTRACTORS = 30, 10
 SESSIONS, TURNS = 4, 5  # of a night, and of a session

@@ -50,7 +50,7 @@ from nagori.config.sections import Embedding
 from nagori.core.window import STRATEGIES
 from nagori.services.window.formats import format_of
 from nagori.testing import FrozenClock
-from nagori.testing.conversations import READ_AS, SCRIPTED, draw_history, faults
+from nagori.testing.random_conversations import READ_AS, SCRIPTED, draw_history, faults
 
 MODEL = "gpt-5"  # whose tokens are counted
 BUDGETS = (8000, 4000)

@@ -227,7 +227,7 @@ def api() -> str:
 
 def _aliases() -> Iterator[str]:
     """What the signatures above shorten, as the source has it."""
-    for name in ("core/model.py", "core/values.py", "app.py"):
+    for name in ("core/model.py", "core/value_class.py", "app.py"):
         tree = ast.parse((async_verbs.SOURCE / name).read_text(encoding="utf-8"))
         hidden = [node for node in tree.body if isinstance(node, ast.If)]
         for node in (inner for block in hidden for inner in block.body):
@@ -395,7 +395,7 @@ def pictures() -> dict[str, str]:
     from nagori.core.decay import coefficient_for
     from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
     from nagori.edges.charts import ChartAxes, series_of
-    from nagori.edges.charts.svg import svg_chart
+    from nagori.edges.charts.decay_curve_svg import svg_chart
 
     whole, birth = config.Config(), datetime(2026, 1, 1, tzinfo=UTC)
 

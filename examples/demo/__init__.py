@@ -42,9 +42,9 @@ from nagori.config import Config
 from nagori.core.forecast import FORGOTTEN, GROUPS
 from nagori.core.model import Kind, Level, Recollection
 from nagori.edges import charts
+from nagori.edges.charts.decay_curve_svg import svg_chart
+from nagori.edges.charts.decay_curve_terminal import terminal_chart
 from nagori.edges.charts.levels import ChartLabels, levels_svg, levels_text
-from nagori.edges.charts.svg import svg_chart
-from nagori.edges.charts.terminal import terminal_chart
 from nagori.edges.cli.render import explanation_view, one_line
 from nagori.edges.locale import Translator, language
 from nagori.errors import NagoriError

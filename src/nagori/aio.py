@@ -34,7 +34,7 @@ from nagori.core.model import (
     Trust,
     Turn,
 )
-from nagori.core.values import no_observer
+from nagori.core.value_class import no_observer
 from nagori.errors import MemoryClosed
 from nagori.runtime import Progress, no_progress
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from nagori.core.spreading_activation import Association
     from nagori.core.storage_types import Measures
     from nagori.core.threads import WorkingMemory
-    from nagori.core.values import Metadata
+    from nagori.core.value_class import Metadata
     from nagori.core.window import Window
     from nagori.encryption import KeySource
     from nagori.errors import Notice
@@ -77,12 +77,12 @@ if TYPE_CHECKING:
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.learned_settings import Policy
     from nagori.services.llm.appraise import AppraisalReport, Estimate
+    from nagori.services.memory_relations import RelatedMemory
     from nagori.services.preview import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
     from nagori.services.purge import CompactReport
     from nagori.services.receipt import ErasureReceipt
-    from nagori.services.relations import RelatedMemory
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport

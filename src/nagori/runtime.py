@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from nagori.config import Config
-from nagori.core.values import Value
+from nagori.core.value_class import Value
 from nagori.errors import MemoryClosed
 from nagori.ledger import Ledger
 

@@ -18,7 +18,7 @@ from nagori.core.forecast import GROUPS, PopulationTally, apply_step, group_of, 
 from nagori.core.levels import Archive, Capacity, Compression
 from nagori.core.model import Emotion, Level, Memory, Privacy, Scope, Text, to_micros
 from nagori.core.serialize import from_record, to_record
-from nagori.core.values import replace
+from nagori.core.value_class import replace
 from nagori.core.visibility import can_see
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)

@@ -11,7 +11,7 @@ from nagori.core.event_redaction import without_words
 from nagori.core.events import Event, fold
 from nagori.core.model import Emotion, Filter, Kind, Level, Memory, Recollection, Text, Turn, check_memory
 from nagori.core.serialize import from_record, to_record
-from nagori.core.values import (
+from nagori.core.value_class import (
     check_bool,
     check_kind,
     check_list,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.values import replace
+from nagori.core.value_class import replace
 from nagori.core.window import PRESETS, STRATEGIES, Window, apply_changes
 from nagori.core.window.messages import Message, Units
 from nagori.core.window.plan import NOTHING, USUAL, Band, Fold, Plan, Prices, band_of, plan_window
@@ -24,7 +24,7 @@ from nagori.core.window.scores import (
 )
 from nagori.core.window.strategies import worth_of
 from nagori.errors import InvalidInput
-from nagori.language.digest import FEATURES, MOST, gist
+from nagori.language.extractive_gist import FEATURES, MOST, gist
 from nagori.language.tokens import estimate_tokens
 
 RULES = Window()

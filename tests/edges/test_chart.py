@@ -13,7 +13,7 @@ from nagori.config import Config
 from nagori.core.decay import retention
 from nagori.core.levels import LEVELS
 from nagori.core.model import Emotion, Level, Memory, Text
-from nagori.core.values import replace
+from nagori.core.value_class import replace
 from nagori.edges.charts import (
     ChartAxes,
     Point,
@@ -23,8 +23,8 @@ from nagori.edges.charts import (
     series_of,
     strength,
 )
-from nagori.edges.charts.svg import LEAST_PLOT, svg_chart
-from nagori.edges.charts.terminal import terminal_chart
+from nagori.edges.charts.decay_curve_svg import LEAST_PLOT, svg_chart
+from nagori.edges.charts.decay_curve_terminal import terminal_chart
 from nagori.errors import InvalidInput
 
 BORN = datetime(2026, 4, 1, 9, tzinfo=UTC)

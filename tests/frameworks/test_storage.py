@@ -20,7 +20,7 @@ import pytest
 from nagori import Config, Nagori, Scope
 from nagori.edges.integrations import finish_in_thread, open_memory
 from nagori.edges.integrations.claude_session_store import NagoriSessionStore
-from nagori.services.items import Items
+from nagori.services.key_value_items import Items
 from nagori.testing.fakes import FrozenClock, WordEmbedder
 
 REASON = "{} is not installed; `make test-frameworks` installs and runs it"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.language.faithfulness import belongs, exactly, fits, strays
+from nagori.language.llm_answer_checks import belongs, exactly, fits, strays
 from nagori.language.tokenizer import tokens
 
 SCHEMA = {

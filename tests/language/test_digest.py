@@ -3,7 +3,7 @@
 import pytest
 
 from nagori.core.window.messages import ASSISTANT, USER, Message
-from nagori.language.digest import MOST, gist, information, is_decision
+from nagori.language.extractive_gist import MOST, gist, information, is_decision
 from nagori.language.passages import about_tokens
 
 KILN, BOILER = "The kiln in Leiden fires at 1240 degrees.", "Marten Oosterhuis repairs the boiler in May."

@@ -21,9 +21,9 @@ import nagori.language
 from nagori.core.model import Emotion, Text
 from nagori.language import (
     compression,
-    faithfulness,
     keywords,
     lexicon,
+    llm_answer_checks,
     redaction,
     speech_acts,
     tokenizer,
@@ -193,14 +193,14 @@ def test_feelings_are_weighed_in_one_pass(read: Callable[[str], object], unit: s
 
 def test_a_name_in_a_summary_is_looked_for_once() -> None:
     source = "".join(f"User. {n} " for n in range(20_000))
-    assert faithfulness.strays(source[:-20], source) is None
-    assert faithfulness.strays("User. " * 20_000, source) is None
+    assert llm_answer_checks.strays(source[:-20], source) is None
+    assert llm_answer_checks.strays("User. " * 20_000, source) is None
 
 
 def test_a_summary_full_of_parts_of_numbers_is_not_believed() -> None:
     source = "Counted: " + " ".join(f"9{n}9" for n in range(1000)) + "."
-    assert faithfulness.strays("Counted: 5, 6.", source) is None
-    assert faithfulness.strays("Counted: " + ", ".join(str(n) for n in range(1000)), source) == "invents"
+    assert llm_answer_checks.strays("Counted: 5, 6.", source) is None
+    assert llm_answer_checks.strays("Counted: " + ", ".join(str(n) for n in range(1000)), source) == "invents"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 
 from nagori.core.model import Level, Memory, Text
-from nagori.core.values import clean_text
+from nagori.core.value_class import clean_text
 from nagori.language import passages
 from nagori.language import tokenizer as t
 from nagori.language.passages import resemblance, sentences, shingles

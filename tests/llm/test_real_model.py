@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nagori import Category, Emotion, Kind, Level, Memory, Nagori, Turn
-from nagori.language.faithfulness import strays
+from nagori.language.llm_answer_checks import strays
 from nagori.language.passages import about_tokens
 from nagori.services.llm.health import ModelHealth
 from nagori.services.llm.summarize import WORTH_IT

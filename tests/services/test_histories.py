@@ -15,7 +15,7 @@ from nagori import Config, Nagori
 from nagori.core.window import STRATEGIES
 from nagori.language.tokens import estimate_tokens
 from nagori.services.window.formats import format_of
-from nagori.testing.conversations import LIBRARIES, READ_AS, SCRIPTED, draw_history, faults
+from nagori.testing.random_conversations import LIBRARIES, READ_AS, SCRIPTED, draw_history, faults
 
 BUDGETS = (800, 1500, 3000, 8000)
 MANY = 20_000

@@ -17,7 +17,7 @@ from nagori.core.events import Event, fold
 from nagori.core.in_memory_queries import update_items
 from nagori.core.model import Item, item_id
 from nagori.errors import InvalidInput
-from nagori.services.items import ItemDelete, ItemPut, read_value, to_json
+from nagori.services.key_value_items import ItemDelete, ItemPut, read_value, to_json
 from nagori.testing.fakes import FrozenClock
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4" * 8

@@ -26,7 +26,7 @@ from nagori.services import process_turns, vectors
 from nagori.services.vectors import without_vector
 from nagori.services.window import evict, formats, gaps
 from nagori.services.window.formats import format_of
-from nagori.services.window.formats.content import cut_text, moment, shorten_content, weigh
+from nagori.services.window.formats.count_and_cut_content import cut_text, moment, shorten_content, weigh
 from nagori.testing import WordEmbedder
 
 FACT = "The staging server of project Zebra listens on port 8443."

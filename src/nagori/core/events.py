@@ -36,8 +36,8 @@ from nagori.core.model import (
     utc,
 )
 from nagori.core.serialize import from_record, read_credit, relation_of
-from nagori.core.sha256 import sha256
-from nagori.core.values import Value, default_factory, read_metadata, replace
+from nagori.core.sha256_without_openssl import sha256
+from nagori.core.value_class import Value, default_factory, read_metadata, replace
 from nagori.errors import InvalidInput, JournalTooNew, Notice
 
 TYPE_CHECKING = False

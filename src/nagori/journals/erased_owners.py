@@ -15,9 +15,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from nagori.core.sha256 import sha256
+from nagori.core.sha256_without_openssl import sha256
 from nagori.core.storage_types import Owner
-from nagori.core.values import Value, replace
+from nagori.core.value_class import Value, replace
 from nagori.files import ERASED, private_dir, sync_folder, write_durably
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from unicodedata import category
 
-from nagori.core.values import TONE
+from nagori.core.value_class import TONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from pathlib import Path
 from nagori.core.events import checksum_of
 from nagori.core.model import Scope
 from nagori.core.storage_types import Owner
-from nagori.core.values import Value, replace
+from nagori.core.value_class import Value, replace
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir, sync_folder
 from nagori.journals import erased_owners
@@ -101,7 +101,7 @@ def remove_abandoned_copies(data_dir: Path) -> int:
 
 def _copy_database(journal: Journal, work: Path) -> FileJournal:
     """The journals of a database as files. Each owner's is a snapshot: it only grows."""
-    from nagori.services.journal_copy import copy_journals
+    from nagori.services.copy_journal_to_other_backend import copy_journals
 
     files = FileJournal(private_dir(work / "journal"))
     copy_journals(journal, files, journal.owners())
@@ -173,7 +173,7 @@ def _sync(folder: Path) -> None:
 def restore_database(runtime: Runtime, path: Path) -> int:
     """Put a backup's journals into an open database; returns the number of events. Conflict, before anything
     is written, where an owner has other or newer events there. Who was erased there stays erased."""
-    from nagori.services.journal_copy import check_room, copy_journals
+    from nagori.services.copy_journal_to_other_backend import check_room, copy_journals
 
     if isinstance(runtime.journal, FileJournal):
         raise InvalidInput("data_dir", "error.not_database")

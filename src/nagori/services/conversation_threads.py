@@ -31,9 +31,9 @@ from nagori.core.model import (
 )
 from nagori.core.storage_types import Owner
 from nagori.core.threads import Thread, TopicShift, WorkingMemory, split_threads, view_thread
-from nagori.core.values import Value, check_text
+from nagori.core.value_class import Value, check_text
 from nagori.core.window.messages import Message
-from nagori.language.digest import gist
+from nagori.language.extractive_gist import gist
 from nagori.language.keywords import NOUN, find_keywords
 from nagori.language.passages import about_tokens, sentences
 from nagori.language.topic_shift import has_topic_cue, topic_shift

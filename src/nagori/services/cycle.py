@@ -29,18 +29,18 @@ from nagori.core.events import CYCLE, CYCLE_STOPPED, LEARNED, TO_ERASE, Event, f
 from nagori.core.knowledge_base import is_knowledge
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage_types import Owner
-from nagori.core.values import Value, default_factory, replace, split_batches
+from nagori.core.value_class import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput, NagoriError, Notice
 from nagori.language.compression import compress_to_summary, compress_to_trace
 from nagori.leases import lease
 from nagori.ledger import Decision, read_memories
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.edit import change_seen, read_version
-from nagori.services.items import Items
+from nagori.services.key_value_items import Items
 from nagori.services.linking import link_new
 from nagori.services.llm.summarize import Compressor
+from nagori.services.memory_relations import remove_stale_relations
 from nagori.services.purge import compact_if_due, redact_purged
-from nagori.services.relations import remove_stale_relations
 from nagori.services.remember import embed
 from nagori.services.upgrade_from_0_1 import adopt_notes
 from nagori.services.vectors import embed_missing
@@ -108,7 +108,7 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     rows = store.cycle_rows(owner, rules, now)
     planned = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
     if runtime.config.tiers.compress:
-        from nagori.services.compress_by_importance import plan_tiers
+        from nagori.services.plan_compression_by_importance import plan_tiers
 
         planned = replace(planned, steps=[*planned.steps, *plan_tiers(runtime, owner, planned)])
     return replace(planned, imported=_count_imported(runtime, owner, planned)) if planned.asks else planned
@@ -161,11 +161,11 @@ def _back_up(runtime: Runtime) -> None:
     """The nightly backup, where one is configured. A failure is reported and costs nothing else."""
     if not runtime.config.backup.folder:
         return
-    from nagori.services import audit_log, backup
+    from nagori.services import audit_chain, backup
 
     try:
         if report := backup.backup_if_due(runtime):
-            audit_log.record_or_observe(runtime, "backed_up", bytes=report.bytes)
+            audit_chain.record_or_observe(runtime, "backed_up", bytes=report.bytes)
     except (NagoriError, OSError) as trouble:
         runtime.observe("backup.failed", error=trouble)
 
@@ -192,7 +192,9 @@ def run(
         night.ties, linked = link_new(runtime, owner)
         _index_concepts(runtime, owner)
         if runtime.config.consolidation.enabled and not is_knowledge(owner):
-            from nagori.services.consolidate_new_memories import consolidate  # imported late: off by default
+            from nagori.services.slow_decay_of_salient_memories import (
+                consolidate,  # imported late: off by default
+            )
 
             night.consolidated = consolidate(runtime, owner)
         renew()

@@ -12,12 +12,12 @@ from nagori.core.decay import adjust_for_feedback, coefficient_for, retention
 from nagori.core.events import Event, fold, prove
 from nagori.core.model import Filter, Memory, Relation, RelationType, Scope, Text, strictest_privacy
 from nagori.core.serialize import emotion_record, to_record
-from nagori.core.values import replace
+from nagori.core.value_class import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.ledger import read_memories
 from nagori.runtime import Runtime
 from nagori.services.linking import link_event
-from nagori.services.relations import is_active, unlink_event
+from nagori.services.memory_relations import is_active, unlink_event
 from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
 
 TYPE_CHECKING = False
@@ -44,9 +44,9 @@ def edit(runtime: Runtime, scope: Scope, id: str, changes: Edit, version: int | 
         raise InvalidInput("edit", "error.nothing_to_change")
     after = change_seen(runtime, scope, memory, Event("edited", runtime.clock.now(), data, memory.id))
     if strictest_privacy([memory.privacy, after.privacy]) != after.privacy:  # more agents may see it
-        from nagori.services import audit_log
+        from nagori.services import audit_chain
 
-        audit_log.record_or_observe(runtime, "disclosed", scope.owner, memories=1, by="user")
+        audit_chain.record_or_observe(runtime, "disclosed", scope.owner, memories=1, by="user")
     return after
 
 

@@ -17,13 +17,13 @@ from nagori.core.event_redaction import redaction_for
 from nagori.core.events import TO_ERASE, TO_REDACT, Event, checksum_of
 from nagori.core.model import Scope, TurnFilter
 from nagori.core.storage_types import Owner
-from nagori.core.values import replace
+from nagori.core.value_class import replace
 from nagori.errors import Conflict, InvalidInput
 from nagori.journals.file import FileJournal
 from nagori.leases import lease
 from nagori.ledger import Decision, read_memories
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services import audit_log
+from nagori.services import audit_chain
 from nagori.services.backup import STORE, folders_aside
 from nagori.services.byte_search import choose_passages
 from nagori.services.erase_owner import compact_store, erase_owner, has_copies, wait_for_copies
@@ -58,7 +58,7 @@ def erase(
         raise Conflict("error.erasure_changed")
     requested = runtime.clock.now()
     passages = choose_passages(texts_of(runtime, plan))
-    audit_log.record(runtime, "erasure_requested", plan.owner, target=target.kind, counts=dict(plan.counts))
+    audit_chain.record(runtime, "erasure_requested", plan.owner, target=target.kind, counts=dict(plan.counts))
     if target.kind == "owner":
         steps = erase_owner(runtime, plan.owner, progress)
         passages = [*_names_of(plan.owner), *passages]
@@ -105,7 +105,7 @@ def reopen(runtime: Runtime, owner: Owner) -> None:
     if not runtime.journal.is_erased(owner):
         raise InvalidInput("user", "error.not_erased")
     runtime.journal.reopen(owner)
-    audit_log.record(runtime, "reopened", owner)
+    audit_chain.record(runtime, "reopened", owner)
 
 
 def _names_of(owner: Owner) -> list[str]:

@@ -13,7 +13,7 @@ from nagori.core.levels import ACTIVE, Archive, Tier, entry_scores, levels_under
 from nagori.core.memory_scores import ImportanceTerms, importance
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
 from nagori.core.storage_types import Counts, LogEntry, Measures
-from nagori.core.values import Value, check_kind, check_whole, replace, split_batches
+from nagori.core.value_class import Value, check_kind, check_whole, replace, split_batches
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render
@@ -21,9 +21,9 @@ from nagori.runtime import Runtime
 from nagori.services.edit import describe_change, read_version
 from nagori.services.explain_ranking_and_context import explain_ranking
 from nagori.services.importance_terms import terms_of
+from nagori.services.memory_relations import find_related
 from nagori.services.purge import store_bytes
 from nagori.services.recall import RecallRequest, recall
-from nagori.services.relations import find_related
 
 FOLD_AT_ONCE = 1000  # events
 MOST_DAYS = 36_525  # a century

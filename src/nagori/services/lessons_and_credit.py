@@ -39,7 +39,7 @@ from nagori.core.model import (
     TurnFilter,
 )
 from nagori.core.storage_types import Owner
-from nagori.core.values import Value
+from nagori.core.value_class import Value
 from nagori.language.passages import shares_own_words
 from nagori.language.speech_acts import rejects_answer
 from nagori.ledger import Decision, read_memories

@@ -25,13 +25,13 @@ from nagori.core.spreading_activation import (
     shares,
 )
 from nagori.core.storage_types import Owner
-from nagori.core.values import Value, check_text, check_whole, replace
+from nagori.core.value_class import Value, check_text, check_whole, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
 from nagori.language.speech_acts import asks_for_several
 from nagori.runtime import Progress, Runtime, no_progress
+from nagori.services.memory_relations import find_related
 from nagori.services.recall import RecallRequest, rank_candidates, retention
-from nagori.services.relations import find_related
 from nagori.services.remember import make_vectors
 
 INDEX_AT_ONCE = 500

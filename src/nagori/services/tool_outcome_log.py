@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from nagori.core.sha256 import sha256
+from nagori.core.sha256_without_openssl import sha256
 from nagori.files import ENCRYPTION_NOTE, ERASED, HOT, private_dir, write_private
 from nagori.language.redaction import fit_to_keep
 

@@ -27,7 +27,7 @@ from nagori.core.model import (
     item_id,
 )
 from nagori.core.serialize import from_record, relation_of, relation_record, to_record
-from nagori.core.values import (
+from nagori.core.value_class import (
     Value,
     check_kind,
     check_list,
@@ -39,7 +39,7 @@ from nagori.core.values import (
 from nagori.errors import InvalidInput, Notice
 from nagori.ledger import read_memories
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.items import check_item_record, item_record
+from nagori.services.key_value_items import check_item_record, item_record
 from nagori.services.remember import (
     AT_ONCE,
     Draft,

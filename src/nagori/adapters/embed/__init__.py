@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from nagori.core.values import no_observer
+from nagori.core.value_class import no_observer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 from nagori.adapters.credentials import needed_key
 from nagori.adapters.http import as_object, fetch, post_json
-from nagori.adapters.llm._common import (
+from nagori.adapters.llm.refused_parts_and_batches import (
     LONGEST_BATCH,
     Forms,
     answering_model,

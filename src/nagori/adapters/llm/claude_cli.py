@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from nagori.adapters.llm._common import read_count, unusable
+from nagori.adapters.llm.refused_parts_and_batches import read_count, unusable
 from nagori.config.sections import Llm
 from nagori.core.llm import Prompt, Reply
 from nagori.errors import ModelError, Notice

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from nagori.adapters.credentials import key_from
 from nagori.adapters.http import as_object, fetch, post_json
-from nagori.adapters.llm._common import (
+from nagori.adapters.llm.refused_parts_and_batches import (
     LONGEST_BATCH,
     Forms,
     answering_model,

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from nagori.core.forecast import GROUPS, Population
 from nagori.edges.charts import round_ticks
-from nagori.edges.charts.svg import page, safe
+from nagori.edges.charts.decay_curve_svg import page, safe
 
 LIGHT = ("#0b4f8a", "#4189c4", "#94c1e4", "#c4c9cf", "#e9ebee")
 DARK = ("#a5d0ff", "#5a9bd8", "#2f5f92", "#4d545d", "#262b32")

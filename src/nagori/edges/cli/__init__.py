@@ -33,7 +33,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "memories": {
         "remember": "remember:remember",
         "recall": "recall:recall",
-        "associate": "associate:associate",
+        "associate": "associated_topics:associate",
         "know": "knowledge_base:know",
         "list": "recall:list_",
         "show": "recall:show",
@@ -75,10 +75,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "worker": "hook:worker",
     },
     "models": {
-        "appraise": "llm:appraise",
+        "appraise": "appraise_and_spend:appraise",
         "reembed": "maintenance:reembed",
         "cost": "cost_estimate:cost",
-        "spend": "llm:spend",
+        "spend": "appraise_and_spend:spend",
     },
     "data": {
         "doctor": "maintenance:doctor",

@@ -44,7 +44,7 @@ from nagori.core.model import (
 from nagori.core.spreading_activation import Association
 from nagori.core.storage_types import Measures
 from nagori.core.threads import WorkingMemory
-from nagori.core.values import Value, fields_of
+from nagori.core.value_class import Value, fields_of
 from nagori.edges.http.wire import from_plain, to_plain
 from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
 from nagori.services.assemble_full_context import FullContext
@@ -55,11 +55,11 @@ from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.learned_settings import Policy
 from nagori.services.llm.appraise import AppraisalReport, Estimate
+from nagori.services.memory_relations import RelatedMemory
 from nagori.services.preview import Preview
 from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
-from nagori.services.relations import RelatedMemory
 from nagori.services.remember import Draft
 from nagori.services.transfer import ImportReport
 
@@ -67,7 +67,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import ExportFormat, Ranking, Texts
     from nagori.core.model import CategoryName, KindName, OutcomeName, PrivacyName, RelationName, TrustName
-    from nagori.core.values import Metadata
+    from nagori.core.value_class import Metadata
 
 
 TIMEOUT = 60.0

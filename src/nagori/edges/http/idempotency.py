@@ -15,12 +15,12 @@ from typing import Any
 from nagori.app import Nagori
 from nagori.core.model import Memory
 from nagori.core.storage_types import Owner, Vector
-from nagori.core.values import Value, replace
+from nagori.core.value_class import Value, replace
 from nagori.edges.http.access import Refused
 from nagori.edges.http.operations import Operation
 from nagori.edges.http.request_structs import RequestBody
 from nagori.ledger import Decide, Decision, Ledger, WriteResult
-from nagori.services.items import ItemPut, put_event, read_value
+from nagori.services.key_value_items import ItemPut, put_event, read_value
 
 PLACE = ("nagori", "requests")
 KEPT = timedelta(days=1)

@@ -29,7 +29,7 @@ from nagori.core.model import (
 from nagori.core.spreading_activation import Association
 from nagori.core.storage_types import Measures
 from nagori.core.threads import WorkingMemory
-from nagori.core.values import Value, replace
+from nagori.core.value_class import Value, replace
 from nagori.edges.http.request_structs import (
     AsOf,
     Associate,
@@ -78,14 +78,14 @@ from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erasure_plan import ErasurePlan, ErasureTarget
 from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.inspect import Explanation, LifeEvent, Status
-from nagori.services.items import read_value
+from nagori.services.key_value_items import read_value
 from nagori.services.learned_settings import Policy
 from nagori.services.llm.appraise import AppraisalReport, Estimate
+from nagori.services.memory_relations import RelatedMemory
 from nagori.services.preview import Preview
 from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
 from nagori.services.receipt import ErasureReceipt
-from nagori.services.relations import RelatedMemory
 from nagori.services.transfer import ImportReport
 
 QUERY_METHODS = ("GET", "DELETE")

@@ -25,7 +25,7 @@ from nagori.core.model import (
     TaskOutcome,
     Trust,
 )
-from nagori.core.values import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
+from nagori.core.value_class import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
 from nagori.services.remember import Draft
 from nagori.services.share_lessons import MOST_LESSONS
 

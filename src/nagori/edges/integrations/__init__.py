@@ -2,7 +2,7 @@
 
 A module for pruning gives a function for the framework. The framework's history stays as it is; the model
 gets the pruned view, and the rest is remembered. A module for storage gives a class with the framework's own
-methods; what the framework wrote is kept as items (`nagori.services.items`) and read back unchanged.
+methods; what the framework wrote is kept as items (`services.key_value_items`) and read back unchanged.
 """
 
 from __future__ import annotations

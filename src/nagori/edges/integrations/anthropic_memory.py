@@ -20,7 +20,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryT
 from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.integrations import finish_in_thread, open_memory, run_in_thread
-from nagori.services.items import ItemDelete, ItemPut, read_value
+from nagori.services.key_value_items import ItemDelete, ItemPut, read_value
 
 ROOT = "/memories"
 SPACE = "anthropic_memory"

@@ -19,7 +19,7 @@ from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.importers.claude_code import spoken_text
 from nagori.edges.integrations import finish_in_thread, open_memory, run_in_thread
-from nagori.services.items import ItemDelete, ItemPut, read_value
+from nagori.services.key_value_items import ItemDelete, ItemPut, read_value
 
 ENTRIES, SUMMARIES = ("claude_sessions", "entries"), ("claude_sessions", "summaries")
 MAIN, SUB = "main", "sub"

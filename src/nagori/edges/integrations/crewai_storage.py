@@ -19,7 +19,7 @@ from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.integrations import finish_in_thread
 from nagori.edges.integrations.vector_json import pack_vector, score_vectors, unpack_vector
-from nagori.services.items import ItemDelete, ItemPut, read_value
+from nagori.services.key_value_items import ItemDelete, ItemPut, read_value
 
 SPACE = "crewai"
 

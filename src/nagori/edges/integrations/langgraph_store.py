@@ -3,7 +3,7 @@
     with NagoriStore.from_conn_string("memory", index={"dims": 1536, "embed": embed}) as store:
         graph = builder.compile(store=store)
 
-Values are items (`nagori.services.items`). A search with a query ranks by the exact cosine of the caller's
+Values are items (`services.key_value_items`). A search with a query ranks by the exact cosine of the caller's
 own embedding (`index`, whose `distance_type` may be another), or of nagori's where none is given. With
 `remember="text"`, the text at that path of each value becomes a memory, too, and `recall` finds it.
 """
@@ -50,7 +50,7 @@ from nagori.edges.integrations.vector_json import pack_vector, score_vectors, un
 from nagori.edges.integrations.write_batcher import CallQueue
 from nagori.errors import ModelError
 from nagori.protocols import Embedder
-from nagori.services.items import ItemDelete, ItemPut, read_value
+from nagori.services.key_value_items import ItemDelete, ItemPut, read_value
 from nagori.services.remember import make_vectors
 
 ROOT = "langgraph"

@@ -21,8 +21,8 @@ from nagori.app import Nagori
 from nagori.core.model import Item
 from nagori.edges.integrations import Windows, finish_in_thread, open_memory, record_messages
 from nagori.errors import InvalidInput
-from nagori.services.items import Decide, ItemDelete, ItemPut, read_value
-from nagori.services.window.formats.content import OVERHEAD
+from nagori.services.key_value_items import Decide, ItemDelete, ItemPut, read_value
+from nagori.services.window.formats.count_and_cut_content import OVERHEAD
 
 SPACE = "openai_agents"
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from nagori.app import Nagori
 from nagori.edges.mcp import Served
 from nagori.edges.mcp.tools import READS, REMOVES, new_server, tell_change
-from nagori.services.items import ItemDelete, ItemPut, read_value
+from nagori.services.key_value_items import ItemDelete, ItemPut, read_value
 
 SPACE = "mcp_memory"
 ENTITIES, RELATIONS = "entities", "relations"

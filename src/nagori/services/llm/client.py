@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 from nagori.config.sections import Llm
 from nagori.core.cost_estimate import Price, Tokens, price_of, prices
 from nagori.core.llm import CompletionRequest, Prompt, Reply
-from nagori.core.values import clean_text
+from nagori.core.value_class import clean_text
 from nagori.errors import ModelError, Notice, UnusableAnswer
-from nagori.language.faithfulness import exactly, fits
+from nagori.language.llm_answer_checks import exactly, fits
 from nagori.language.passages import about_tokens
 from nagori.language.tokenizer import is_japanese
 from nagori.runtime import Runtime

@@ -1,8 +1,8 @@
 """Write summaries and traces by a language model [ruling 9].
 
-An answer is compared with its source (`language.faithfulness`). A summary in another language, with new names
-or numbers, or longer than its source is rejected. What could not be compressed waits for the next cycle;
-after some cycles the rules do it, so a model that is gone delays nothing for long.
+An answer is compared with its source (`language.llm_answer_checks`). A summary in another language, with new
+names or numbers, or longer than its source is rejected. What could not be compressed waits for the next
+cycle; after some cycles the rules do it, so a model that is gone delays nothing for long.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from nagori.core.llm import CompletionRequest
 from nagori.core.model import Level, Memory, Text
 from nagori.core.storage_types import Owner
-from nagori.core.values import Value, default_factory
+from nagori.core.value_class import Value, default_factory
 from nagori.errors import ModelError, Notice, UnusableAnswer
-from nagori.language.faithfulness import belongs, strays
+from nagori.language.llm_answer_checks import belongs, strays
 from nagori.language.passages import about_tokens
 from nagori.language.tokenizer import is_japanese, tokens
 from nagori.runtime import Runtime

@@ -15,15 +15,15 @@ from hashlib import sha256
 from math import ceil
 from typing import Any
 
-from nagori.core.values import replace
+from nagori.core.value_class import replace
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message, is_aside
 from nagori.core.window.plan import Gap, Plan, Prices
 from nagori.errors import ModelError
-from nagori.language.digest import gist
+from nagori.language.extractive_gist import gist
 from nagori.language.tokenizer import is_japanese
 from nagori.runtime import Runtime
 from nagori.services.window.formats import Count, Format
-from nagori.services.window.formats.content import OVERHEAD, cut_text
+from nagori.services.window.formats.count_and_cut_content import OVERHEAD, cut_text
 
 NOTICES = ("[messages left out: {n}]", "[{n}件省略]")
 SUMMARIES = ("[messages left out: {n}; earlier words: {words}]", "[{n}件省略。これまでの発言: {words}]")

@@ -17,12 +17,12 @@ from uuid import uuid4
 from zlib import crc32
 
 from nagori.core.model import Memory, Scope
-from nagori.core.values import Value, check_bool, default_factory, replace
+from nagori.core.value_class import Value, check_bool, default_factory, replace
 from nagori.core.window import Window
 from nagori.core.window.messages import SYSTEM, Message
 from nagori.core.window.plan import NOTHING, Band, Fold, Plan, band_of, plan_window
 from nagori.errors import InvalidInput, JournalError, NagoriError
-from nagori.language.digest import FEATURES
+from nagori.language.extractive_gist import FEATURES
 from nagori.language.tokens import estimate_tokens
 from nagori.runtime import Runtime
 from nagori.services.window.evict import leave, note_down

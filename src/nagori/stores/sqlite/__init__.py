@@ -33,7 +33,7 @@ from nagori.core.storage_types import (
     Vector,
     VectorModels,
 )
-from nagori.core.values import Value, split_batches
+from nagori.core.value_class import Value, split_batches
 from nagori.errors import Conflict, EncryptionError, Notice, SchemaTooNew, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
 from nagori.stores import sql_rows as sql

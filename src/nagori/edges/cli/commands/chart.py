@@ -13,9 +13,9 @@ from nagori.core.forecast import FORGOTTEN, GROUPS
 from nagori.core.levels import levels_under
 from nagori.core.model import Level
 from nagori.edges.charts import DAY, ChartAxes, Series, life_series
+from nagori.edges.charts.decay_curve_svg import svg_chart
+from nagori.edges.charts.decay_curve_terminal import terminal_chart
 from nagori.edges.charts.levels import ChartLabels, levels_svg, levels_text, rows_json
-from nagori.edges.charts.svg import svg_chart
-from nagori.edges.charts.terminal import terminal_chart
 from nagori.edges.cli.context import CommandSession, Json, open_output, print_json
 from nagori.errors import InvalidInput
 

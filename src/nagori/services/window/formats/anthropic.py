@@ -16,7 +16,14 @@ from typing import Any
 
 from nagori.core.window.messages import TOOL, USER, Message
 from nagori.services.window.formats import Count, copy_with, field, plain, refuse
-from nagori.services.window.formats.content import OVERHEAD, as_json, moment, shorten_content, subject, weigh
+from nagori.services.window.formats.count_and_cut_content import (
+    OVERHEAD,
+    as_json,
+    moment,
+    shorten_content,
+    subject,
+    weigh,
+)
 
 ALTERNATES = True
 _KNOWN = frozenset(("role", "content", "timestamp", "created_at"))

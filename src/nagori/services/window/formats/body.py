@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nagori.core.values import Value
+from nagori.core.value_class import Value
 from nagori.services.window.formats import Count
-from nagori.services.window.formats.content import OVERHEAD, as_json
+from nagori.services.window.formats.count_and_cut_content import OVERHEAD, as_json
 
 PLACES = ("messages", "contents", "conversations", "conversation", "input")
 BILLED = (

@@ -14,7 +14,7 @@ from typing import Any
 
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message
 from nagori.services.window.formats import Count, copy_with, field, plain, refuse
-from nagori.services.window.formats.content import (
+from nagori.services.window.formats.count_and_cut_content import (
     OVERHEAD,
     Named,
     Pairs,

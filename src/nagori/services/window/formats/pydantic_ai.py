@@ -12,7 +12,14 @@ from typing import Any
 
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message
 from nagori.services.window.formats import Count, refuse
-from nagori.services.window.formats.content import MEDIUM, OVERHEAD, as_json, cut_text, moment, subject
+from nagori.services.window.formats.count_and_cut_content import (
+    MEDIUM,
+    OVERHEAD,
+    as_json,
+    cut_text,
+    moment,
+    subject,
+)
 
 ALTERNATES = False
 _RESULTS = ("tool-return", "retry-prompt")

@@ -12,10 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nagori.core.values import replace
+from nagori.core.value_class import replace
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, Message
 from nagori.services.window.formats import Count, copy_with, field, plain, refuse
-from nagori.services.window.formats.content import OVERHEAD, as_json, moment, shorten_content, subject, weigh
+from nagori.services.window.formats.count_and_cut_content import (
+    OVERHEAD,
+    as_json,
+    moment,
+    shorten_content,
+    subject,
+    weigh,
+)
 
 ALTERNATES = False
 _CONTENT = ("content", "output")

@@ -13,7 +13,14 @@ from typing import Any
 
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message
 from nagori.services.window.formats import Count, copy_with, field, plain, refuse
-from nagori.services.window.formats.content import OVERHEAD, Pairs, as_json, cut_text, first_of_turn, moment
+from nagori.services.window.formats.count_and_cut_content import (
+    OVERHEAD,
+    Pairs,
+    as_json,
+    cut_text,
+    first_of_turn,
+    moment,
+)
 
 ALTERNATES = False
 _CALLS = ("function_call", "tool_call")

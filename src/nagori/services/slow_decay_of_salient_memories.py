@@ -13,7 +13,7 @@ from nagori.core.model import Memory, Scope
 from nagori.core.salience import NEW_UP_TO, consolidated_coefficient, most_salient, salience
 from nagori.core.spreading_activation import hub_size
 from nagori.core.storage_types import Owner
-from nagori.core.values import split_batches
+from nagori.core.value_class import split_batches
 from nagori.language.keywords import find_concepts
 from nagori.ledger import Decision, read_memories
 from nagori.runtime import Runtime

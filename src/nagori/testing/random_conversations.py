@@ -13,7 +13,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from nagori.core.values import Value
+from nagori.core.value_class import Value
 
 SCRIPTED = (
     *("openai", "plain", "anthropic", "responses", "gemini", "ollama", "sharegpt", "serialised"),

@@ -1,4 +1,4 @@
-"""Populations: memories by level day by day, the past from the journal, the future from simulated cycles."""
+"""Number of memories at each level, day by day, from the journal for the past, simulated ahead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nagori.core.forecast import (
     simulate_cycles,
 )
 from nagori.core.model import Memory, Scope
-from nagori.core.values import check_whole, split_batches
+from nagori.core.value_class import check_whole, split_batches
 from nagori.core.visibility import can_see
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.cycle import rules_of
