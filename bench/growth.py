@@ -158,7 +158,7 @@ def _hook_payload(said: str) -> object:
 
 CONFIG = Config()
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "values.clean_text": clean_text,
+    "value_class.clean_text": clean_text,
     "tokenizer.normalise": tokenizer.normalise,
     "tokenizer.tokens": tokenizer.tokens,
     "tokenizer.query_tokens": tokenizer.query_tokens,
@@ -182,10 +182,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "keywords.find_keywords, felt": lambda said: keywords.find_keywords(said, 0.7),
     "compression.compress_to_summary": lambda said: compression.compress_to_summary(Text("", said), FELT),
     "compression.compress_to_trace": lambda said: compression.compress_to_trace(Text("", said), FELT),
-    "faithfulness.strays, text": lambda said: llm_answer_checks.strays(said, said + " and more"),
-    "faithfulness.strays, shorter": lambda said: llm_answer_checks.strays(said[: len(said) // 2], said),
-    "faithfulness.strays, source": lambda said: llm_answer_checks.strays("The end.", said),
-    "faithfulness.belongs": lambda said: llm_answer_checks.belongs(said, 0, [frozenset(["a"])]),
+    "llm_answer_checks.strays, text": lambda said: llm_answer_checks.strays(said, said + " and more"),
+    "llm_answer_checks.strays, shorter": lambda said: llm_answer_checks.strays(said[: len(said) // 2], said),
+    "llm_answer_checks.strays, source": lambda said: llm_answer_checks.strays("The end.", said),
+    "llm_answer_checks.belongs": lambda said: llm_answer_checks.belongs(said, 0, [frozenset(["a"])]),
     "appraisal.appraise": appraisal.appraise,
     "english_emotion_rules.read": english_emotion_rules.read,
     "japanese_emotion_rules.read": japanese_emotion_rules.read,
@@ -199,8 +199,10 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "temporal.read_time": lambda said: read_time(said, NOW, UTC),
     "tokens.estimate_tokens": estimate_tokens,
     "scores.content": lambda said: scores.content(_message(said), Window()),
-    "digest.gist": lambda said: extractive_gist.gist([_message(said)], 100, passages.about_tokens),
-    "content.cut_text": lambda said: count_and_cut_content.cut_text(said, 50, passages.about_tokens),
+    "extractive_gist.gist": lambda said: extractive_gist.gist([_message(said)], 100, passages.about_tokens),
+    "count_and_cut_content.cut_text": lambda said: count_and_cut_content.cut_text(
+        said, 50, passages.about_tokens
+    ),
     "transfer.notes": lambda said: list(transfer.notes(said.splitlines(keepends=True))),
     "transfer.notes, one line": lambda said: list(transfer.notes([said])),
     "corrections.replacement_odds": lambda said: corrections.replacement_odds(said, said + " now", 0.9, 0.1),
@@ -211,8 +213,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "credentials.looks_like_a_value": credentials.looks_like_a_value,
     "credentials.is_pin": credentials.is_pin,
     "credentials.is_signed": credentials.is_signed,
-    "digest.is_decision": extractive_gist.is_decision,
-    "digest.information": extractive_gist.information,
+    "extractive_gist.is_decision": extractive_gist.is_decision,
+    "extractive_gist.information": extractive_gist.information,
     "host_commands.is_built_in": host_commands.is_built_in,
     "appraisal.importance": appraisal.importance,
     "appraisal.is_personal": lambda said: appraisal.is_personal(said, WORTH),
