@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from nagori.services.chat_recorder import OpenTurn as OpenTurn
     from nagori.services.cycle import CycleReport as CycleReport
     from nagori.services.erasure_plan import ErasurePlan as ErasurePlan
+    from nagori.services.erasure_receipt import ErasureReceipt as ErasureReceipt
     from nagori.services.explain_ranking_and_context import ContextExplanation as ContextExplanation
     from nagori.services.inspect import Explanation as Explanation
     from nagori.services.inspect import Status as Status
     from nagori.services.learned_settings import Policy as Policy
     from nagori.services.profile import Profile as Profile
     from nagori.services.prompt_context import Context as Context
-    from nagori.services.receipt import ErasureReceipt as ErasureReceipt
     from nagori.services.remember import Draft as Draft
 
 __version__ = "0.1.0"
@@ -60,7 +60,7 @@ _HOMES = {
     "CyclePlan": "nagori.core.cycle",
     "CycleReport": "nagori.services.cycle",
     "ErasurePlan": "nagori.services.erasure_plan",
-    "ErasureReceipt": "nagori.services.receipt",
+    "ErasureReceipt": "nagori.services.erasure_receipt",
     "Explanation": "nagori.services.inspect",
     "FullContext": "nagori.services.assemble_full_context",
     "OpenTurn": "nagori.services.chat_recorder",

@@ -95,18 +95,18 @@ if TYPE_CHECKING:
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erasure_plan import ErasurePlan
+    from nagori.services.erasure_receipt import ErasureReceipt
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.key_value_items import Items
     from nagori.services.learned_settings import Policy
     from nagori.services.llm.appraise import AppraisalReport, Estimate
-    from nagori.services.memory_relations import RelatedMemory
     from nagori.services.preview import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
     from nagori.services.purge import CompactReport
-    from nagori.services.receipt import ErasureReceipt
+    from nagori.services.related_memories import RelatedMemory
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport
@@ -613,9 +613,9 @@ class Nagori:
 
     def find_related(self, id: str) -> Sequence[RelatedMemory]:
         """The memories that are related to this one, strongest first."""
-        from nagori.services import memory_relations
+        from nagori.services import related_memories
 
-        return memory_relations.find_related(self.runtime, self.scope, [self.show(id).id])
+        return related_memories.find_related(self.runtime, self.scope, [self.show(id).id])
 
     def populations(
         self, past: int | None = None, ahead: int = 0, progress: Progress = no_progress
@@ -1013,12 +1013,12 @@ class Nagori:
 
     def export(self, format: ExportFormat = "jsonl") -> Iterator[str]:
         """All memories as lines of `jsonl` (complete) or `markdown` (readable)."""
-        from nagori.services import audit_chain, transfer
+        from nagori.services import audit_log, transfer
 
         writers = {"jsonl": transfer.to_jsonl, "markdown": transfer.to_markdown}
         if not isinstance(format, str) or format not in writers:
             raise _no_such_format(format)
-        audit_chain.record_or_observe(self.runtime, "exported", self.scope.owner, format=format)
+        audit_log.record_or_observe(self.runtime, "exported", self.scope.owner, format=format)
         return writers[format](self.runtime, self.scope)
 
     def import_(
@@ -1077,7 +1077,7 @@ class Nagori:
     def backup(self, path: str | Path, progress: Progress = no_progress) -> BackupReport:
         """Write everything to one checked file, while others may write. `path` may be in a bucket:
         `s3://bucket/prefix/name?endpoint=…`."""
-        from nagori.services import audit_chain, backup
+        from nagori.services import audit_log, backup
 
         if _is_bucket(path):
             from nagori.adapters.s3 import open_file
@@ -1086,7 +1086,7 @@ class Nagori:
             report = backup.BucketBackups(bucket).write(self.runtime, name)
         else:
             report = backup.backup(self.runtime, _path(path), progress)
-        audit_chain.record_or_observe(self.runtime, "backed_up", bytes=report.bytes)
+        audit_log.record_or_observe(self.runtime, "backed_up", bytes=report.bytes)
         return report
 
     def drill(self, path: str | Path | None = None) -> DrillReport:
@@ -1103,7 +1103,7 @@ class Nagori:
     def restore(path: str | Path, data_dir: str | Path, stamp: datetime) -> Path | None:
         """Install a backup; former data is moved aside, and its folder is returned. If `data_dir` is the
         address of a database, its events are put there, where an owner has none or the same."""
-        from nagori.services import audit_chain, backup
+        from nagori.services import audit_log, backup
 
         utc(stamp, "stamp")  # a time without a zone is refused
         if isinstance(data_dir, str) and "://" in data_dir:
@@ -1112,38 +1112,38 @@ class Nagori:
                 _local_backup(path, memory.runtime.data_dir) as file,
             ):
                 backup.restore_database(memory.runtime, file)
-                audit_chain.record_or_observe(memory.runtime, "restored")
+                audit_log.record_or_observe(memory.runtime, "restored")
             return None
         when = stamp.strftime("%Y%m%dT%H%M%S")
         folder = _path(data_dir, "data_dir")
         with _local_backup(path, folder.absolute().parent) as file:
             aside = backup.restore(file, folder, when, _open_runtime)
-        audit_chain.append(folder, stamp, "restored")
+        audit_log.append(folder, stamp, "restored")
         return aside
 
     def encrypt(self, source: KeySource | None = None, progress: Progress = no_progress) -> EncryptionReport:
         """Encrypt everything on the disk. `source` says where the master key is kept; by default in a private
         file of the configuration folder."""
-        from nagori.services import audit_chain, encrypt
+        from nagori.services import audit_log, encrypt
 
         report = encrypt.turn_on(self.runtime, source, progress)
-        audit_chain.record_or_observe(self.runtime, "keys_changed", change="on", source=report.source)
+        audit_log.record_or_observe(self.runtime, "keys_changed", change="on", source=report.source)
         return report
 
     def decrypt(self, progress: Progress = no_progress) -> EncryptionReport:
         """Write everything plainly again and forget the keys."""
-        from nagori.services import audit_chain, encrypt
+        from nagori.services import audit_log, encrypt
 
         report = encrypt.turn_off(self.runtime, progress)
-        audit_chain.record_or_observe(self.runtime, "keys_changed", change="off")
+        audit_log.record_or_observe(self.runtime, "keys_changed", change="off")
         return report
 
     def rotate_keys(self, progress: Progress = no_progress) -> EncryptionReport:
         """Encrypt everything anew, with new keys."""
-        from nagori.services import audit_chain, encrypt
+        from nagori.services import audit_log, encrypt
 
         report = encrypt.rotate(self.runtime, progress)
-        audit_chain.record_or_observe(self.runtime, "keys_changed", change="rotated", source=report.source)
+        audit_log.record_or_observe(self.runtime, "keys_changed", change="rotated", source=report.source)
         return report
 
     def encryption(self) -> EncryptionReport:
@@ -1154,10 +1154,10 @@ class Nagori:
 
     def save_keys(self, path: str | Path) -> None:
         """Write all keys into one private file, for backups that are restored on another machine."""
-        from nagori.services import audit_chain, encrypt
+        from nagori.services import audit_log, encrypt
 
         encrypt.save_keys(self.runtime, _path(path))
-        audit_chain.record_or_observe(self.runtime, "keys_changed", change="saved")
+        audit_log.record_or_observe(self.runtime, "keys_changed", change="saved")
 
     @staticmethod
     def load_keys(path: str | Path, data_dir: str | Path) -> None:

@@ -24,7 +24,7 @@ from nagori.core.events import OPEN_PROMPTS
 from nagori.edges import hooks
 from nagori.edges.hosts import launcher_script
 from nagori.edges.worker import run as worker
-from nagori.edges.worker.killed_sessions import TRANSCRIPTS, finish_killed
+from nagori.edges.worker.recover_answers_from_transcripts import TRANSCRIPTS, finish_killed
 from nagori.edges.worker.run import work
 from nagori.edges.worker.spawn import LOCK, is_working, start
 from nagori.errors import InvalidInput

@@ -12,7 +12,7 @@ from nagori.edges.http.access import Grant
 from nagori.edges.http.app import create_app
 from nagori.edges.http.keys import KeyAccess, KeyTable
 from nagori.errors import InvalidInput, NotFound
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.testing.fakes import FrozenClock
 
 
@@ -127,7 +127,7 @@ def test_adding_and_revoking_a_key_is_noted_without_the_secret(memory, keys, tmp
     secret, key = keys.add("laptop", Grant("laptop", "acme", "taro"))
     keys.revoke(key.id)
     keys.revoke(key.id)
-    noted = [(entry.act, entry.detail["change"]) for entry in audit_chain.read(tmp_path)]
+    noted = [(entry.act, entry.detail["change"]) for entry in audit_log.read(tmp_path)]
     assert noted == [("keys_changed", "api key added"), ("keys_changed", "api key revoked")]
-    assert audit_chain.verify(tmp_path).sound
+    assert audit_log.verify(tmp_path).sound
     assert secret not in (tmp_path / "audit.jsonl").read_text()

@@ -15,7 +15,7 @@ from nagori.edges.http.keys import KeyAccess, KeyTable
 from nagori.edges.http.mem0 import mem0_routes
 from nagori.edges.http.mem0_filters import matches, named_users
 from nagori.errors import InvalidInput
-from nagori.services import audit_chain
+from nagori.services import audit_log
 
 TOKEN = "t" * 43
 
@@ -72,10 +72,10 @@ def test_reading_several_users_at_once_is_noted_and_reading_one_is_not(call, mem
     for user in ("taro", "hanako"):
         add(call, "I like tea.", user_id=user)
     call.post("/v3/memories/search/", {"query": "tea", "filters": {"user_id": "taro"}})
-    assert audit_chain.read(memory.runtime.data_dir) == []
+    assert audit_log.read(memory.runtime.data_dir) == []
     call.post("/v3/memories/search/", {"query": "tea", "filters": {"user_id": "*"}})
     call.get("/v1/entities/")
-    noted = audit_chain.read(memory.runtime.data_dir)
+    noted = audit_log.read(memory.runtime.data_dir)
     assert [(act.act, act.owner, act.detail["users"]) for act in noted] == [("scope_crossed", "", 2)] * 2
 
 

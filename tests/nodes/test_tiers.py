@@ -18,7 +18,7 @@ from nagori.core.threads import ThreadEnd
 from nagori.edges.integrations.langgraph import recall_node, record_node
 from nagori.errors import MemoryErased
 from nagori.language.passages import about_tokens
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.testing import FrozenClock, WordEmbedder
 
 KITCHEN = [
@@ -212,7 +212,7 @@ def test_T12_one_user_is_erased_everywhere_with_a_token_and_an_audit_entry(
     with pytest.raises(MemoryErased):
         other.remember("Again.")
     assert memory.recall("kitchen")
-    acts = {entry.act for entry in audit_chain.read(memory.runtime.data_dir)}
+    acts = {entry.act for entry in audit_log.read(memory.runtime.data_dir)}
     assert {"erasure_requested", "erasure_finished"} <= acts
 
 

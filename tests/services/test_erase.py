@@ -16,7 +16,7 @@ from nagori import Nagori, Privacy, Scope
 from nagori.core.events import Event
 from nagori.errors import InvalidInput, MemoryErased, ModelError, StoreError
 from nagori.journals.file import FileJournal
-from nagori.services import audit_chain, receipt
+from nagori.services import audit_log, erasure_receipt
 from nagori.services.byte_search import choose_passages, needles_of, search_files
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -111,8 +111,8 @@ def test_a_receipt_says_what_went_and_where_it_remains(memory: Nagori, tmp_path:
     assert said["remains"][0]["values"]["n"] == 2
     folder = memory.runtime.data_dir
     assert (folder / "receipt.key").stat().st_mode & 0o777 == 0o600
-    assert receipt.verify(folder, json.dumps(said))
-    assert receipt.verify(folder, json.dumps(said, indent=3, ensure_ascii=False).encode())
+    assert erasure_receipt.verify(folder, json.dumps(said))
+    assert erasure_receipt.verify(folder, json.dumps(said, indent=3, ensure_ascii=False).encode())
 
 
 def test_a_changed_receipt_and_one_of_another_folder_are_refused(memory: Nagori, tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ def test_a_changed_receipt_and_one_of_another_folder_are_refused(memory: Nagori,
     folder = memory.runtime.data_dir
     changes: list[dict[str, Any]] = [{"user": "other"}, {"clean": False}, {"steps": []}]
     for change in (*changes, {"signature": "0" * 64}):
-        assert not receipt.verify(folder, json.dumps(said | change))
-    assert not receipt.verify(tmp_path, json.dumps(said))
+        assert not erasure_receipt.verify(folder, json.dumps(said | change))
+    assert not erasure_receipt.verify(tmp_path, json.dumps(said))
     for text in (
         "",
         "{",
@@ -135,17 +135,17 @@ def test_a_changed_receipt_and_one_of_another_folder_are_refused(memory: Nagori,
         "[" * 9999,
     ):
         with pytest.raises(InvalidInput):
-            receipt.verify(folder, text)
+            erasure_receipt.verify(folder, text)
 
 
 def test_of_two_keys_created_at_once_one_counts(tmp_path: Path) -> None:
-    first, new = receipt.create_key(tmp_path)
+    first, new = erasure_receipt.create_key(tmp_path)
     assert new
-    assert receipt.create_key(tmp_path) == (first, False)
+    assert erasure_receipt.create_key(tmp_path) == (first, False)
     (tmp_path / "receipt.key").write_bytes(b"short")  # a kill while it was written
-    again, new = receipt.create_key(tmp_path)
+    again, new = erasure_receipt.create_key(tmp_path)
     assert new
-    assert receipt.read_key(tmp_path) == again != first
+    assert erasure_receipt.read_key(tmp_path) == again != first
     assert [path.name for path in tmp_path.iterdir()] == ["receipt.key"]
 
 
@@ -179,7 +179,7 @@ def test_the_log_names_acts_and_nobody(memory: Nagori, tmp_path: Path) -> None:
     kept.erase(kept.plan_erasure(everything=True))
     kept.reopen()
     folder = memory.runtime.data_dir
-    assert [entry.act for entry in audit_chain.read(folder)] == [
+    assert [entry.act for entry in audit_log.read(folder)] == [
         "exported",
         "backed_up",
         "erasure_requested",
@@ -192,14 +192,14 @@ def test_the_log_names_acts_and_nobody(memory: Nagori, tmp_path: Path) -> None:
     assert "kettle" not in text
     assert (folder / "audit.jsonl").stat().st_mode & 0o777 == 0o600
     owner = ("local", "wolpertinger")
-    assert [e.act for e in audit_chain.entries_of(folder, owner)] == [
+    assert [e.act for e in audit_log.entries_of(folder, owner)] == [
         "exported",
         "erasure_requested",
         "erasure_finished",
         "reopened",
     ]
-    assert audit_chain.entries_of(folder, ("local", "somebody")) == []
-    assert audit_chain.verify(folder).sound
+    assert audit_log.entries_of(folder, ("local", "somebody")) == []
+    assert audit_log.verify(folder).sound
 
 
 def test_what_more_agents_may_see_is_noted_as_disclosed(memory: Nagori) -> None:
@@ -207,24 +207,24 @@ def test_what_more_agents_may_see_is_noted_as_disclosed(memory: Nagori) -> None:
     kept = coder.remember("The vault opens with marmalade.", privacy="private")
     for privacy, count in (("agent-only", 1), ("private", 1), ("public", 2), ("agent-only", 2)):
         coder.edit(kept.id, privacy=Privacy(privacy))
-        acts = audit_chain.entries_of(memory.runtime.data_dir, memory.scope.owner)
+        acts = audit_log.entries_of(memory.runtime.data_dir, memory.scope.owner)
         assert [(act.act, act.detail["by"]) for act in acts] == [("disclosed", "user")] * count
 
 
 def test_a_long_log_is_continued_and_a_half_line_is_dropped(tmp_path: Path) -> None:
     make_log(tmp_path, 3)
-    filler = audit_chain.append(tmp_path, NOON, "exported", ME, format="x" * 2 * audit_chain.CHUNK)
-    after = [audit_chain.append(tmp_path, NOON, "exported", ME) for _ in range(2)]
+    filler = audit_log.append(tmp_path, NOON, "exported", ME, format="x" * 2 * audit_log.CHUNK)
+    after = [audit_log.append(tmp_path, NOON, "exported", ME) for _ in range(2)]
     path = tmp_path / "audit.jsonl"
     path.write_bytes(path.read_bytes() + b'{"number": 7, "at"')
     [last] = make_log(tmp_path, 1)
     assert [filler.number, *(each.number for each in after), last.number] == [4, 5, 6, 7]
-    assert audit_chain.verify(tmp_path) == audit_chain.AuditVerdict(7, (), last.anchor)
-    assert len(audit_chain.entries_of(tmp_path, ME)) == 7
+    assert audit_log.verify(tmp_path) == audit_log.AuditVerdict(7, (), last.anchor)
+    assert len(audit_log.entries_of(tmp_path, ME)) == 7
 
 
-def make_log(folder: Path, count: int = 5) -> list[audit_chain.AuditEntry]:
-    return [audit_chain.append(folder, NOON, "exported", ME, format="jsonl", n=n) for n in range(count)]
+def make_log(folder: Path, count: int = 5) -> list[audit_log.AuditEntry]:
+    return [audit_log.append(folder, NOON, "exported", ME, format="jsonl", n=n) for n in range(count)]
 
 
 def test_every_change_of_the_log_is_found(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_every_change_of_the_log_is_found(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     anchor = entries[3].anchor
-    assert audit_chain.verify(tmp_path, anchor) == audit_chain.AuditVerdict(5, (), entries[-1].anchor)
+    assert audit_log.verify(tmp_path, anchor) == audit_log.AuditVerdict(5, (), entries[-1].anchor)
     changed = {
         "a word": [lines[0].replace(b"exported", b"restored"), *lines[1:]],
         "a line is missing": [*lines[:2], *lines[3:]],
@@ -243,21 +243,21 @@ def test_every_change_of_the_log_is_found(tmp_path: Path) -> None:
     }
     for what, others in changed.items():
         path.write_bytes(b"".join(others))
-        assert not audit_chain.verify(tmp_path).sound, what
+        assert not audit_log.verify(tmp_path).sound, what
     path.write_bytes(b"".join(lines[:3]))  # cut at the end: only an anchor tells
-    assert audit_chain.verify(tmp_path).sound
-    assert [fault.id for fault in audit_chain.verify(tmp_path, anchor).faults] == ["audit.anchor_missing"]
+    assert audit_log.verify(tmp_path).sound
+    assert [fault.id for fault in audit_log.verify(tmp_path, anchor).faults] == ["audit.anchor_missing"]
     path.unlink()
     make_log(tmp_path)  # written anew
-    assert audit_chain.verify(tmp_path).sound
-    assert not audit_chain.verify(tmp_path, anchor).sound
+    assert audit_log.verify(tmp_path).sound
+    assert not audit_log.verify(tmp_path, anchor).sound
 
 
 @pytest.mark.parametrize("anchor", ["x", "3", "3:zz", ":", "3:" + "g" * 64, "x:" + "0" * 64])
 def test_what_is_no_anchor_is_refused(tmp_path: Path, anchor: str) -> None:
     make_log(tmp_path)
     with pytest.raises(InvalidInput):
-        audit_chain.verify(tmp_path, anchor)
+        audit_log.verify(tmp_path, anchor)
 
 
 def test_a_line_cut_by_a_crash_is_replaced_by_the_next(tmp_path: Path) -> None:
@@ -265,8 +265,8 @@ def test_a_line_cut_by_a_crash_is_replaced_by_the_next(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     path.write_bytes(path.read_bytes() + b'{"number": 3, "at"')
     make_log(tmp_path, 1)
-    assert audit_chain.verify(tmp_path).entries == 3
-    assert audit_chain.verify(tmp_path).sound
+    assert audit_log.verify(tmp_path).entries == 3
+    assert audit_log.verify(tmp_path).sound
 
 
 def test_many_processes_write_one_chain(tmp_path: Path) -> None:
@@ -281,8 +281,8 @@ make_log(Path({str(tmp_path)!r}), 20)
     root = Path(__file__).parents[2]
     writers = [subprocess.Popen([sys.executable, "-c", program], cwd=root) for _ in range(3)]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
-    assert audit_chain.verify(tmp_path).entries == 60
-    assert audit_chain.verify(tmp_path).sound
+    assert audit_log.verify(tmp_path).entries == 60
+    assert audit_log.verify(tmp_path).sound
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="a folder is never read-only for root")
@@ -339,8 +339,8 @@ def test_an_old_backup_brings_no_erased_user_back(tmp_path: Path) -> None:
             assert other.runtime.vectors.models(other.scope.owner).counts
             if name == "old.tar":
                 assert list(other.export()) == before
-        assert audit_chain.verify(folder).sound
-        assert [entry.act for entry in audit_chain.read(folder)].count("restored") == n + 1
+        assert audit_log.verify(folder).sound
+        assert [entry.act for entry in audit_log.read(folder)].count("restored") == n + 1
     empty = tmp_path / "elsewhere"  # a new machine: the newest backup first, it carries the tombstone
     restore(tmp_path / "new.tar", empty)
     restore(tmp_path / "old.tar", empty, 1)
@@ -483,5 +483,5 @@ def test_a_change_of_the_policy_is_noted(memory: Nagori) -> None:
 
     learned_settings.switch_off(memory.runtime, memory.scope.owner)
     learned_settings.take_back(memory.runtime, memory.scope.owner)
-    noted = [(each.act, each.detail["change"]) for each in audit_chain.read(memory.runtime.data_dir)]
+    noted = [(each.act, each.detail["change"]) for each in audit_log.read(memory.runtime.data_dir)]
     assert noted == [("policy_changed", "off"), ("policy_changed", "taken back")]

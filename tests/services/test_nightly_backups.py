@@ -16,7 +16,7 @@ from nagori.adapters.s3 import BucketFiles, parse_bucket
 from nagori.config import load
 from nagori.edges.cli import main
 from nagori.errors import InvalidInput, StoreError
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.services.backup import WORK, FolderBackups, list_backups
 from nagori.testing import FrozenClock
 
@@ -149,7 +149,7 @@ def test_t11_nightly_backups_go_to_a_bucket_and_some_are_kept(
     days = [f"nagori-{first + timedelta(days=n):%Y%m%dT%H%M%S}.tar" for n in (2, 3, 4)]
     assert files.names("") == sorted([*days, "nagori-of-mine.tar"])
     assert not list((tmp_path / "data").glob(f"{WORK}*"))
-    assert [entry.act for entry in audit_chain.read(tmp_path / "data")].count("backed_up") == 5
+    assert [entry.act for entry in audit_log.read(tmp_path / "data")].count("backed_up") == 5
 
 
 def test_t11_a_drill_of_the_newest_backup_in_a_bucket(

@@ -17,7 +17,7 @@ from nagori.config import load
 from nagori.core.model import Privacy
 from nagori.core.value_class import replace
 from nagori.errors import InvalidInput, NotFound
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.services.prompt_context import ID_SHOWN, context_for_prompt, context_for_tool
 from nagori.services.session_start_context import context_for_start
 from nagori.services.share_lessons import LessonReport, share
@@ -236,7 +236,7 @@ def test_a_lesson_is_disclosed_in_steps_after_days_and_nights(tmp_path: Path, cl
         assert seen.index("agent-only") >= 2
         assert seen.index("public") >= seen.index("agent-only") + 3
         assert memory.verify().sound
-        acts = audit_chain.read(memory.runtime.data_dir)
+        acts = audit_log.read(memory.runtime.data_dir)
         expected = ("disclosed", {"memories": 1, "by": "cycle"})
         assert [(act.act, {**act.detail, "salt": 0}) for act in acts] == [
             (expected[0], {**expected[1], "salt": 0})

@@ -39,8 +39,8 @@ from nagori.services.edit import change_seen, read_version
 from nagori.services.key_value_items import Items
 from nagori.services.linking import link_new
 from nagori.services.llm.summarize import Compressor
-from nagori.services.memory_relations import remove_stale_relations
 from nagori.services.purge import compact_if_due, redact_purged
+from nagori.services.related_memories import remove_stale_relations
 from nagori.services.remember import embed
 from nagori.services.upgrade_from_0_1 import adopt_notes
 from nagori.services.vectors import embed_missing
@@ -161,11 +161,11 @@ def _back_up(runtime: Runtime) -> None:
     """The nightly backup, where one is configured. A failure is reported and costs nothing else."""
     if not runtime.config.backup.folder:
         return
-    from nagori.services import audit_chain, backup
+    from nagori.services import audit_log, backup
 
     try:
         if report := backup.backup_if_due(runtime):
-            audit_chain.record_or_observe(runtime, "backed_up", bytes=report.bytes)
+            audit_log.record_or_observe(runtime, "backed_up", bytes=report.bytes)
     except (NagoriError, OSError) as trouble:
         runtime.observe("backup.failed", error=trouble)
 

@@ -17,7 +17,7 @@ from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.ledger import read_memories
 from nagori.runtime import Runtime
 from nagori.services.linking import link_event
-from nagori.services.memory_relations import is_active, unlink_event
+from nagori.services.related_memories import is_active, unlink_event
 from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
 
 TYPE_CHECKING = False
@@ -44,9 +44,9 @@ def edit(runtime: Runtime, scope: Scope, id: str, changes: Edit, version: int | 
         raise InvalidInput("edit", "error.nothing_to_change")
     after = change_seen(runtime, scope, memory, Event("edited", runtime.clock.now(), data, memory.id))
     if strictest_privacy([memory.privacy, after.privacy]) != after.privacy:  # more agents may see it
-        from nagori.services import audit_chain
+        from nagori.services import audit_log
 
-        audit_chain.record_or_observe(runtime, "disclosed", scope.owner, memories=1, by="user")
+        audit_log.record_or_observe(runtime, "disclosed", scope.owner, memories=1, by="user")
     return after
 
 

@@ -23,9 +23,10 @@ from nagori.journals.file import FileJournal
 from nagori.leases import lease
 from nagori.ledger import Decision, read_memories
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.services.backup import STORE, folders_aside
 from nagori.services.byte_search import choose_passages
+from nagori.services.discard_llm_batches import discard_batches
 from nagori.services.erase_owner import compact_store, erase_owner, has_copies, wait_for_copies
 from nagori.services.erasure_plan import (
     ErasurePlan,
@@ -36,10 +37,9 @@ from nagori.services.erasure_plan import (
     texts_of,
 )
 from nagori.services.erasure_proof import draft_receipt, issue_receipt
+from nagori.services.erasure_receipt import ErasureReceipt, ErasureStep
 from nagori.services.purge import redact_purged
-from nagori.services.receipt import ErasureReceipt, ErasureStep
 from nagori.services.record_turns import erase_spool
-from nagori.services.submitted_batches import discard_batches
 from nagori.services.tool_outcome_log import erase_results
 
 TYPE_CHECKING = False
@@ -58,7 +58,7 @@ def erase(
         raise Conflict("error.erasure_changed")
     requested = runtime.clock.now()
     passages = choose_passages(texts_of(runtime, plan))
-    audit_chain.record(runtime, "erasure_requested", plan.owner, target=target.kind, counts=dict(plan.counts))
+    audit_log.record(runtime, "erasure_requested", plan.owner, target=target.kind, counts=dict(plan.counts))
     if target.kind == "owner":
         steps = erase_owner(runtime, plan.owner, progress)
         passages = [*_names_of(plan.owner), *passages]
@@ -105,7 +105,7 @@ def reopen(runtime: Runtime, owner: Owner) -> None:
     if not runtime.journal.is_erased(owner):
         raise InvalidInput("user", "error.not_erased")
     runtime.journal.reopen(owner)
-    audit_chain.record(runtime, "reopened", owner)
+    audit_log.record(runtime, "reopened", owner)
 
 
 def _names_of(owner: Owner) -> list[str]:

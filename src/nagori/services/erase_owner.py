@@ -11,9 +11,9 @@ from nagori.errors import Conflict
 from nagori.journals.file import FileJournal
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.backup import STORE, folders_aside, remove_abandoned_copies
-from nagori.services.receipt import ErasureStep
+from nagori.services.discard_llm_batches import discard_batches
+from nagori.services.erasure_receipt import ErasureStep
 from nagori.services.record_turns import erase_spool
-from nagori.services.submitted_batches import discard_batches
 from nagori.services.tool_outcome_log import erase_results
 
 AT_ONCE = 20  # memories of the store in one transaction: others wait no longer

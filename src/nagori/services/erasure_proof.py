@@ -10,10 +10,17 @@ from nagori.core.value_class import replace
 from nagori.errors import Notice
 from nagori.journals.file import FileJournal
 from nagori.runtime import Runtime
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.services.byte_search import ENCODINGS, search_files
 from nagori.services.erasure_plan import ErasureTarget
-from nagori.services.receipt import KEY_FILE, ErasureReceipt, ErasureStep, SearchReport, create_key, sign
+from nagori.services.erasure_receipt import (
+    KEY_FILE,
+    ErasureReceipt,
+    ErasureStep,
+    SearchReport,
+    create_key,
+    sign,
+)
 
 SEARCHED_BYTES = 16_000_000_000  # of all passages together: some seconds
 
@@ -44,11 +51,11 @@ def issue_receipt(runtime: Runtime, receipt: ErasureReceipt) -> ErasureReceipt:
     """Sign a receipt and note it in the audit log."""
     key, new = create_key(runtime.data_dir)
     if new:
-        audit_chain.record(runtime, "key_created")
+        audit_log.record(runtime, "key_created")
     signed = replace(receipt, signature=sign(key, receipt.to_dict()))
     facts = {"target": signed.target, "clean": signed.clean, "interrupted": signed.interrupted}
     owner = (signed.tenant, signed.user)
-    audit_chain.record(runtime, "erasure_finished", owner, **facts, receipt=signed.signature)
+    audit_log.record(runtime, "erasure_finished", owner, **facts, receipt=signed.signature)
     return signed
 
 
@@ -68,7 +75,7 @@ def _search(runtime: Runtime, passages: Sequence[str]) -> SearchReport:
 
 def _remains(runtime: Runtime, steps: Sequence[ErasureStep]) -> Iterator[Notice]:
     """What this folder cannot reach, and until when it stays there."""
-    copies = [entry for entry in audit_chain.read(runtime.data_dir) if entry.act in ("backed_up", "exported")]
+    copies = [entry for entry in audit_log.read(runtime.data_dir) if entry.act in ("backed_up", "exported")]
     if copies:
         first, last = copies[0].at[:10], copies[-1].at[:10]
         yield Notice("erase.remains_copies", n=len(copies), first=first, last=last)

@@ -24,6 +24,7 @@ from nagori.language.passages import alike, pieces, shingles
 from nagori.language.speech_acts import WishKind, classify_wish, is_statement
 from nagori.language.tokenizer import tokens
 from nagori.runtime import Runtime
+from nagori.services.keep_and_forget_requests import queue_protection
 from nagori.services.linking import link_event, supersede_events
 from nagori.services.remember import (
     AT_ONCE,
@@ -35,7 +36,6 @@ from nagori.services.remember import (
     redact_text,
     store_memories,
 )
-from nagori.services.wishes import queue_protection
 
 NEAREST = 2  # number of older memories compared with a new one
 # The corrected memory must be similar in meaning (in standard deviations above the typical cosine) and share

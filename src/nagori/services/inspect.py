@@ -21,9 +21,9 @@ from nagori.runtime import Runtime
 from nagori.services.edit import describe_change, read_version
 from nagori.services.explain_ranking_and_context import explain_ranking
 from nagori.services.importance_terms import terms_of
-from nagori.services.memory_relations import find_related
 from nagori.services.purge import store_bytes
 from nagori.services.recall import RecallRequest, recall
+from nagori.services.related_memories import find_related
 
 FOLD_AT_ONCE = 1000  # events
 MOST_DAYS = 36_525  # a century

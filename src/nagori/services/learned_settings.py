@@ -151,9 +151,9 @@ def improve(runtime: Runtime, owner: Owner) -> PolicyStep | None:
 
 
 def _audit(runtime: Runtime, owner: Owner, change: str) -> None:
-    from nagori.services import audit_chain  # imported late: a prompt reads the policy and changes none
+    from nagori.services import audit_log  # imported late: a prompt reads the policy and changes none
 
-    audit_chain.record_or_observe(runtime, "policy_changed", owner, change=change)
+    audit_log.record_or_observe(runtime, "policy_changed", owner, change=change)
 
 
 def take_back(runtime: Runtime, owner: Owner) -> Policy:

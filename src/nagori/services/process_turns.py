@@ -199,7 +199,7 @@ def form_exchanges(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]
     for exchange in pair_turns([*_open_prompts(runtime, scope.owner, turns), *turns]):
         wish = classify_wish(exchange.turn.text) if _is_users(exchange.turn) else NO_WISH
         if wish.kind in (WishKind.NOT_KEEP, WishKind.FORGET):
-            from nagori.services.wishes import obey_forget, withhold_turns
+            from nagori.services.keep_and_forget_requests import obey_forget, withhold_turns
 
             if wish.kind is WishKind.FORGET:  # it may mean what was said just before
                 formed, said = formed + form_memories(runtime, scope, said), []

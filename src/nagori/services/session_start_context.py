@@ -71,7 +71,7 @@ def _describe_waiting(runtime: Runtime, owner: Owner, mark: bool) -> str:
     """A notice of the wishes that need a decision; it is given once."""
     if not runtime.store.state(owner, WAITING_WISHES):
         return ""
-    from nagori.services.wishes import clear_waiting, waiting_wishes
+    from nagori.services.keep_and_forget_requests import clear_waiting, waiting_wishes
 
     lines = []
     for wish in waiting_wishes(runtime, owner):

@@ -34,7 +34,7 @@ from nagori.errors import InvalidInput
 from nagori.language.redaction import WITHHELD
 from nagori.ledger import read_memories
 from nagori.runtime import Runtime
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.services.remember import Draft, remember_many
 
 TYPE_CHECKING = False
@@ -128,7 +128,7 @@ def disclose(runtime: Runtime, owner: Owner) -> int:
 
     count = len(runtime.ledger.write(owner, decide).events) if due else 0
     if count:
-        audit_chain.record_or_observe(runtime, "disclosed", owner, memories=count, by="cycle")
+        audit_log.record_or_observe(runtime, "disclosed", owner, memories=count, by="cycle")
     return count
 
 

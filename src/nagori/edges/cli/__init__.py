@@ -90,7 +90,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "erase": "erase:erase",
         "audit": "erase:audit",
         "logs": "conversations:logs",
-        "graph": "graph:graph",
+        "graph": "graph_mirror:graph",
         "encrypt": "encrypt:encrypt",
         "verify": "maintenance:verify",
         "rebuild": "maintenance:rebuild",

@@ -19,7 +19,7 @@ from nagori.core.model import Scope
 from nagori.core.value_class import Value, fields_of, replace
 from nagori.edges.http.access import Grant, Refused, bearer
 from nagori.errors import InvalidInput, NotFound
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.services.key_value_items import ItemPut, read_value
 
 OWNER = Scope(tenant="nagori:server", user="keys")
@@ -72,7 +72,7 @@ class KeyTable:
         limits = {part: getattr(grant, part) for part in ("tenant", "user", "project", "agent", "role")}
         key = ApiKey(hash[:ID_LENGTH], name, hash, created=self._clock.now().isoformat(), **limits)
         self._put(key)
-        audit_chain.record_or_observe(self._runtime, "keys_changed", change="api key added", id=key.id)
+        audit_log.record_or_observe(self._runtime, "keys_changed", change="api key added", id=key.id)
         return secret, key
 
     def list(self) -> Sequence[ApiKey]:
@@ -88,9 +88,7 @@ class KeyTable:
         if found.revoked is None:
             found = replace(found, revoked=self._clock.now().isoformat())
             self._put(found)
-            audit_chain.record_or_observe(
-                self._runtime, "keys_changed", change="api key revoked", id=found.id
-            )
+            audit_log.record_or_observe(self._runtime, "keys_changed", change="api key revoked", id=found.id)
         return found
 
     def find(self, secret: str) -> ApiKey | None:

@@ -15,7 +15,7 @@ from nagori.core.value_class import read_texts
 from nagori.edges.http.access import Grant, Refused
 from nagori.edges.http.mem0_filters import matches, named_users
 from nagori.errors import InvalidInput, NotFound
-from nagori.services import audit_chain
+from nagori.services import audit_log
 
 ENTITIES = ("user_id", "agent_id", "app_id", "run_id")
 OWNER_BITS, ID_BITS = 42, 80
@@ -51,7 +51,7 @@ class Tenant:
         """Note in the audit log that memories of several users are read at once."""
         if len(users) > 1:
             runtime, key = self._memory.runtime, self._grant.name
-            audit_chain.record_or_observe(runtime, "scope_crossed", users=len(users), key=key)
+            audit_log.record_or_observe(runtime, "scope_crossed", users=len(users), key=key)
 
     def find(self, id: str) -> tuple[Nagori, str]:
         """The memory and the id of a row; NotFound if there is none."""

@@ -76,16 +76,16 @@ from nagori.services.assemble_full_context import FullContext
 from nagori.services.conversation_threads import SessionInfo, ThreadSummary
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erasure_plan import ErasurePlan, ErasureTarget
+from nagori.services.erasure_receipt import ErasureReceipt
 from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.key_value_items import read_value
 from nagori.services.learned_settings import Policy
 from nagori.services.llm.appraise import AppraisalReport, Estimate
-from nagori.services.memory_relations import RelatedMemory
 from nagori.services.preview import Preview
 from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
-from nagori.services.receipt import ErasureReceipt
+from nagori.services.related_memories import RelatedMemory
 from nagori.services.transfer import ImportReport
 
 QUERY_METHODS = ("GET", "DELETE")

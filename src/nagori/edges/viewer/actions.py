@@ -13,7 +13,7 @@ from nagori.edges.viewer.levels_plan_costs import show_policy
 from nagori.edges.viewer.page_data import Fields, memory_rows, standing_changes
 from nagori.errors import Conflict, InvalidInput, LimitReached, Notice
 from nagori.services.cycle import note_stopped
-from nagori.services.receipt import ErasureReceipt
+from nagori.services.erasure_receipt import ErasureReceipt
 
 
 def _id(fields: Fields) -> str:

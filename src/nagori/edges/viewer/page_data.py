@@ -30,7 +30,7 @@ from nagori.edges.charts import DAY, life_series
 from nagori.edges.cli.render import event_line, one_line, size
 from nagori.edges.locale import Translator
 from nagori.errors import InvalidInput
-from nagori.services import audit_chain
+from nagori.services import audit_log
 from nagori.services.cycle import compress_memories
 from nagori.services.doctor import Finding
 from nagori.services.edit import UNDOABLE
@@ -327,7 +327,7 @@ def show_health(memory: Nagori, translator: Translator, more: Sequence[Finding])
     status, zone = memory.status(), memory.runtime.clock.zone
     findings = [*memory.doctor(), *more]
     order = ("fail", "warn", "ok")
-    acts = [entry for entry in audit_chain.read(memory.runtime.data_dir) if entry.act in COPIES]
+    acts = [entry for entry in audit_log.read(memory.runtime.data_dir) if entry.act in COPIES]
     return {
         "findings": [
             {

@@ -14,7 +14,7 @@ from nagori.app import Nagori
 from nagori.core.events import CYCLE, OPEN_SINCE, Event
 from nagori.core.model import Scope
 from nagori.core.storage_types import Owner
-from nagori.edges.worker.killed_sessions import KILLED, finish_killed
+from nagori.edges.worker.recover_answers_from_transcripts import KILLED, finish_killed
 from nagori.edges.worker.spawn import LOCK
 from nagori.errors import Conflict, MemoryErased, NagoriError, Notice
 from nagori.files import HOT, release_lock, sweep, take_lock

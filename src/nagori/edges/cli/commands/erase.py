@@ -17,10 +17,10 @@ from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json, progress
 from nagori.errors import InvalidInput, Notice
 from nagori.files import write_private
-from nagori.services import audit_chain
-from nagori.services import receipt as receipts
+from nagori.services import audit_log
+from nagori.services import erasure_receipt as receipts
 from nagori.services.erasure_plan import ErasurePlan
-from nagori.services.receipt import ErasureReceipt
+from nagori.services.erasure_receipt import ErasureReceipt
 
 
 class AuditAction(StrEnum):
@@ -182,7 +182,7 @@ def audit(
     if action is AuditAction.VERIFY:
         _verify_log(session, anchor, as_json)
         return
-    entries = audit_chain.read(session.folder)
+    entries = audit_log.read(session.folder)
     if as_json:
         keys = ("number", "at", "act", "owner", "uid", "detail")
         print_json({"entries": [{key: getattr(entry, key) for key in keys} for entry in entries]})
@@ -199,12 +199,12 @@ def _is_long(value: object) -> bool:
     return isinstance(value, dict) or len(str(value)) > 30
 
 
-def _anchor(entries: list[audit_chain.AuditEntry]) -> str:
+def _anchor(entries: list[audit_log.AuditEntry]) -> str:
     return entries[-1].anchor if entries else ""
 
 
 def _verify_log(session: CommandSession, anchor: str, as_json: bool) -> None:
-    verdict = audit_chain.verify(session.folder, anchor)
+    verdict = audit_log.verify(session.folder, anchor)
     if as_json:
         faults = [str(fault) for fault in verdict.faults]
         print_json(

@@ -33,8 +33,8 @@ from nagori.stores.sqlite.resident.arrays import (
     most_telling,
     to_numbers,
 )
+from nagori.stores.sqlite.resident.candidate_columns import Sketches
 from nagori.stores.sqlite.resident.ranking import CandidateArrays, build_candidates
-from nagori.stores.sqlite.resident.sketches import Sketches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

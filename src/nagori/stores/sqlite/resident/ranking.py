@@ -33,7 +33,7 @@ from nagori.core.relevance import (
     word_rarity,
 )
 from nagori.core.value_class import build_unchecked
-from nagori.stores.sqlite.resident.sketches import Sketch, session_of
+from nagori.stores.sqlite.resident.candidate_columns import Sketch, session_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from nagori.core.storage_types import Owner
 from nagori.errors import ModelError
 from nagori.protocols import BatchLLM
 from nagori.runtime import Runtime
-from nagori.services.receipt import ErasureStep
+from nagori.services.erasure_receipt import ErasureStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
