@@ -40,7 +40,7 @@ JAPANESE = (
     ("訂正します。検証サーバーのポートは9443に変わりました。", "9443番ですね。"),
     ("検証サーバーにつなぎたい。ポートは？", "9443番です。以前は8443番でした。"),
 )
-ID = re.compile(r"mem_[a-z0-9]{16}")
+ID = re.compile(r"mem_[a-z0-9]{6}(?:[a-z0-9]{10})?\b")
 DATE = re.compile(r"\[\d{4}-\d\d-\d\d\]")
 
 
@@ -60,7 +60,7 @@ def played(folder: Path, lines: tuple[tuple[str, str], ...]) -> list[Run]:
 def recorded(folder: Path) -> str:
     """The whole text."""
     told = [story(played(folder / name, lines)) for name, lines in {"en": ENGLISH, "ja": JAPANESE}.items()]
-    parts = [numbered(ID, "mem_{:016}", DATE.sub("[2026-01-18]", each)) for each in told]
+    parts = [numbered(ID, "mem_{:06}", DATE.sub("[2026-01-18]", each)) for each in told]
     return "\n".join([HEAD, *(part.rstrip() + "\n" for part in parts)])
 
 
