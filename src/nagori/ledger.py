@@ -237,7 +237,7 @@ class Ledger:
         if at.seq == 0:
             return
         if last < at.seq and self.journal.is_erased(owner):
-            raise MemoryErased()
+            raise _erased_meanwhile()
         name = "/".join(owner)
         identity = self.journal.identity(owner)
         other = at.journal and identity and at.journal != identity
@@ -258,7 +258,7 @@ class Ledger:
             return False
         drop(owner, self.journal.identity(owner))
         if self.journal.is_erased(owner):
-            raise MemoryErased()
+            raise _erased_meanwhile()
         return True
 
     def _only_turns(self, owner: Owner, at: int, last: int) -> bool:
@@ -404,3 +404,11 @@ def read_memories(store: Store, owner: Owner, ids: Sequence[str]) -> dict[str, M
     """Those of `ids` that exist, whatever their visibility: for writers, never for answers."""
     scope = Scope(tenant=owner[0], user=owner[1])
     return {memory.id: memory for memory in store.get(scope, ids)} if ids else {}
+
+
+def _erased_meanwhile() -> MemoryErased:
+    """The error for an owner whom another program erased. What this one remembers of the words goes, too."""
+    from nagori.word_caches import clear_word_caches
+
+    clear_word_caches()
+    return MemoryErased()

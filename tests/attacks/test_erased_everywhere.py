@@ -2,6 +2,7 @@
 done what the receipt names. What is there until then is found, too: the search would notice it."""
 
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -81,6 +82,71 @@ def test_a_program_that_starts_after_an_erasure_has_no_byte_of_it(tmp_path: Path
         receipt = memory.erase(memory.plan_erasure(everything=True))
     assert "erase.remains_processes" in [notice.id for notice in receipt.remains]
     assert in_memory(folder, "later", words) == set()
+
+
+# A program that had read the words, and lets freed memory be overwritten at once (docs/howto/erase.md).
+OVERWRITES = {
+    "PYTHONMALLOC": "malloc",
+    "MALLOC_PERTURB_": "165",
+    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
+}
+LIVING = """
+import gc, sys
+from pathlib import Path
+from nagori import Nagori, Scope
+from nagori.errors import MemoryErased
+from nagori.testing import WordEmbedder
+memory = Nagori.open(Path(sys.argv[1]), scope=Scope(user="gone"), embedder=WordEmbedder(), llm=None)
+for _ in range(3):
+    memory.recall("When does the ferry leave?", k=30)
+    memory.list(limit=100)
+print("read", flush=True)
+sys.stdin.readline()
+if sys.argv[2] == "erases":
+    memory.erase(memory.plan_erasure(everything=True))
+try:
+    memory.recall("When does the ferry leave?")
+except MemoryErased:
+    pass
+memory.with_scope(user="other").recall("When does the ferry leave?")
+gc.collect()
+print("erased", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc" or not Path("/proc/self/mem").exists(),
+    reason="freed memory is overwritten by glibc, and read from /proc",
+)
+@pytest.mark.parametrize("who", ["erases", "another erases"])
+def test_a_living_program_that_overwrites_freed_memory_has_no_byte_left(
+    tmp_path: Path, words: list[str], who: str
+) -> None:
+    folder = tmp_path / "data"
+    needles = Needles({core: encodings(core) for core in cores(words)})
+    with Nagori.open(folder, scope=Scope(user="other"), embedder=WordEmbedder(), llm=None) as other:
+        other.remember("The ferry leaves at nine.")
+    with Nagori.open(folder, scope=Scope(user="gone"), embedder=WordEmbedder(), llm=None) as memory:
+        memory.remember_many(f"The ferry {word} leaves at nine." for word in words)
+    command = [sys.executable, "-c", LIVING, str(folder), who]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | OVERWRITES
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        assert program.stdout.readline() == "read\n"
+        before = {core for block in bytes_of(program.pid) for core in needles.found_in(block)}
+        assert before == set(cores(words))  # it would be noticed
+        if who == "another erases":
+            with Nagori.open(folder, scope=Scope(user="gone"), embedder=WordEmbedder(), llm=None) as memory:
+                memory.erase(memory.plan_erasure(everything=True))
+        program.stdin.write("\n")
+        program.stdin.flush()
+        assert program.stdout.readline() == "erased\n"
+        after = {core for block in bytes_of(program.pid) for core in needles.found_in(block)}
+        program.communicate("")
+    assert after == set()
 
 
 # --- Valkey ---------------------------------------------------------------------------------------

@@ -117,7 +117,9 @@ class FileJournal:
         self.patience = patience  # seconds to wait for the lock; None: LOCK_SECONDS
         self._segment_bytes = segment_bytes
         self._held: dict[tuple[Owner, int], int] = {}  # lock files held, by thread
-        self._ends: dict[Path, tuple[_Stamp, int, bytes]] = {}  # last number and line of segments
+        # The last number and line of segments, by folder and name. They go with their segment: no words of an
+        # erased owner may stay here.
+        self._ends: dict[Path, dict[str, tuple[_Stamp, int, bytes]]] = {}
         self._notes: dict[Path, tuple[_Stamp, Owner | None, str]] = {}
         self._folders: dict[Owner, Path] = {}
         self._ciphers: dict[Owner, tuple[object, OwnerCipher]] = {}
@@ -499,10 +501,10 @@ class FileJournal:
 
     def _end(self, path: Path) -> tuple[int, bytes]:
         """The last event number of a segment and its line ("" if damaged); cached until the file changes."""
-        stamp = _stamp_of(path)
-        known = self._ends.get(path)
+        stamp, ends = _stamp_of(path), self._ends.setdefault(path.parent, {})
+        known = ends.get(path.name)
         if known is None or known[0] != stamp or stamp is None:
-            known = self._ends[path] = (stamp, *_last_in(path))
+            known = ends[path.name] = (stamp, *_last_in(path))
         return known[1:]
 
     def _last_line(self, owner: Owner, seq: int) -> bytes:
@@ -533,10 +535,15 @@ class FileJournal:
         try:
             names = os.listdir(folder)  # noqa: PTH208 - names are all that is needed
         except FileNotFoundError:
+            self._ends.pop(folder, None)
+            self._decoded.pop(owner, None)
             return []
         except OSError as trouble:
             raise JournalError("error.file", path=folder, reason=trouble.strerror or trouble) from trouble
         segments = sorted(name for name in names if name.endswith(".jsonl") and _SEGMENT.fullmatch(name))
+        ends = self._ends.get(folder)
+        if ends is not None and len(ends) > len(segments):
+            self._ends[folder] = {name: end for name, end in ends.items() if name in segments}
         return [(int(name[:8]), folder / name) for name in segments]
 
     def _segments_after(self, owner: Owner, after: int) -> list[Path]:

@@ -15,6 +15,7 @@ from nagori.services.discard_llm_batches import discard_batches
 from nagori.services.erasure_receipt import ErasureStep
 from nagori.services.record_turns import erase_spool
 from nagori.services.tool_outcome_log import erase_results
+from nagori.word_caches import clear_word_caches
 
 AT_ONCE = 20  # memories of the store in one transaction: others wait no longer
 PAUSE = 0.002  # least seconds between two transactions
@@ -37,6 +38,7 @@ def erase_here(runtime: Runtime, owner: Owner) -> None:
     """The steps that concern this machine alone, for an owner who was erased on another one."""
     for step in LOCAL_STEPS:
         step(runtime, owner)
+    clear_word_caches()
     runtime.observe("erasure.followed")
 
 

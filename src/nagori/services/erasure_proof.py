@@ -21,6 +21,7 @@ from nagori.services.erasure_receipt import (
     create_key,
     sign,
 )
+from nagori.word_caches import clear_word_caches
 
 SEARCHED_BYTES = 16_000_000_000  # of all passages together: some seconds
 
@@ -48,7 +49,8 @@ def draft_receipt(
 
 
 def issue_receipt(runtime: Runtime, receipt: ErasureReceipt) -> ErasureReceipt:
-    """Sign a receipt and note it in the audit log."""
+    """Sign a receipt and note it in the audit log. It comes last, so this program forgets the words, too."""
+    clear_word_caches()
     key, new = create_key(runtime.data_dir)
     if new:
         audit_log.record(runtime, "key_created")
