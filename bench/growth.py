@@ -236,7 +236,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tokenizer.words": lambda said: list(tokenizer.words(said)),
     "speech_acts.classify_wish": speech_acts.classify_wish,
     "speech_acts.without_wishes": speech_acts.without_wishes,
-    "model.text_digest": text_digest,
+    "model.text_digest": lambda said: text_digest(clean_text(said)),  # texts are cleaned when they come in
     "messages.is_aside": is_aside,
     "scores.instructs": lambda said: scores.instructs(said, Window()),
     "english_emotion_rules.look_up": english_emotion_rules.look_up,

@@ -528,3 +528,11 @@ def test_a_wish_stands_before_or_after_a_long_text() -> None:
 )
 def test_without_its_wishes_a_text_is_what_else_was_said(text: str, rest: str) -> None:
     assert without_wishes(text) == rest
+
+
+def test_of_a_long_text_the_wishes_at_both_ends_are_left_out() -> None:
+    paste = "\n".join(f"line {number} of the log" for number in range(2000))
+    for text in (f"Forget what I said about Ida.\n{paste}", f"{paste}\nForget what I said about Ida."):
+        rest = without_wishes(text)
+        assert "Ida" not in rest
+        assert all(f"line {number} of" in rest for number in (0, 1000, 1999))

@@ -248,6 +248,17 @@ def classify_wish(text: str) -> Wish:
 
 def without_wishes(text: str) -> str:
     """What else is said: the sentences that wish nothing of the memory."""
+    if len(text) <= 2 * MOST:
+        return _sentences_without_wish(text)
+    parts = (
+        _sentences_without_wish(text[:MOST]),
+        text[MOST:-MOST].strip(),
+        _sentences_without_wish(text[-MOST:]),
+    )
+    return " ".join(part for part in parts if part)
+
+
+def _sentences_without_wish(text: str) -> str:
     parts = (sentence.strip() for sentence in _WISH_SENTENCE.findall(text))
     return " ".join(part for part in parts if part and classify_wish(part).kind is WishKind.NONE)
 
