@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nagori import Filter, Nagori
+from nagori.core.model import Level
 from nagori.testing import FrozenClock, WordEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,8 +55,8 @@ def opened(folder: Path, clock: FrozenClock | None = None, **parts: Any) -> Nago
 
 
 def contents(memory: Nagori) -> list[str]:
-    """The full text of every memory, those that were forgotten among them."""
-    return [each.text.content for each in memory.list(EVERYTHING, limit=100_000)]
+    """The full text of every memory, those that were archived or forgotten among them."""
+    return [each.texts.get(Level.FULL, each.text).content for each in memory.list(EVERYTHING, limit=100_000)]
 
 
 @contextmanager
