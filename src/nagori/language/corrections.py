@@ -161,13 +161,13 @@ def _sorts() -> tuple[re.Pattern[str], ...]:
         re.compile(pattern)
         for pattern in (
             r"(?i:\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|[月火水木金土日]曜",
-            r"(?i:\b(?:january|february|march|april|june|july|august|september|october|november|december)\b)|\d+月",
+            r"(?i:\b(?:january|february|march|april|june|july|august|september|october|november|december)\b)|\d{1,4}月",
             r"(?i:\b\d{1,2}(?::\d\d)? ?(?:am|pm|o'clock)\b|\b(?:half past|quarter (?:to|past)|noon|midnight)\b)"
-            rf"|\b\d{{1,2}}:\d\d\b|(?i:\b(?:at|till|until|by) (?:{small}|\d{{1,2}})\b)|[\d一二三四五六七八九十]+時",
+            rf"|\b\d{{1,2}}:\d\d\b|(?i:\b(?:at|till|until|by) (?:{small}|\d{{1,2}})\b)|[\d一二三四五六七八九十]{{1,8}}時",
             rf"\d[\d,.:/]*|(?i:\b(?:{small}|twenty|thirty|forty|fifty|hundred|thousand|half|twice|once|double)\b)"
-            "|[一二三四五六七八九十百千万]+(?=[時日月年歳円人つ本枚個回分番号階])",
+            "|[一二三四五六七八九十百千万]{1,12}(?=[時日月年歳円人つ本枚個回分番号階])",
             r"(?<=[a-z,] )[A-Z][\w'-]+|\b(?:Mr|Mrs|Ms|Dr)\.? [A-Z]\w+|[ァ-ヶー]{2,}|[一-鿿]{1,3}(?:さん|先生|くん|ちゃん)"
-            "|[A-Za-z][\\w.-]+(?=[ぁ-ん一-鿿])",
+            "|[A-Za-z][\\w.-]{1,40}(?=[ぁ-ん一-鿿])",
             r"(?i:\b(?:red|blue|green|yellow|black|white|grey|gray|brown|pink|purple|orange|silver|gold)\b)"
             "|[赤青緑黄黒白灰茶紫]",
         )
