@@ -9,7 +9,20 @@ import pytest
 
 from nagori.core.event_redaction import without_words
 from nagori.core.events import Event, fold
-from nagori.core.model import Emotion, Filter, Kind, Level, Memory, Recollection, Text, Turn, check_memory
+from nagori.core.model import (
+    THREAD_ID,
+    Emotion,
+    Filter,
+    Kind,
+    Level,
+    Memory,
+    Recollection,
+    Scope,
+    Text,
+    Turn,
+    check_memory,
+    is_thread_summary,
+)
 from nagori.core.serialize import from_record, to_record
 from nagori.core.value_class import (
     check_bool,
@@ -54,6 +67,7 @@ def memory(content: str = "tea", **more: object) -> Memory:
         (lambda: Filter(levels=frozenset({9})), "It must be at most 4, not 9"),  # type: ignore[arg-type]
         (lambda: Filter(since=NAIVE), "filter.since: This is a time without a zone"),
         (lambda: Turn(7, NOON), "turn.text: int is not a text"),  # type: ignore[arg-type]
+        (lambda: Scope(unnamed_agent=1), "scope.unnamed_agent: 1 is not true or false"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_of_the_wrong_kind_is_refused_by_its_name(call: object, said: str) -> None:
@@ -159,3 +173,27 @@ def test_a_notebook_shows_words_and_never_takes_them_for_html() -> None:
         assert "mem_a · 2026-03-01 · episode · full" in shown
     assert "score 0.50 · confidence 0.90" in shown
     assert "confidence" not in Recollection(bad, 0.5, 60.0)._repr_html_()
+
+
+# --- who asks
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_user", "is_whole"),
+    [
+        (Scope(), True, True),
+        (Scope(project="p"), True, False),
+        (Scope(agent="a"), False, False),
+        (Scope(role="reviewer"), False, False),
+        (Scope(unnamed_agent=True), False, False),
+    ],
+)
+def test_a_scope_knows_whether_the_user_asks_for_everything(
+    scope: Scope, is_user: bool, is_whole: bool
+) -> None:
+    assert (scope.is_user, scope.is_whole) == (is_user, is_whole)
+
+
+def test_the_summary_of_a_thread_is_known_by_its_id() -> None:
+    assert is_thread_summary(memory().evolve(id=f"{THREAD_ID}1"))
+    assert not is_thread_summary(memory())

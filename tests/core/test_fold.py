@@ -107,6 +107,7 @@ def test_an_edit_replaces_the_words_of_every_level() -> None:
         ("protected", {}, "protected", True),
         ("forgotten", {}, "forgotten_at", LATER),
         ("superseded", {"by": "n"}, "superseded_by", "n"),
+        ("consolidated", {"coefficient": 0.9925}, "coefficient", 0.9925),
     ],
 )
 def test_an_event_changes_its_one_field_and_the_version(

@@ -283,3 +283,11 @@ def test_candidates_tell_who_spoke_whether_meaning_was_compared_and_of_summaries
     others = evidence(sketch(f"{THREAD_ID}x"), cosines={f"{THREAD_ID}x": 0.5})
     assert others.has_cosines()
     assert others.has_thread_summaries()
+
+
+def test_of_many_candidates_the_one_of_the_asked_time_is_among_the_likely_ones() -> None:
+    day = 86_400
+    infos = [sketch(str(n), at=n * 100 * day) for n in range(10)]
+    given = evidence(*infos, places={"tea": {str(n): 1 for n in range(10)}})
+    assert "7" in relevance(given, window=(700 * day, 701 * day), most=2)
+    assert "7" not in relevance(given, most=2)
