@@ -22,7 +22,7 @@ from nagori.core.spreading_activation import ENTRIES, MOST_CONCEPTS, MOST_MEMORI
 from nagori.core.storage_types import AppliedPosition, Batch
 from nagori.protocols import Store
 from nagori.stores.sqlite import SqliteStore
-from nagori.testing.drawing import memory
+from nagori.testing.random_memories import memory
 
 ME = Scope(user="me")
 MENTIONS = 10

@@ -33,7 +33,7 @@ from nagori.core.model import Filter, Level
 from nagori.core.value_class import Value, default_factory, replace
 from nagori.errors import ModelError
 from nagori.protocols import LLM
-from nagori.services.llm.health import ModelHealth
+from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 from nagori.testing import FrozenClock
 
 DEADLINE = 0.25

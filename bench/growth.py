@@ -37,7 +37,7 @@ from nagori.core.model import Emotion, Scope, Text, Valence, text_digest
 from nagori.core.value_class import clean_text
 from nagori.core.window import Window, scores
 from nagori.core.window.messages import Message, is_aside
-from nagori.edges.hooks import handlers, payloads
+from nagori.edges.hooks import handlers, host_payloads_and_replies
 from nagori.edges.hooks.call_types import At, Moment
 from nagori.edges.importers import claude_code
 from nagori.language import (
@@ -151,7 +151,7 @@ def _message(said: str) -> Message:
 
 
 def _hook_payload(said: str) -> object:
-    return payloads.moment(
+    return host_payloads_and_replies.moment(
         "claude-code", {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": said}
     )
 
@@ -251,7 +251,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "handlers._without": lambda said: handlers._without(said, "system-reminder"),
     "passages.prompt_text": passages.prompt_text,
     "prompt_context.escape": prompt_context.escape,
-    "payloads.moment": _hook_payload,
+    "host_payloads_and_replies.moment": _hook_payload,
     "claude_code.spoken_text": lambda said: claude_code.spoken_text(claude_code._object(_line(said)) or {}),
 }
 

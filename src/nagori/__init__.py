@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from nagori.services.cycle import CycleReport as CycleReport
     from nagori.services.erasure_plan import ErasurePlan as ErasurePlan
     from nagori.services.erasure_receipt import ErasureReceipt as ErasureReceipt
+    from nagori.services.explain_history_and_status import Explanation as Explanation
+    from nagori.services.explain_history_and_status import Status as Status
     from nagori.services.explain_ranking_and_context import ContextExplanation as ContextExplanation
-    from nagori.services.inspect import Explanation as Explanation
-    from nagori.services.inspect import Status as Status
     from nagori.services.learned_settings import Policy as Policy
     from nagori.services.profile import Profile as Profile
     from nagori.services.prompt_context import Context as Context
@@ -61,12 +61,12 @@ _HOMES = {
     "CycleReport": "nagori.services.cycle",
     "ErasurePlan": "nagori.services.erasure_plan",
     "ErasureReceipt": "nagori.services.erasure_receipt",
-    "Explanation": "nagori.services.inspect",
+    "Explanation": "nagori.services.explain_history_and_status",
     "FullContext": "nagori.services.assemble_full_context",
     "OpenTurn": "nagori.services.chat_recorder",
     "Policy": "nagori.services.learned_settings",
     "Profile": "nagori.services.profile",
-    "Status": "nagori.services.inspect",
+    "Status": "nagori.services.explain_history_and_status",
     **dict.fromkeys(
         ("Category", "Emotion", "Filter", "Kind", "Level", "Memory", "Privacy", "Recollection"),
         "nagori.core.model",

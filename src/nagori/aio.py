@@ -67,26 +67,26 @@ if TYPE_CHECKING:
     from nagori.services.assemble_full_context import FullContext
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.chat_recorder import OpenTurn
-    from nagori.services.conversation_threads import SessionInfo, ThreadSummary
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erasure_plan import ErasurePlan
     from nagori.services.erasure_receipt import ErasureReceipt
+    from nagori.services.explain_history_and_status import Explanation, LifeEvent, Status
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
-    from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.learned_settings import Policy
+    from nagori.services.list_and_summarize_threads import SessionInfo, ThreadSummary
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
-    from nagori.services.purge import CompactReport
-    from nagori.services.related_memories import RelatedMemory
+    from nagori.services.read_and_clean_relations import RelatedMemory
+    from nagori.services.redact_purged_and_compact import CompactReport
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport
-    from nagori.services.verify import Proof
+    from nagori.services.verify_and_rebuild import Proof
     from nagori.services.window.bounded_conversation import Conversation
     from nagori.services.window.prune import PruneResult
 

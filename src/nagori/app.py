@@ -41,10 +41,10 @@ from nagori.core.value_class import (
     replace,
 )
 from nagori.errors import InvalidInput, StoreError
+from nagori.event_ledger import Ledger
 from nagori.files import data_dir as default_dir
 from nagori.files import expand_home, private_dir
 from nagori.journals.file import FileJournal
-from nagori.ledger import Ledger
 from nagori.runtime import Progress, Runtime, SystemClock, no_progress
 from nagori.stores.sqlite import SqliteStore
 
@@ -90,27 +90,27 @@ if TYPE_CHECKING:
     from nagori.services.assemble_full_context import FullContext
     from nagori.services.backup import BackupReport, DrillReport
     from nagori.services.chat_recorder import OpenTurn
-    from nagori.services.conversation_threads import SessionInfo, ThreadSummary
     from nagori.services.cycle import CycleReport
     from nagori.services.doctor import Finding
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erasure_plan import ErasurePlan
     from nagori.services.erasure_receipt import ErasureReceipt
+    from nagori.services.explain_history_and_status import Explanation, LifeEvent, Status
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
-    from nagori.services.inspect import Explanation, LifeEvent, Status
     from nagori.services.key_value_items import Items
     from nagori.services.learned_settings import Policy
+    from nagori.services.list_and_summarize_threads import SessionInfo, ThreadSummary
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
-    from nagori.services.purge import CompactReport
-    from nagori.services.related_memories import RelatedMemory
+    from nagori.services.read_and_clean_relations import RelatedMemory
+    from nagori.services.redact_purged_and_compact import CompactReport
     from nagori.services.remember import Draft
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport
-    from nagori.services.verify import Proof
+    from nagori.services.verify_and_rebuild import Proof
     from nagori.services.window.bounded_conversation import Conversation
     from nagori.services.window.prune import PruneResult
 
@@ -453,19 +453,19 @@ class Nagori:
     def threads(self, session: str | None = None) -> list[ThreadSummary]:
         """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of the
         summary that is kept of each. Oldest first."""
-        from nagori.services.conversation_threads import list_threads
+        from nagori.services.list_and_summarize_threads import list_threads
 
         return list_threads(self.runtime, self.scope, session)
 
     def sessions(self) -> list[SessionInfo]:
         """The recent sessions, newest first: their times, turns, speakers and threads."""
-        from nagori.services.conversation_threads import list_sessions
+        from nagori.services.list_and_summarize_threads import list_sessions
 
         return list_sessions(self.runtime, self.scope)
 
     def working_memory(self, session: str) -> WorkingMemory:
         """The last turns of a session's open thread, and how often each speaker spoke in it."""
-        from nagori.services.conversation_threads import working_memory
+        from nagori.services.list_and_summarize_threads import working_memory
 
         return working_memory(self.runtime, self.scope, session)
 
@@ -566,10 +566,10 @@ class Nagori:
 
     def show(self, id: str) -> Memory:
         """One memory, by id or by a unique prefix."""
-        from nagori.services import edit
+        from nagori.services import edit_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner)
-        return edit.read_version(self.runtime, self.scope, id)
+        return edit_forget_undo.read_version(self.runtime, self.scope, id)
 
     def list(
         self, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
@@ -584,16 +584,16 @@ class Nagori:
 
     def as_of(self, moment: datetime, filter: Filter = ALIVE) -> Sequence[Memory]:
         """The memories as they were at a past moment, newest first, from the journal."""
-        from nagori.services import inspect
+        from nagori.services import explain_history_and_status
 
         check_kind("filter", filter, Filter)
-        return inspect.as_of(self.runtime, self.scope, utc(moment, "moment"), filter)
+        return explain_history_and_status.as_of(self.runtime, self.scope, utc(moment, "moment"), filter)
 
     def why(self, id: str, query: str | None = None) -> Explanation:
         """The explanation of a memory: its retention, its history and its forecast."""
-        from nagori.services import inspect
+        from nagori.services import explain_history_and_status
 
-        return inspect.why(self.runtime, self.scope, id, query)
+        return explain_history_and_status.why(self.runtime, self.scope, id, query)
 
     def log(
         self,
@@ -606,16 +606,18 @@ class Nagori:
     ) -> Sequence[LifeEvent]:
         """The life-cycle log, newest first: what happened to memories, with the numbers before and after; of
         one memory, of some types of events, or of a time."""
-        from nagori.services import inspect
+        from nagori.services import explain_history_and_status
 
         first, last = _check_aware(since), _check_aware(until, "until")
-        return inspect.log(self.runtime, self.scope, read_texts("types", types), first, last, id, limit)
+        return explain_history_and_status.log(
+            self.runtime, self.scope, read_texts("types", types), first, last, id, limit
+        )
 
     def find_related(self, id: str) -> Sequence[RelatedMemory]:
         """The memories that are related to this one, strongest first."""
-        from nagori.services import related_memories
+        from nagori.services import read_and_clean_relations
 
-        return related_memories.find_related(self.runtime, self.scope, [self.show(id).id])
+        return read_and_clean_relations.find_related(self.runtime, self.scope, [self.show(id).id])
 
     def populations(
         self, past: int | None = None, ahead: int = 0, progress: Progress = no_progress
@@ -627,15 +629,15 @@ class Nagori:
 
     def status(self) -> Status:
         """Counts, sizes and the last event."""
-        from nagori.services import inspect
+        from nagori.services import explain_history_and_status
 
-        return inspect.status(self.runtime, self.scope)
+        return explain_history_and_status.status(self.runtime, self.scope)
 
     def measure(self) -> Measures:
         """Memories by kind and tier, and how far they are compressed."""
-        from nagori.services import inspect
+        from nagori.services import explain_history_and_status
 
-        return inspect.measure(self.runtime, self.scope)
+        return explain_history_and_status.measure(self.runtime, self.scope)
 
     def usage(self) -> Usage | None:
         """Memories per day and their sizes over the last month; None without data."""
@@ -784,7 +786,7 @@ class Nagori:
     ) -> Memory:
         """Correct a memory. Omitted fields stay; `metadata` replaces all metadata. `project=None` makes it
         yours in every project. With the `version` that was read, Conflict if it has changed since."""
-        from nagori.services import edit, remember
+        from nagori.services import edit_forget_undo, remember
 
         changes = remember.Edit(
             content=content,
@@ -800,15 +802,15 @@ class Nagori:
         if version is not None:
             check_whole("version", version, 1)
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit.edit(self.runtime, self.scope, id, changes, version)
+        return edit_forget_undo.edit(self.runtime, self.scope, id, changes, version)
 
     def feedback(self, id: str, good: bool) -> Memory:
         """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
-        from nagori.services import edit
+        from nagori.services import edit_forget_undo
 
         check_bool("good", good)
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit.feedback(self.runtime, self.scope, id, good)
+        return edit_forget_undo.feedback(self.runtime, self.scope, id, good)
 
     def record_tools(self, results: Iterable[ToolResult], *, session: str) -> None:
         """Record what an agent's tools did in a turn: what works after a failure becomes a lesson, and the
@@ -856,36 +858,38 @@ class Nagori:
 
     def protect(self, id: str, release: Texts = ()) -> Memory:
         """Protect a memory from decay; `release` are the ids of protected ones to release, to make room."""
-        from nagori.services import edit
+        from nagori.services import edit_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit.protect(self.runtime, self.scope, self.show(id).id, read_texts("release", release))
+        return edit_forget_undo.protect(
+            self.runtime, self.scope, self.show(id).id, read_texts("release", release)
+        )
 
     def unprotect(self, id: str) -> Memory:
         """Release a protected memory: it decays again."""
-        from nagori.services import edit
+        from nagori.services import edit_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit.unprotect(self.runtime, self.scope, self.show(id).id)
+        return edit_forget_undo.unprotect(self.runtime, self.scope, self.show(id).id)
 
     def link(
         self, id: str, other: str, type: RelationType | RelationName = RelationType.REFERENCES
     ) -> Relation:
         """Link a memory to another one: it continues, references, contradicts or is derived from it, or has
         the same topic."""
-        from nagori.services import edit
+        from nagori.services import edit_forget_undo
 
         which = parse_choice(RelationType, type, "type")
-        return edit.link(self.runtime, self.scope, id, other, which)
+        return edit_forget_undo.link(self.runtime, self.scope, id, other, which)
 
     def unlink(
         self, id: str, other: str, type: RelationType | RelationName | None = None
     ) -> Sequence[Relation]:
         """Remove the relations between two memories, of one type or of all; returns them."""
-        from nagori.services import edit
+        from nagori.services import edit_forget_undo
 
         which = None if type is None else parse_choice(RelationType, type, "type")
-        return edit.unlink(self.runtime, self.scope, id, other, which)
+        return edit_forget_undo.unlink(self.runtime, self.scope, id, other, which)
 
     def archive(self, id: str) -> Memory:
         """Archive a memory; it can still be found and restored."""
@@ -951,17 +955,17 @@ class Nagori:
 
     def forget(self, id: str) -> Memory:
         """Hide a memory from every recall. `undo` brings it back; after the grace period it is deleted."""
-        from nagori.services import edit
+        from nagori.services import edit_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit.forget(self.runtime, self.scope, id)
+        return edit_forget_undo.forget(self.runtime, self.scope, id)
 
     def undo(self, id: str) -> tuple[Memory, str]:
         """Revert the last change of a memory; returns the memory and what was undone."""
-        from nagori.services import edit
+        from nagori.services import edit_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit.undo(self.runtime, self.scope, id)
+        return edit_forget_undo.undo(self.runtime, self.scope, id)
 
     # --- erasing --------------------------------------------------------------------------------
 
@@ -1045,15 +1049,15 @@ class Nagori:
 
     def verify(self, progress: Progress = no_progress) -> Proof:
         """Check journal and store, and whether they agree."""
-        from nagori.services import verify
+        from nagori.services import verify_and_rebuild
 
-        return verify.verify(self.runtime, progress)
+        return verify_and_rebuild.verify(self.runtime, progress)
 
     def rebuild(self, progress: Progress = no_progress, *, accept_damage: bool = False) -> int:
         """Rebuild the store from the journal."""
-        from nagori.services import verify
+        from nagori.services import verify_and_rebuild
 
-        return verify.rebuild(self.runtime, progress, accept_damage=accept_damage)
+        return verify_and_rebuild.rebuild(self.runtime, progress, accept_damage=accept_damage)
 
     def embed_missing(self, progress: Progress = no_progress) -> int:
         """Make vectors for memories that have none."""
@@ -1168,9 +1172,9 @@ class Nagori:
 
     def compact(self) -> CompactReport:
         """Return the space of removed memories to the disk. It takes as long as copying the store."""
-        from nagori.services import purge
+        from nagori.services import redact_purged_and_compact
 
-        return purge.compact(self.runtime)
+        return redact_purged_and_compact.compact(self.runtime)
 
     def doctor(self) -> Sequence[Finding]:
         """Diagnose problems of installation and data."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from nagori.config import Config
 from nagori.core.value_class import Value
 from nagori.errors import MemoryClosed
-from nagori.ledger import Ledger
+from nagori.event_ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

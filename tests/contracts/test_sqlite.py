@@ -25,7 +25,7 @@ from nagori.core.value_class import replace
 from nagori.errors import SchemaTooNew, StoreDamaged, StoreError
 from nagori.stores import sql_rows, sqlite
 from nagori.stores.sqlite import MOST_IDLE, SqliteStore, bulk_nearest, connect, writes
-from nagori.testing.drawing import (
+from nagori.testing.random_memories import (
     BIRTH,
     EVERYTHING,
     ME,
@@ -50,7 +50,7 @@ def elsewhere(code: str, *arguments: object, **more: object) -> str:
         import os, resource, sys
         from pathlib import Path
         from nagori.stores.sqlite import SqliteStore
-        from nagori.testing.drawing import *
+        from nagori.testing.random_memories import *
         store = SqliteStore(Path(sys.argv[1]))
     """
     script = textwrap.dedent(head) + textwrap.dedent(code)

@@ -25,7 +25,7 @@ from nagori import Draft, Kind, Level, Nagori, Source
 from nagori.adapters.embed import PROVIDERS
 from nagori.core.model import Emotion, Memory, Text, Trust
 from nagori.edges import hooks
-from nagori.edges.hooks.payloads import HOSTS
+from nagori.edges.hooks.host_payloads_and_replies import HOSTS
 from nagori.edges.hosts import launcher_script
 from nagori.edges.worker.run import work
 from nagori.journals.file import FileJournal

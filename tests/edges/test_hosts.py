@@ -14,7 +14,7 @@ import pytest
 from nagori.core.model import Scope
 from nagori.edges import hooks
 from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
-from nagori.edges.hooks.payloads import HOSTS, guess, moment, reply
+from nagori.edges.hooks.host_payloads_and_replies import HOSTS, guess, moment, reply
 from nagori.edges.hosts import HOSTS as INSTALLED
 from nagori.journals.file import FileJournal
 

@@ -12,7 +12,7 @@ import pytest
 from nagori import Category, Emotion, Kind, Level, Memory, Nagori, Turn
 from nagori.language.llm_answer_checks import strays
 from nagori.language.passages import about_tokens
-from nagori.services.llm.health import ModelHealth
+from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 from nagori.services.llm.summarize import WORTH_IT
 from nagori.testing import FrozenClock, WordEmbedder
 

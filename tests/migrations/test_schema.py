@@ -15,7 +15,17 @@ from nagori.core.storage_types import AppliedPosition, LogEntry, VectorModels
 from nagori.errors import SchemaTooNew, StoreError
 from nagori.language.tokenizer import FTS5_TOKENIZE, index_words
 from nagori.stores.sqlite import SqliteStore, connect
-from nagori.testing.drawing import BIRTH, ME, OTHER, ids_with_words, memory, nearest, put, turn, vector
+from nagori.testing.random_memories import (
+    BIRTH,
+    ME,
+    OTHER,
+    ids_with_words,
+    memory,
+    nearest,
+    put,
+    turn,
+    vector,
+)
 
 NEXT = "9999_test.sql"
 

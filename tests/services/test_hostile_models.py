@@ -16,7 +16,7 @@ from nagori import Category, Emotion, Kind, Level, Nagori, Turn
 from nagori.config.sections import Llm
 from nagori.errors import ModelError, Notice
 from nagori.services.llm.client import price_for
-from nagori.services.llm.health import ModelHealth
+from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 from nagori.testing import FrozenClock
 
 LONG = (

@@ -16,7 +16,7 @@ from nagori.core.events import Event
 from nagori.core.model import RelationType, Scope, Trust, Valence
 from nagori.errors import Conflict
 from nagori.leases import lease
-from nagori.services.llm.health import ModelHealth
+from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 from nagori.testing import FrozenClock
 
 

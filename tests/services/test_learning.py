@@ -17,7 +17,7 @@ from nagori.core.learning import LEVERS, Evidence
 from nagori.core.memory_scores import contribution
 from nagori.core.model import NO_CREDIT, Credit, Memory, RelationType
 from nagori.errors import InvalidConfig, InvalidInput, Notice
-from nagori.ledger import record_turns
+from nagori.event_ledger import record_turns
 from nagori.services import learned_settings as policies
 from nagori.services.learned_settings import settings_in_force
 from nagori.services.lessons_and_credit import credit_sessions

@@ -18,9 +18,9 @@ from nagori.core.events import Event
 from nagori.core.llm import Prompt, Reply
 from nagori.core.model import RelationType, Text
 from nagori.errors import InvalidInput
+from nagori.event_ledger import record_turns
 from nagori.journals.file import FileJournal
 from nagori.language.compression import compress_to_trace
-from nagori.ledger import record_turns
 from nagori.services.cycle import CycleReport
 from nagori.services.record_turns import turn_event
 from nagori.services.remember import Draft

@@ -12,7 +12,7 @@ from tests.models import data_of, helped, shortening
 from tests.scripted import Scripted
 
 from nagori import Category, Emotion, Kind, Level, Memory, Nagori, Turn
-from nagori.services.llm.health import ModelHealth
+from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 from nagori.testing import FrozenClock, WordEmbedder
 
 LONG = (

@@ -300,7 +300,7 @@ class DrillReport(Value):
 def drill(runtime: Runtime, path: Path, opened: Opener) -> DrillReport:
     """Restore a backup into a temporary folder, rebuild its store from the journal alone, and compare its
     exports with those of the present data. What was erased since is erased there, too."""
-    from nagori.services import transfer, verify
+    from nagori.services import transfer, verify_and_rebuild
 
     with _trouble(path), _unpack(path, near=runtime.data_dir) as (folder, _):
         _take_over(runtime.data_dir, folder)
@@ -308,7 +308,7 @@ def drill(runtime: Runtime, path: Path, opened: Opener) -> DrillReport:
         _apply_erasures(folder, runtime.data_dir, opened)
         differing, moved, memories = list[Owner](), list[Owner](), 0
         with opened(folder) as other:
-            verify.rebuild(other)
+            verify_and_rebuild.rebuild(other)
             owners = [each for each in other.journal.owners() if not runtime.journal.is_erased(each)]
             for owner in owners:
                 scope = Scope(tenant=owner[0], user=owner[1])

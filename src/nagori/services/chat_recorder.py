@@ -11,17 +11,14 @@ from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, check_kind, check_list, check_text
 from nagori.errors import InvalidInput
+from nagori.event_ledger import record_turns
 from nagori.language.redaction import fit_to_keep
-from nagori.ledger import record_turns
 from nagori.runtime import Runtime
 from nagori.services.record_turns import turn_event, work_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.core.learning import ToolResult
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
     from nagori.services.prompt_context import Context
 
 

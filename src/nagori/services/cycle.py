@@ -31,20 +31,20 @@ from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput, NagoriError, Notice
+from nagori.event_ledger import Decision, read_memories
 from nagori.language.compression import compress_to_summary, compress_to_trace
 from nagori.leases import lease
-from nagori.ledger import Decision, read_memories
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.edit import change_seen, read_version
+from nagori.services.edit_forget_undo import change_seen, read_version
 from nagori.services.key_value_items import Items
 from nagori.services.linking import link_new
 from nagori.services.llm.summarize import Compressor
-from nagori.services.purge import compact_if_due, redact_purged
-from nagori.services.related_memories import remove_stale_relations
+from nagori.services.read_and_clean_relations import remove_stale_relations
+from nagori.services.redact_purged_and_compact import compact_if_due, redact_purged
 from nagori.services.remember import embed
 from nagori.services.upgrade_from_0_1 import adopt_notes
 from nagori.services.vectors import embed_missing
-from nagori.services.verify import all_owners
+from nagori.services.verify_and_rebuild import all_owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from nagori.core.value_class import Value
 from nagori.errors import JournalError, NagoriError, Notice
 from nagori.protocols import CheckedLLM
 from nagori.runtime import Runtime
-from nagori.services.purge import store_bytes
-from nagori.services.verify import all_owners, lost_folders
+from nagori.services.redact_purged_and_compact import store_bytes
+from nagori.services.verify_and_rebuild import all_owners, lost_folders
 
 NEARLY_FULL = 100 * 1024**2  # bytes that are free
 CLOCKS_APART = 30.0  # seconds between two machines
@@ -280,7 +280,7 @@ def _other_models(runtime: Runtime, wished: str) -> Iterator[Finding]:
 def _model(runtime: Runtime) -> Iterator[Finding]:
     """The state of the language model: its last answers, its key, and whether its address can be reached. It
     is asked nothing."""
-    from nagori.services.llm.health import ModelHealth
+    from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 
     if runtime.llm is None:
         yield make_finding("model", "ok", "doctor.model_none")

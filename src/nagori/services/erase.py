@@ -19,9 +19,9 @@ from nagori.core.model import Scope, TurnFilter
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import replace
 from nagori.errors import Conflict, InvalidInput
+from nagori.event_ledger import Decision, read_memories
 from nagori.journals.file import FileJournal
 from nagori.leases import lease
-from nagori.ledger import Decision, read_memories
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services import audit_log
 from nagori.services.backup import STORE, folders_aside
@@ -38,8 +38,8 @@ from nagori.services.erasure_plan import (
 )
 from nagori.services.erasure_proof import draft_receipt, issue_receipt
 from nagori.services.erasure_receipt import ErasureReceipt, ErasureStep
-from nagori.services.purge import redact_purged
 from nagori.services.record_turns import erase_spool
+from nagori.services.redact_purged_and_compact import redact_purged
 from nagori.services.tool_outcome_log import erase_results
 
 TYPE_CHECKING = False

@@ -39,12 +39,12 @@ from nagori.core.serialize import to_record
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import check_text, check_whole
 from nagori.errors import Conflict, InvalidInput
+from nagori.event_ledger import Decision
 from nagori.language.passages import pieces
-from nagori.ledger import Decision
 from nagori.runtime import Runtime
 from nagori.services.key_value_items import ItemDelete, ItemPut, Items, read_value
-from nagori.services.purge import compact_if_due, redact_purged
 from nagori.services.recall import RecallRequest, recall
+from nagori.services.redact_purged_and_compact import compact_if_due, redact_purged
 from nagori.services.remember import embed, redact_text
 
 DOCUMENTS = ("knowledge",)  # namespace of the catalogue

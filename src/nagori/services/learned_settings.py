@@ -15,7 +15,7 @@ from nagori.core.learning import LEVERS, Evidence, PolicyStep, next_step
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, replace
 from nagori.errors import InvalidConfig, InvalidInput
-from nagori.ledger import Decision
+from nagori.event_ledger import Decision
 from nagori.runtime import Runtime
 
 TYPE_CHECKING = False
@@ -151,7 +151,9 @@ def improve(runtime: Runtime, owner: Owner) -> PolicyStep | None:
 
 
 def _audit(runtime: Runtime, owner: Owner, change: str) -> None:
-    from nagori.services import audit_log  # imported late: a prompt reads the policy and changes none
+    from nagori.services import (
+        audit_log,  # imported late: a prompt reads the policy and changes none
+    )
 
     audit_log.record_or_observe(runtime, "policy_changed", owner, change=change)
 

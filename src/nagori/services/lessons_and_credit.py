@@ -40,9 +40,9 @@ from nagori.core.model import (
 )
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value
+from nagori.event_ledger import Decision, read_memories
 from nagori.language.passages import shares_own_words
 from nagori.language.speech_acts import rejects_answer
-from nagori.ledger import Decision, read_memories
 from nagori.runtime import Runtime
 from nagori.services.learned_settings import round_numbers, settings_in_force
 from nagori.services.linking import link_event

@@ -12,7 +12,7 @@ from nagori.core.model import Filter, Level, Scope, days_between
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import split_batches
 from nagori.runtime import Runtime
-from nagori.services.importance_terms import terms_of
+from nagori.services.importance_factors import terms_of
 
 MOST, AT_ONCE = 1_000_000, 500
 

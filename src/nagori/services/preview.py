@@ -12,8 +12,8 @@ from nagori.core.cost_estimate import Tokens
 from nagori.core.cycle import CyclePlan, CycleStep
 from nagori.core.model import Level, Memory, Scope
 from nagori.core.value_class import Value, default_factory, split_batches
+from nagori.event_ledger import read_memories
 from nagori.language.passages import about_tokens
-from nagori.ledger import read_memories
 from nagori.runtime import Runtime
 from nagori.services.cycle import compress_memories
 

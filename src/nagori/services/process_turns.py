@@ -26,10 +26,10 @@ from nagori.core.model import (
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, check_kind, check_list, replace, split_batches
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
+from nagori.event_ledger import record_turns
 from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
 from nagori.language.speech_acts import NO_WISH, WishKind, classify_wish, is_statement, without_wishes
-from nagori.ledger import record_turns
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.formation import FormationInput, form_memories
 from nagori.services.linking import link_event
@@ -87,7 +87,7 @@ def _end_threads(runtime: Runtime, owner: Owner) -> None:
     after, last = note.get("upto", 0), None if note else MOST_TURNS
     turns = runtime.store.turns(owner, TurnFilter(after=after, last=last))
     if len(turns) >= LEAST_TURNS:  # a shorter thread has no summary
-        from nagori.services.conversation_threads import end_threads
+        from nagori.services.list_and_summarize_threads import end_threads
 
         end_threads(runtime, owner, turns)
 

@@ -59,7 +59,7 @@ from nagori.language.passages import Wording, about_tokens, alike, read_wording,
 from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
-from nagori.services.related_memories import RelatedMemory, order_related
+from nagori.services.read_and_clean_relations import RelatedMemory, order_related
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _without_outdated(
     """Without summaries of threads that quote what was forgotten or corrected since."""
     for each in found:
         if is_thread_summary(each.memory):
-            from nagori.services.related_memories import find_outdated
+            from nagori.services.read_and_clean_relations import find_outdated
 
             if find_outdated(runtime, scope, [each.memory]):
                 continue
@@ -600,7 +600,7 @@ def rank_by_score(
     runtime: Runtime, scope: Scope, asked: ParsedQuery, evidence: Candidates, n: int
 ) -> Iterator[Recollection]:
     """The `score` ranking over the finalists [S5]. An unknown role counts as 0.5."""
-    from nagori.services.importance_terms import terms_of  # needed by this ranking alone
+    from nagori.services.importance_factors import terms_of  # needed by this ranking alone
 
     now = runtime.clock.now()
     found = list(rank_fused(runtime, scope, asked, evidence, n))

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from nagori.core.events import WORK, Event
 from nagori.errors import JournalError, JournalTooNew, MemoryErased
+from nagori.event_ledger import record_turns
 from nagori.files import private_dir
 from nagori.journals.file import FileJournal, decode, encode
 from nagori.language.redaction import fit_to_keep
-from nagori.ledger import record_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -47,9 +47,9 @@ from nagori.core.value_class import (
     split_batches,
 )
 from nagori.errors import InvalidInput, LimitReached, ModelError, StoreError
+from nagori.event_ledger import Decision, read_memories
 from nagori.language.lexicon import speaks_of
 from nagori.language.redaction import fit_to_keep
-from nagori.ledger import Decision, read_memories
 from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False

@@ -31,8 +31,8 @@ from nagori.core.model import (
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, read_texts, replace
 from nagori.errors import InvalidInput
+from nagori.event_ledger import read_memories
 from nagori.language.redaction import WITHHELD
-from nagori.ledger import read_memories
 from nagori.runtime import Runtime
 from nagori.services import audit_log
 from nagori.services.remember import Draft, remember_many

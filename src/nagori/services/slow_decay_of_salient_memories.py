@@ -14,8 +14,8 @@ from nagori.core.salience import NEW_UP_TO, consolidated_coefficient, most_salie
 from nagori.core.spreading_activation import hub_size
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import split_batches
+from nagori.event_ledger import Decision, read_memories
 from nagori.language.keywords import find_concepts
-from nagori.ledger import Decision, read_memories
 from nagori.runtime import Runtime
 from nagori.services.spreading_activation import index_concepts
 

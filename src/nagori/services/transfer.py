@@ -37,7 +37,7 @@ from nagori.core.value_class import (
     split_batches,
 )
 from nagori.errors import InvalidInput, Notice
-from nagori.ledger import read_memories
+from nagori.event_ledger import read_memories
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.key_value_items import check_item_record, item_record
 from nagori.services.remember import (

@@ -44,7 +44,7 @@ from nagori.errors import Conflict, InvalidInput
 from nagori.language.tokenizer import query_tokens
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
-from nagori.testing.drawing import (
+from nagori.testing.random_memories import (
     ASKERS,
     BIRTH,
     EVERYTHING,

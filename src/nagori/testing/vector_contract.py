@@ -12,7 +12,7 @@ from nagori.core.storage_types import Vector, VectorModels
 from nagori.errors import InvalidInput
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
-from nagori.testing.drawing import (
+from nagori.testing.random_memories import (
     ASKERS,
     BIRTH,
     EVERYTHING,

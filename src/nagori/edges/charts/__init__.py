@@ -1,4 +1,5 @@
-"""Chart data: decay curves of memories, axes and geometry. Pure; `terminal` and `svg` draw them.
+"""Chart data: decay curves of memories, axes and geometry. Pure; `decay_curve_terminal` and
+`decay_curve_svg` draw them.
 
     memory ─ curve_points ─► Series ─┬─ terminal_chart ─► lines of styled text
                                      └─ svg_chart ──────► one SVG document

@@ -1,6 +1,6 @@
 """`nagori hook`: read a host's event from standard input and answer on standard output.
 
-    stdin JSON → payloads (decode) → handlers (one verb) → payloads (encode) → stdout
+    stdin JSON → decode → handlers (one verb) → encode → stdout
 
 It is a new process for every prompt, so every import counts: until a recall is needed, only the standard
 library is loaded. It always exits with 0 and within its time. Problems are reported through the host, once
@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nagori.edges.hooks.call_types import Answer, At, Moment
-from nagori.edges.hooks.payloads import HOSTS, guess, moment, reply
+from nagori.edges.hooks.host_payloads_and_replies import HOSTS, guess, moment, reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _note_result(heard: Moment, config: Config, folder: Path) -> None:
 
 def _trouble(heard: Moment, folder: Path | None, trouble: BaseException) -> Answer:
     """The notice for the user, once per session and kind of failure."""
-    from nagori.edges.hooks.notices import first_time, notice, say
+    from nagori.edges.hooks.failure_notices import first_time, notice, say
     from nagori.errors import MemoryErased
 
     if isinstance(trouble, MemoryErased):  # that is as it was asked for

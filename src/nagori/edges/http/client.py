@@ -48,18 +48,18 @@ from nagori.core.value_class import Value, fields_of
 from nagori.edges.http.wire import from_plain, to_plain
 from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
 from nagori.services.assemble_full_context import FullContext
-from nagori.services.conversation_threads import SessionInfo, ThreadSummary
 from nagori.services.cycle import CycleReport
 from nagori.services.erasure_plan import ErasurePlan
 from nagori.services.erasure_receipt import ErasureReceipt
+from nagori.services.explain_history_and_status import Explanation, LifeEvent, Status
 from nagori.services.explain_ranking_and_context import ContextExplanation
-from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.learned_settings import Policy
+from nagori.services.list_and_summarize_threads import SessionInfo, ThreadSummary
 from nagori.services.llm.appraise import AppraisalReport, Estimate
 from nagori.services.preview import Preview
 from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
-from nagori.services.related_memories import RelatedMemory
+from nagori.services.read_and_clean_relations import RelatedMemory
 from nagori.services.remember import Draft
 from nagori.services.transfer import ImportReport
 

@@ -19,7 +19,7 @@ from nagori.core.value_class import Value, replace
 from nagori.edges.http.access import Refused
 from nagori.edges.http.operations import Operation
 from nagori.edges.http.request_structs import RequestBody
-from nagori.ledger import Decide, Decision, Ledger, WriteResult
+from nagori.event_ledger import Decide, Decision, Ledger, WriteResult
 from nagori.services.key_value_items import ItemPut, put_event, read_value
 
 PLACE = ("nagori", "requests")

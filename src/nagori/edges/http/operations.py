@@ -73,19 +73,19 @@ from nagori.edges.http.request_structs import (
 )
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.services.assemble_full_context import FullContext
-from nagori.services.conversation_threads import SessionInfo, ThreadSummary
 from nagori.services.cycle import CycleReport, note_stopped
 from nagori.services.erasure_plan import ErasurePlan, ErasureTarget
 from nagori.services.erasure_receipt import ErasureReceipt
+from nagori.services.explain_history_and_status import Explanation, LifeEvent, Status
 from nagori.services.explain_ranking_and_context import ContextExplanation
-from nagori.services.inspect import Explanation, LifeEvent, Status
 from nagori.services.key_value_items import read_value
 from nagori.services.learned_settings import Policy
+from nagori.services.list_and_summarize_threads import SessionInfo, ThreadSummary
 from nagori.services.llm.appraise import AppraisalReport, Estimate
 from nagori.services.preview import Preview
 from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
-from nagori.services.related_memories import RelatedMemory
+from nagori.services.read_and_clean_relations import RelatedMemory
 from nagori.services.transfer import ImportReport
 
 QUERY_METHODS = ("GET", "DELETE")

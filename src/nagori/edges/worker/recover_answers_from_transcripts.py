@@ -13,7 +13,7 @@ from nagori.core.events import OPEN_PROMPTS, Event
 from nagori.core.model import Scope, Trust
 from nagori.core.storage_types import Owner
 from nagori.edges.importers import claude_code
-from nagori.ledger import record_turns
+from nagori.event_ledger import record_turns
 from nagori.runtime import Runtime
 from nagori.services.record_turns import turn_event
 

@@ -17,9 +17,9 @@ from nagori.core.storage_types import Owner
 from nagori.edges.worker.recover_answers_from_transcripts import KILLED, finish_killed
 from nagori.edges.worker.spawn import LOCK
 from nagori.errors import Conflict, MemoryErased, NagoriError, Notice
+from nagori.event_ledger import record_turns
 from nagori.files import HOT, release_lock, sweep, take_lock
 from nagori.journals.file import FileJournal
-from nagori.ledger import record_turns
 from nagori.runtime import Runtime
 from nagori.services.cycle import note_stopped
 from nagori.services.process_turns import process

@@ -19,14 +19,14 @@ from nagori.core.model import Filter, Memory, Scope
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, default_factory
 from nagori.errors import ModelError, Notice, UnusableAnswer
+from nagori.event_ledger import read_memories
 from nagori.language.passages import about_tokens
 from nagori.leases import lease
-from nagori.ledger import read_memories
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.llm.appraisal_events import LONGEST, SCHEMA, events, longest, match_items, passages_of
 from nagori.services.llm.batch_api import BatchAnswer, BatchJobs
 from nagori.services.llm.client import TIMED_OUT, ask, ask_tokens, cost_of, price_for, question_of
-from nagori.services.llm.health import ModelHealth
+from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 from nagori.services.upgrade_from_0_1 import adopt_notes
 
 TYPE_CHECKING = False

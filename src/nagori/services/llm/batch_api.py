@@ -14,7 +14,7 @@ from nagori.core.model import Memory
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, default_factory
 from nagori.errors import ModelError, Notice
-from nagori.ledger import read_memories
+from nagori.event_ledger import read_memories
 from nagori.protocols import BatchLLM
 from nagori.runtime import Runtime
 from nagori.services.llm.client import answer_of, cost_of, dearest, now, price_for, tokens_of

@@ -20,7 +20,7 @@ from nagori.language.tokenizer import is_japanese, tokens
 from nagori.runtime import Runtime
 from nagori.services.llm.batch_api import BatchJobs
 from nagori.services.llm.client import ask, question_of
-from nagori.services.llm.health import ModelHealth
+from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

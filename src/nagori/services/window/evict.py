@@ -18,8 +18,8 @@ from nagori.core.model import Memory, Scope, TurnFilter
 from nagori.core.value_class import clean_text, fields_of
 from nagori.core.window.messages import Message
 from nagori.errors import StoreError
+from nagori.event_ledger import record_turns
 from nagori.language.redaction import without_memories
-from nagori.ledger import record_turns
 from nagori.runtime import Runtime, no_model
 from nagori.services.process_turns import WINDOW, ingest
 from nagori.services.record_turns import turn_event

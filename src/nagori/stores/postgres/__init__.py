@@ -64,7 +64,10 @@ class PostgresStore(SqlReads):
 
     @property
     def concepts(self) -> ConceptIndex:
-        from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
+        from nagori.stores.sql_spreading_activation import (  # only association needs it
+            ConceptSql,
+            SqlConcepts,
+        )
 
         pairs = "(SELECT * FROM unnest(?::text[], ?::double precision[]) AS q (node, a))"
         vector, cosine = "vector_send(vector)", "1 - (c.vector <=> ?b)"

@@ -92,7 +92,10 @@ class SqliteStore(SqlReads):
 
     @property
     def concepts(self) -> ConceptIndex:
-        from nagori.stores.sql_concepts import ConceptSql, SqlConcepts  # only association needs it
+        from nagori.stores.sql_spreading_activation import (  # only association needs it
+            ConceptSql,
+            SqlConcepts,
+        )
 
         # An object, not a list of pairs: a pair would be parsed again for each row that it is joined with.
         pairs = "(SELECT key AS node, value AS a FROM json_each(?))"

@@ -19,7 +19,7 @@ from nagori.edges.hosts import launcher_script
 from nagori.errors import InvalidInput, Notice
 from nagori.services.doctor import Finding, make_finding
 from nagori.services.vectors import ReembedPlan
-from nagori.services.verify import Proof
+from nagori.services.verify_and_rebuild import Proof
 
 
 def verify(context: typer.Context, as_json: Json = False) -> None:

@@ -16,7 +16,7 @@ from nagori.core.threads import Thread
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.errors import InvalidInput
-from nagori.services.conversation_threads import SessionInfo, ThreadSummary
+from nagori.services.list_and_summarize_threads import SessionInfo, ThreadSummary
 from nagori.services.profile import Profile
 
 

@@ -13,7 +13,17 @@ from nagori.core.storage_types import Owner
 from nagori.errors import InvalidInput
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
-from nagori.testing.drawing import ASKERS, FILTERS, ME, OTHER, live, memory, put, random_vector, vector
+from nagori.testing.random_memories import (
+    ASKERS,
+    FILTERS,
+    ME,
+    OTHER,
+    live,
+    memory,
+    put,
+    random_vector,
+    vector,
+)
 
 MOST, ANY_HUB = 100, 10_000
 

@@ -12,8 +12,8 @@ from nagori.core.model import Filter, Item, ItemFilter, Memory, Scope
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, default_factory, split_batches
 from nagori.errors import JournalError, JournalMismatch, Notice, StoreError
+from nagori.event_ledger import read_memories
 from nagori.journals.file import Verdict
-from nagori.ledger import read_memories
 from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False

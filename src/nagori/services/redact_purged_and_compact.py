@@ -14,7 +14,7 @@ from nagori.core.model import Level, Memory, is_thread_summary
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value
 from nagori.errors import InvalidInput
-from nagori.ledger import read_memories
+from nagori.event_ledger import read_memories
 from nagori.runtime import Runtime
 
 AT_ONCE = 500  # memories per cycle

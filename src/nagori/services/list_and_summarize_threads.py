@@ -245,7 +245,7 @@ def _erase_words(runtime: Runtime, owner: Owner, threads: Sequence[Thread]) -> N
     """Keep only the summaries of these threads: their turns leave journal and store, and the episodes formed
     from them. Facts, decisions, lessons and protected memories stay; so does a thread without a summary."""
     from nagori.services.keep_and_forget_requests import withhold_turns
-    from nagori.services.purge import redact_purged
+    from nagori.services.redact_purged_and_compact import redact_purged
 
     whole, now = Scope(tenant=owner[0], user=owner[1]), runtime.clock.now()
     formed = [m for thread in threads for told in _sources(runtime, whole, thread).values() for m in told]

@@ -18,12 +18,12 @@ from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render
 from nagori.runtime import Runtime
-from nagori.services.edit import describe_change, read_version
+from nagori.services.edit_forget_undo import describe_change, read_version
 from nagori.services.explain_ranking_and_context import explain_ranking
-from nagori.services.importance_terms import terms_of
-from nagori.services.purge import store_bytes
+from nagori.services.importance_factors import terms_of
+from nagori.services.read_and_clean_relations import find_related
 from nagori.services.recall import RecallRequest, recall
-from nagori.services.related_memories import find_related
+from nagori.services.redact_purged_and_compact import store_bytes
 
 FOLD_AT_ONCE = 1000  # events
 MOST_DAYS = 36_525  # a century
@@ -319,7 +319,7 @@ def _model(runtime: Runtime, scope: Scope) -> dict[str, Any]:
     if runtime.llm is None:
         return {}
     from nagori.services.llm.appraise import estimate
-    from nagori.services.llm.health import ModelHealth
+    from nagori.services.llm.failure_counts_and_batch_size import ModelHealth
 
     today = runtime.clock.now().date()
     return {

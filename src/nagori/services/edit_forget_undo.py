@@ -14,10 +14,10 @@ from nagori.core.model import Filter, Memory, Relation, RelationType, Scope, Tex
 from nagori.core.serialize import emotion_record, to_record
 from nagori.core.value_class import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
-from nagori.ledger import read_memories
+from nagori.event_ledger import read_memories
 from nagori.runtime import Runtime
 from nagori.services.linking import link_event
-from nagori.services.related_memories import is_active, unlink_event
+from nagori.services.read_and_clean_relations import is_active, unlink_event
 from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
 
 TYPE_CHECKING = False
