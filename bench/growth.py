@@ -209,6 +209,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "corrections.updates_subject": lambda said: corrections.updates_subject(said, said + " now"),
     "corrections.correction_features": lambda said: corrections.correction_features(said, said, 0.9, 0.1),
     "credentials.looks_chosen": credentials.looks_chosen,
+    "credentials.looks_generated": credentials.looks_generated,
     "credentials.is_aws_secret": credentials.is_aws_secret,
     "credentials.looks_like_a_value": credentials.looks_like_a_value,
     "credentials.is_pin": credentials.is_pin,

@@ -56,3 +56,35 @@ def test_a_secret_that_is_left_is_noticed() -> None:
     assert not is_found(parts, f"kept in part: {secret[10:24]}")
     assert is_found(parts, "kept: [secret:npm]")
     assert not is_found(["4821"], "the PIN is 4821")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "店のWi-Fiのパスワード Hinata-Kz#4821wq に変わったんだった",
+        "パスワードHinata#4821wqに変更した",
+        "パスワード「Hinata#4821wq」でお願い",
+        "guest wifi password Hinata-Kz#4821wq, it is on the fridge",
+        "new token hK7qP2xW9dR4 in the file",
+    ],
+)
+def test_a_value_right_behind_its_label_needs_no_verb(text: str) -> None:
+    redacted, kinds = redact_secrets(text)
+    assert kinds == ("password",)
+    assert "4821" not in redacted
+    assert "hK7q" not in redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "パスワード argon2id でハッシュ化する",
+        "トークン gpt-4o-mini-2024 の上限",
+        "the password sha256-hash is stored",
+        "token JWT2024 expired",
+        "secret API_V2_KEY is missing",
+        "password field type=password2",
+    ],
+)
+def test_a_word_right_behind_a_label_is_no_secret_by_itself(text: str) -> None:
+    assert redact_secrets(text) == (text, ())

@@ -177,6 +177,16 @@ def looks_chosen(value: str) -> bool:
     )
 
 
+def looks_generated(value: str) -> bool:
+    """Like nothing but a password: eight characters and more with letters, digits and a sign, or with small
+    letters, capitals and two digits. It needs no verb before it."""
+    if len(value) < 8 or not looks_chosen(value) or not re.search("[0-9]", value):
+        return False
+    if re.search("[A-Za-z]", value) and re.search("[!#$%&*+=?@^~]", value):
+        return True
+    return bool(re.fullmatch("(?=.*[a-z])(?=.*[A-Z].*)(?=.*[0-9].*[0-9])[A-Za-z0-9]{10,}", value))
+
+
 def is_aws_secret(value: str) -> bool:
     """Forty characters of base64 of all kinds. Half of Amazon's secret keys hold a slash and look like a path."""
     return bool(re.fullmatch("(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9/+]{40}", value))
@@ -372,6 +382,14 @@ SPOKEN: tuple[tuple[str, tuple[str, ...], str, Callable[[str], bool]], ...] = (
         ),
         f"{_LABEL_JA}{_WHOSE_JA}(?:は|を|が|って|、|:|\uff1a|=|＝|も)(?:全部|ぜんぶ|いま|今|確か|たしか|現在|今は|とりあえず)?{_VALUE_JA}{_NOT_JA}",
         looks_chosen,
+    ),
+    (
+        "password",
+        ("パス", "合言葉", "キー", "トークン", "pass", "key", "token"),
+        r"(?:(?<![\w/+=.-])(?i:pass ?(?:word|phrase|code)|(?:api|access|secret) key|token)\s{1,2}[\"'“`]?"
+        r"|(?:パスワード|パスコード|パスフレーズ|合言葉|(?:シークレット|アクセス|API) ?キー|トークン)[\s「『\"'`]{0,2})"
+        r"([A-Za-z0-9][!-~]{7,127})(?<![.,;:?)\"'`])(?![A-Za-z0-9])",
+        looks_generated,
     ),
     (
         "password",
