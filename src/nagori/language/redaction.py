@@ -363,8 +363,8 @@ def _is_plausible_password(label: re.Match[str], value: str, bare: bool, after: 
 
 
 _SECRETS = (
-    *("pass", "key", "token", "credential", "pin", "cvv", "secret"),
-    *("パス", "暗証", "合言葉", "キー", "シークレット", "秘密", "トークン"),
+    *("pass", "key", "token", "credential", "pin", "cvv", "secret", " code", "combination"),
+    *("パス", "暗証", "合言葉", "キー", "シークレット", "秘密", "トークン", "解錠", "解除", "開錠"),
 )
 
 
@@ -376,21 +376,23 @@ def asks_for_secret(text: str) -> bool:
 
 @cache
 def _asks_for_secret() -> re.Pattern[str]:
+    lock = "(?:door|gate|alarm|keypad|safe|vault|padlock|lock(?:er)?|garage|entry)"
     named = (
         r"(?:pass ?(?:word|code|phrase)s?|(?:api|access|secret|licen[cs]e|private|signing) ?keys?|tokens?"
-        r"|credentials?|pins?(?: code)?|cvv|secrets?)"
+        rf"|credentials?|pins?(?: code)?|cvv|secrets?|(?:{lock} ){{1,2}}(?:code|combination))"
     )
     asked = (
-        r"(?:what(?:'s|s| is| was| were| are)|which (?:is|was)|tell me|give me|show me|remind me of"
-        r"|do you (?:know|have|remember|recall))"
+        r"(?:what(?:'s|s| is| was| were| are)|what did (?:i|we|you) say|which (?:is|was)|remind me of"
+        r"|(?:tell|give|show|send|paste|read) me|do you (?:know|have|remember|recall))"
     )
     japanese = (
-        "(?:パスワード|パスコード|暗証番号|合言葉|アクセスキー|シークレット(?:キー)?|秘密鍵|トークン|APIキー)"
+        "(?:パスワード|パスコード|暗証番号|合言葉|アクセスキー|シークレット(?:キー)?|秘密鍵|トークン|APIキー|(?:解錠|解除|開錠)(?:コード|番号))"
         "[^。\n]{0,30}(?:何|なん|教え|おしえ|出して|覚えて|っけ|わかる|ちょうだい|貼って|見せて|[?？])"
     )
     about = "bucket|limit|count|budget|manager|rotation|polic"  # a token limit is no secret
     return re.compile(
         rf"\b{asked}\b[^.?!\n]{{0,60}}\b{named}\b(?! (?:{about}))"
-        rf"|\b{named}\b[^.?!\n]{{0,30}}\bagain\b[^.\n]{{0,40}}\?|{japanese}",
+        rf"|\b{named}\b[^.?!\n]{{0,30}}\bagain\b[^.\n]{{0,40}}\?"
+        rf"|^(?:[\w'’-]{{1,20}} ){{0,4}}{named}\?|{japanese}",
         re.IGNORECASE,
     )
