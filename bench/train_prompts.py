@@ -17,7 +17,7 @@ from nagori.config import Config
 HERE = Path(__file__).parent
 DATA = HERE / "data_prompts"
 HEAD = HERE.parent / "src" / "nagori" / "language" / "lexicon" / "prompts.tsv"
-PENALTY = 0.3
+PENALTY = 1.0
 FOLDS = 10
 LABELS = {"general": 0.0, "own": 100.0}
 
