@@ -420,3 +420,23 @@ def test_a_memory_is_found_by_its_text_and_by_its_keywords() -> None:
     at = datetime(2026, 7, 15, tzinfo=UTC)
     memory = Memory("1", at, at, {Level.FULL: Text("", "The kiln cools.")}, keywords=("pottery", "窯"))
     assert t.index_words(memory) == [*t.tokens("The kiln cools."), *t.tokens("pottery"), *t.tokens("窯")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "which tea was it?",
+        "when was that again, I forgot",
+        "Whats the size of the desk",
+        "where’s the spare key",
+        "お茶はどれだっけ。忘れた",
+        "どのお茶？あとで買う",
+    ],
+)
+def test_a_question_is_noticed_wherever_it_stands(text: str) -> None:
+    assert t.holds_question(text)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "the desk is large", "somewhat late today", "お茶を買った"])
+def test_a_statement_holds_no_question(text: str) -> None:
+    assert not t.holds_question(text)

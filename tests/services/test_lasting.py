@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nagori import Category, Emotion, Filter, Kind, Level, Nagori
+from nagori import Category, Emotion, Filter, Kind, Level, Nagori, Source
 from nagori.config import load
 from nagori.core.model import Memory
 from nagori.journals.file import FileJournal
@@ -98,6 +98,31 @@ def test_3_the_51st_wish_to_protect_waits_and_is_told(memory: Nagori, clock: Fro
     told = memory.session_start("next").text
     assert "asked to protect" in told
     assert "asked to protect" not in memory.session_start("later").text  # once
+
+
+def test_protected_memories_share_one_line_at_session_start(memory: Nagori, clock: FrozenClock) -> None:
+    kept = [
+        memory.remember("The spare key is under the third pot.", protect=True),
+        memory.remember("I never work before ten.", protect=True, source=Source(speaker="Mio")),
+    ]
+    (line,) = [line for line in memory.session_start("s").text.splitlines() if line.startswith("- ")]
+    assert line.startswith("- protected: ")
+    assert "Mio: I never work" in line
+    for each in kept:
+        assert each.text.content in line
+        assert each.id[:10] in line
+    assert "third pot" not in memory.context("Where is the spare key under the pot?", session="s").text
+
+
+def test_an_answer_to_a_statement_that_asks_is_told_with_it(memory: Nagori, clock: FrozenClock) -> None:
+    answer = (
+        "In May the old school signs the papers for everybody who changes schools that year. They come as two"
+        " sheets: the enrolment sheet and the book voucher, both in one envelope."
+    )
+    say(memory, clock, "We change schools in May. What does the old school give us?", answer)
+    clock.forward(days=2)
+    told = memory.context("What does the old school give us when we change in May?", session="later").text
+    assert "book voucher" in told
 
 
 def test_what_was_to_be_kept_is_told_whole_at_session_start(memory: Nagori, clock: FrozenClock) -> None:

@@ -325,8 +325,8 @@ def test_a_night_moves_one_setting_one_step_with_evidence_and_parent(
     observe(calm, hooks__max_memories=IDLE)
     night = calm.cycle()
     assert night.learned is not None
-    assert (night.learned.setting, night.learned.before, night.learned.value) == ("hooks.max_memories", 6, 5)
-    assert settings_in_force(calm.runtime, OWNER).hooks.max_memories == 5
+    assert (night.learned.setting, night.learned.before, night.learned.value) == ("hooks.max_memories", 8, 7)
+    assert settings_in_force(calm.runtime, OWNER).hooks.max_memories == 7
     (version,) = calm.policy().versions
     assert (version.parent, version.reason, version.by, version.evidence) == (None, "use", "cycle", IDLE)
     assert version.gain is not None
@@ -338,7 +338,7 @@ def test_a_night_moves_one_setting_one_step_with_evidence_and_parent(
     assert calm.cycle().learned is not None
     assert [v.parent for v in calm.policy().versions] == [None, version.seq]
     calm.rebuild()
-    assert settings_in_force(calm.runtime, OWNER).hooks.max_memories == 4
+    assert settings_in_force(calm.runtime, OWNER).hooks.max_memories == 6
 
 
 def test_going_back_restores_exactly_and_off_switches_everything_off(
@@ -385,13 +385,13 @@ def test_a_setting_that_a_person_chose_always_wins_even_if_it_is_the_default(
     with Nagori.open(tmp_path / "data", clock=clock, config=config, embedder=WordEmbedder()) as memory:
         observe(memory, hooks__max_memories=IDLE)
         memory.cycle()
-        assert settings_in_force(memory.runtime, OWNER).hooks.max_memories == 5
+        assert settings_in_force(memory.runtime, OWNER).hooks.max_memories == 7
         if how == "file":
             place = own_home / ".config/nagori/config.toml"
             place.parent.mkdir(parents=True)
-            place.write_text("[hooks]\nmax_memories = 6\n")
+            place.write_text("[hooks]\nmax_memories = 8\n")
         elif how == "variable":
-            monkeypatch.setenv("NAGORI_HOOKS__MAX_MEMORIES", "6")
+            monkeypatch.setenv("NAGORI_HOOKS__MAX_MEMORIES", "8")
         else:
             memory.runtime.config = config.evolve({"hooks.max_memories": 9})
         wanted = memory.runtime.config.hooks.max_memories
@@ -427,8 +427,8 @@ def test_a_kill_before_or_after_a_step_leaves_one_step(calm: Nagori, clock: Froz
         calm.cycle()
     calm.runtime.journal.append = append  # type: ignore[method-assign,assignment]
     calm.cycle()
-    assert [version.value for version in calm.policy().versions] == [5]
-    assert calm.runtime.store.state(OWNER, POLICY)["values"] == {"hooks.max_memories": 5}
+    assert [version.value for version in calm.policy().versions] == [7]
+    assert calm.runtime.store.state(OWNER, POLICY)["values"] == {"hooks.max_memories": 7}
 
 
 def test_every_setting_that_is_learned_has_bounds_around_its_default(calm: Nagori) -> None:

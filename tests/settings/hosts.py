@@ -51,7 +51,7 @@ def shown_private(privacy: Privacy) -> Callable[[Lab], int]:
 
 def shown_at_start(lab: Lab) -> int:
     remember(lab, *(Draft(text, protect=True) for text in KETTLES))
-    return lines_of(lab.hook("SessionStart", source="startup"))
+    return lab.hook("SessionStart", source="startup").count("(mem_")
 
 
 def recaps_last_session(lab: Lab) -> bool:
@@ -112,7 +112,7 @@ HOOKS = [
     Experiment("hooks.min_confidence", 0.99, shown_unasked, from_to(2, 0)),
     Experiment("hooks.session_start_memories", 2, shown_at_start, from_to(3, 2)),
     Experiment("hooks.recap_hours", 48.0, recaps_last_session, from_to(False, True)),
-    Experiment("hooks.session_start_tokens", 200, shown_at_start, FEWER),
+    Experiment("hooks.session_start_tokens", 100, shown_at_start, FEWER),
     Experiment("hooks.profile_topics", 1, topics_at_start, from_to(0, 1)),
     Experiment("hooks.before_tool", True, shown_before_tool, from_to(0, 1)),
 ]

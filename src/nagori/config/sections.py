@@ -172,7 +172,7 @@ class Hooks(Value):
     server_key_env: str = setting(
         "NAGORI_KEY", "Environment variable, or keyring entry, that holds the API key of that server."
     )
-    max_memories: int = setting(6, "Maximum number of memories per prompt.", lo=0, hi=100)
+    max_memories: int = setting(8, "Maximum number of memories per prompt.", lo=0, hi=100)
     min_confidence: float = setting(
         0.5, "Minimum confidence that a prompt needs memories at all.", lo=0.0, hi=1.0
     )

@@ -38,7 +38,7 @@ from nagori.language.learned_heads import OWN_MATTER
 from nagori.language.passages import about_tokens, is_chatter, prompt_text, sentences
 from nagori.language.redaction import asks_for_secret
 from nagori.language.statement_or_question import looks_like_statement
-from nagori.language.tokenizer import asks, is_japanese, query_tokens
+from nagori.language.tokenizer import asks, holds_question, is_japanese, query_tokens
 from nagori.language.tokenizer import tokens as tokenize
 from nagori.runtime import Runtime
 from nagori.services.recall import RecallRequest, recall
@@ -57,6 +57,7 @@ LONGEST, BRIEF = 1200, 120  # characters that are told of the best memory, and o
 LONGER = LONGEST - 1  # of another, for a program that asked for everything; replies as briefly as ever
 SHORTEST = 30  # of any: fewer say nothing
 LONGEST_REPLY, BRIEF_REPLY = 120, 100  # characters of what was said to a statement: the statement matters
+LONGEST_ANSWER = 300  # the same where the statement ends in a question
 DENSE = 0.6  # of these characters for Japanese, which says more in each
 LONGEST_QUESTION = 60  # characters of a question: its answer matters
 MOST_UPDATES = 1  # of what may replace the best is told
@@ -357,14 +358,15 @@ WEIGHTS = {
 AGE, OLD = -0.5, 60.0  # weight of log(1 + days); maximum days
 SAME_PROJECT, STATED, REPLACED = 1.9, 1.2, -0.7
 SAME_TASK, SAME_ROLE = 1.0, 1.0
-SHORT_QUESTION, ABOUT_IT = 60, 0.6  # characters; least certainty of the best answer to one
+SHORT_QUESTION, ABOUT_IT = 75, 0.75  # characters; least certainty of the best answer to one
+ABOUT_THAT_TIME = 0.6  # the same where it was said in the time that the question names
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
 # How far below the best a memory may fit; one of a session that is told; one of few, whose typical spread is
 # unknown.
 FURTHEST, FURTHEST_THERE, FURTHEST_OF_FEW = 3.5, 6.0, 7.0
-FURTHEST_LINES = (3.5, 3.0, 1.5, 0.5)  # for the first line and the next ones
+FURTHEST_LINES = (3.5, 3.0, 1.8, 0.5)  # for the first line and the next ones
 LOOKED_AT = 25
-OTHER_LANGUAGE = 4.0  # factor of the certainty of a memory in another language than the prompt's
+OTHER_LANGUAGE = 6.0  # factor of the certainty of a memory in another language than the prompt's
 NEAREST = 4  # number of candidates whose successor is always shown
 SMALLEST = 1e-9  # score, so that it has a logarithm
 FEW, ABOUT_IT_OF_FEW = 12, 0.3  # candidates: with so few memories nothing is usual yet
@@ -404,13 +406,15 @@ def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollect
     hardly about it, it was never told. Among few memories nothing is usual yet, so less is asked of them."""
     many = len(ranked) > FEW
     about, something = (ABOUT_IT, ABOUT_SOMETHING) if many else (ABOUT_IT_OF_FEW, ABOUT_IT_OF_FEW)
-    if len(text) <= SHORT_QUESTION and asks(text) and not _is_about_it(text, ranked[0][1], about):
+    if many and ranked[0][1].terms.get("time"):
+        about = ABOUT_THAT_TIME
+    if len(text) <= SHORT_QUESTION and holds_question(text) and not _is_about_it(text, ranked[0][1], about):
         return 0.0
     if not any(_is_about_it(text, r, something) for _, r in ranked):
         return 0.0
     sure = max(_certainty(text, ranked[0][1]), *(r.terms["confidence"] for _, r in ranked))
     matter = next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), OWN_MATTER)
-    odds = 3.0 * sure + 3.4 * matter / 100 + 1.5 * (scope.project is not None) + 0.5 * (not many) - 3.9
+    odds = 3.0 * sure + 4.5 * matter / 100 + 1.5 * (scope.project is not None) + 0.5 * (not many) - 3.8
     return 1 / (1 + exp(-odds))
 
 
@@ -492,7 +496,6 @@ def block(
     chars: int,
     *,
     newest_first: bool = False,
-    most: int | None = None,
     words: Iterable[str] = (),
     length: int = BRIEF,
     shorten: bool = False,
@@ -501,8 +504,8 @@ def block(
     """The block and the memories in it; nothing when none fits. Which ones fit is decided best first; where
     several speak of one matter, the newest should be read first. `words`: what is asked about; long texts
     are told by the sentences that hold most of them. `length`: characters that are told of all but the best.
-    `most`: characters of each, where none is the best. `shorten`: of what does not fit, as much is told as
-    does. `small`: with a brief note and without ids, for a budget of which they would take too much."""
+    `shorten`: of what does not fit, as much is told as does. `small`: with a brief note and without ids, for
+    a budget of which they would take too much."""
     head, tail = f'<memories note="{BRIEF_NOTE if small else NOTE}">', "</memories>"
     chars -= len(head) + len(tail) + 2
     written = f"{head}\n{tail}"  # all so far, in whatever order: parts counted alone would cost more together
@@ -510,10 +513,9 @@ def block(
     lines: dict[tuple[str, ...], list[tuple[Memory, str]]] = {}
     for memory in memories:
         where = _line_of(memory, zone)
-        room = most or (length if lines else LONGEST)
+        room = length if lines else LONGEST
         while room >= SHORTEST:
-            said = _describe(memory, asked, room)
-            said += "" if small else f" ({escape(memory.id[:ID_SHOWN])})"
+            said = _describe(memory, asked, room) if small else describe_memory(memory, room, asked)
             more = f"{SEPARATOR}{_marks(memory)} {said}"
             added = more if where in lines else f"{_line(where, [(memory, said)])}\n"
             cost = about_tokens(written + added)
@@ -560,6 +562,11 @@ def _marks(memory: Memory) -> str:
     return "[archived]" * memory.is_archived + "[superseded]" * bool(memory.superseded_by)
 
 
+def describe_memory(memory: Memory, most: int, asked: frozenset[str] = frozenset()) -> str:
+    """A memory in one piece of a line, with its id."""
+    return f"{_describe(memory, asked, most)} ({escape(memory.id[:ID_SHOWN])})"
+
+
 def _describe(memory: Memory, asked: frozenset[str], most: int) -> str:
     """A memory in one piece of a line, in which nothing can pose as anything else. What was said to a
     statement is told of the best memory, of others if it holds what is asked and the statement does not."""
@@ -570,7 +577,8 @@ def _describe(memory: Memory, asked: frozenset[str], most: int) -> str:
         question = _excerpt(text.trigger, asked, LONGEST_QUESTION if brief else LONGEST)
         return f"{escape(question)} → {escape(_excerpt(text.content, asked, most))}"
     said = escape(_excerpt(text.trigger, asked, most))
-    reply = _excerpt(text.content, asked, BRIEF_REPLY if brief else LONGEST_REPLY)
+    longest = LONGEST_ANSWER if asks(text.trigger) else LONGEST_REPLY
+    reply = _excerpt(text.content, asked, BRIEF_REPLY if brief else longest)
     asks_back = len(text.content) <= BRIEF_REPLY and asks(text.content)
     if asks_back or (brief and not asked.intersection(tokenize(reply)).difference(tokenize(text.trigger))):
         return said

@@ -7,13 +7,21 @@ need a decision. It is short, because it is given whatever will be asked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 
 from nagori.core.events import WAITING_WISHES, Event
-from nagori.core.model import Filter, Memory, Scope
+from nagori.core.model import Filter, Memory, Scope, Trust
 from nagori.core.storage_types import Owner
+from nagori.language.passages import about_tokens
 from nagori.runtime import Runtime
-from nagori.services.prompt_context import SEPARATOR, Context, block, escape, read_session
+from nagori.services.prompt_context import (
+    BRIEF_NOTE,
+    SEPARATOR,
+    Context,
+    describe_memory,
+    escape,
+    read_session,
+)
 
 PROTECTED = 400  # characters of a protected memory: what was to be kept must be in it
 LEAST_KNOWN, PROFILE_OF = 20, 300  # memories from which on a profile is told, and the newest it is made of
@@ -39,8 +47,8 @@ def context_for_start(
     shown = read_session(runtime, scope, session).shown
     protected = runtime.store.find(scope, Filter(protected=True), limit=hooks.session_start_memories)
     fresh = [memory for memory in _valid(runtime, scope, protected) if memory.id not in shown]
-    text, told = block(
-        fresh, runtime.clock.zone, hooks.session_start_tokens // 2, limits.char_budget // 2, most=PROTECTED
+    text, told = _describe_protected(
+        fresh, runtime.clock.zone, hooks.session_start_tokens // 2, limits.char_budget // 2
     )
     if told and mark:
         _note_shown(runtime, scope, session, told)
@@ -49,6 +57,25 @@ def context_for_start(
     notice = _describe_waiting(runtime, scope.owner, mark)
     person = "" if resumed else describe_user(runtime, scope, hooks.profile_topics)
     return Context("\n".join(part for part in (text, person, story, notice) if part), told)
+
+
+def _describe_protected(
+    memories: Sequence[Memory], zone: tzinfo, tokens: int, chars: int
+) -> tuple[str, list[Memory]]:
+    """The block of protected memories, on one line because each session starts with it, and the memories that
+    fit into it."""
+    head, tail = f'<memories note="{BRIEF_NOTE}">', "</memories>"
+    parts, told = list[str](), list[Memory]()
+    for memory in memories:
+        day = memory.created.astimezone(zone).date().isoformat()
+        speaker = memory.source.speaker or memory.trust.value
+        whose = "" if speaker == Trust.USER.value else f"{escape(speaker)}: "
+        part = f"[{day}] {whose}{describe_memory(memory, PROTECTED)}"
+        text = f"{head}\n- protected: {SEPARATOR.join([*parts, part])}\n{tail}"
+        if about_tokens(text) <= tokens and len(text) <= chars:
+            parts.append(part)
+            told.append(memory)
+    return (f"{head}\n- protected: {SEPARATOR.join(parts)}\n{tail}" if parts else ""), told
 
 
 def describe_user(runtime: Runtime, scope: Scope, most: int) -> str:
