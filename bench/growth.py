@@ -165,6 +165,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tokenizer.is_japanese": tokenizer.is_japanese,
     "passages.sentences": passages.sentences,
     "tokenizer.asks": tokenizer.asks,
+    "tokenizer.holds_question": tokenizer.holds_question,
     "tokenizer.stem": stem,
     "passages.about_tokens": passages.about_tokens,
     "passages.pieces": passages.pieces,

@@ -60,16 +60,27 @@ class Server:
         serve += ["-c", f"unix_socket_directories={self.place}", "-c", "max_connections=200"]
         serve += ["-c", f"fsync={fsync}"]  # tests kill processes and cut no power
         serve += [part for setting in settings for part in ("-c", setting)]
-        self.process = subprocess.Popen(serve, stdout=self.log, stderr=self.log, cwd=self.place, **self.who)
+        self.process = self._serve(serve)
         for _ in range(300):
             try:
                 psycopg.connect(self.conninfo).close()
                 return
             except psycopg.OperationalError as fault:
                 if self.process.poll() is not None:
-                    raise RuntimeError(f"the server ended with {self.process.returncode}") from fault
+                    if not self._is_held_by_children():
+                        raise RuntimeError(f"the server ended with {self.process.returncode}") from fault
+                    self.process = self._serve(serve)
                 time.sleep(0.1)
         raise RuntimeError("the server did not answer for 30 seconds")
+
+    def _serve(self, command: list) -> subprocess.Popen:
+        return subprocess.Popen(command, stdout=self.log, stderr=self.log, cwd=self.place, **self.who)
+
+    def _is_held_by_children(self) -> bool:
+        """Whether a killed server's own children, which end a moment after it, kept the last start from
+        succeeding."""
+        self.log.flush()
+        return "pre-existing shared memory block" in (self.place / "log").read_text(errors="replace")[-2000:]
 
     @property
     def conninfo(self) -> str:

@@ -45,20 +45,20 @@ def learn(folder: Path, **evidence: Evidence) -> None:
 
 def test_a_policy_is_shown_explained_and_taken_back(run: Run, own_home: Path) -> None:
     """[S8]"""
-    assert "hooks.max_memories = 6 (default)" in run("policy")[1]
+    assert "hooks.max_memories = 8 (default)" in run("policy")[1]
     assert run("policy", "why")[1] == "Nothing has been learned yet.\n"
     code, _, complaint = run("policy", "back")
     assert (code, "no earlier version" in complaint) == (2, True)
     learn(own_home / "data", hooks__max_memories=Evidence(shown=2000, used=10))
-    assert "hooks.max_memories = 5 (learned)" in run("policy", "show")[1]
+    assert "hooks.max_memories = 7 (learned)" in run("policy", "show")[1]
     why = run("policy", "why")[1]
-    assert "hooks.max_memories moved from 6 to 5." in why
+    assert "hooks.max_memories moved from 8 to 7." in why
     assert "Of 2000 memories in question that were shown, 10 were used" in why
     off = run("policy", "off")[1]
     assert "Learning of settings is off." in off
-    assert "hooks.max_memories = 6 (default)" in off
-    assert "hooks.max_memories = 5 (learned)" in run("policy", "back")[1]
-    assert "hooks.max_memories = 6 (default)" in run("policy", "back")[1]
+    assert "hooks.max_memories = 8 (default)" in off
+    assert "hooks.max_memories = 7 (learned)" in run("policy", "back")[1]
+    assert "hooks.max_memories = 8 (default)" in run("policy", "back")[1]
     history = run("policy", "history")[1].splitlines()
     assert [line.partition(": ")[2].split()[0] for line in history if not line.startswith(" ")] == [
         *("hooks.max_memories", "switched", "taken", "taken")
@@ -85,8 +85,8 @@ def test_a_setting_of_the_user_is_said_to_be_chosen(
     run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learn(own_home / "data", hooks__max_memories=Evidence(shown=2000, used=10))
-    monkeypatch.setenv("NAGORI_HOOKS__MAX_MEMORIES", "6")
-    assert "hooks.max_memories = 6 (chosen by you; it is not learned)" in run("policy")[1]
+    monkeypatch.setenv("NAGORI_HOOKS__MAX_MEMORIES", "8")
+    assert "hooks.max_memories = 8 (chosen by you; it is not learned)" in run("policy")[1]
     monkeypatch.setenv("NAGORI_LANG", "ja")
     assert "あなたの設定" in run("policy")[1]
 
