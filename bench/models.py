@@ -43,7 +43,7 @@ from nagori.core.model import Trust, Valence
 from nagori.errors import ModelError
 from nagori.language.appraisal import Appraisal
 from nagori.language.passages import about_tokens
-from nagori.services.llm.appraisal_events import match_items
+from nagori.services.llm.appraisal_schema_and_events import match_items
 from nagori.services.llm.appraise import SCHEMA, STAGE
 from nagori.services.llm.client import ask, cost_of
 from nagori.testing import FrozenClock

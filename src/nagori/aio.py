@@ -76,14 +76,14 @@ if TYPE_CHECKING:
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.learned_settings import Policy
-    from nagori.services.list_and_summarize_threads import SessionInfo, ThreadSummary
+    from nagori.services.links_between_memories import RelatedMemory
     from nagori.services.llm.appraise import AppraisalReport, Estimate
-    from nagori.services.preview import Preview
+    from nagori.services.preview_next_cycle import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
-    from nagori.services.read_and_clean_relations import RelatedMemory
     from nagori.services.redact_purged_and_compact import CompactReport
     from nagori.services.remember import Draft
+    from nagori.services.sessions_threads_working_memory import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify_and_rebuild import Proof

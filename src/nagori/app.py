@@ -100,14 +100,14 @@ if TYPE_CHECKING:
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.key_value_items import Items
     from nagori.services.learned_settings import Policy
-    from nagori.services.list_and_summarize_threads import SessionInfo, ThreadSummary
+    from nagori.services.links_between_memories import RelatedMemory
     from nagori.services.llm.appraise import AppraisalReport, Estimate
-    from nagori.services.preview import Preview
+    from nagori.services.preview_next_cycle import Preview
     from nagori.services.profile import Profile
     from nagori.services.prompt_context import Context
-    from nagori.services.read_and_clean_relations import RelatedMemory
     from nagori.services.redact_purged_and_compact import CompactReport
     from nagori.services.remember import Draft
+    from nagori.services.sessions_threads_working_memory import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify_and_rebuild import Proof
@@ -453,19 +453,19 @@ class Nagori:
     def threads(self, session: str | None = None) -> list[ThreadSummary]:
         """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of the
         summary that is kept of each. Oldest first."""
-        from nagori.services.list_and_summarize_threads import list_threads
+        from nagori.services.sessions_threads_working_memory import list_threads
 
         return list_threads(self.runtime, self.scope, session)
 
     def sessions(self) -> list[SessionInfo]:
         """The recent sessions, newest first: their times, turns, speakers and threads."""
-        from nagori.services.list_and_summarize_threads import list_sessions
+        from nagori.services.sessions_threads_working_memory import list_sessions
 
         return list_sessions(self.runtime, self.scope)
 
     def working_memory(self, session: str) -> WorkingMemory:
         """The last turns of a session's open thread, and how often each speaker spoke in it."""
-        from nagori.services.list_and_summarize_threads import working_memory
+        from nagori.services.sessions_threads_working_memory import working_memory
 
         return working_memory(self.runtime, self.scope, session)
 
@@ -566,10 +566,10 @@ class Nagori:
 
     def show(self, id: str) -> Memory:
         """One memory, by id or by a unique prefix."""
-        from nagori.services import edit_forget_undo
+        from nagori.services import edit_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner)
-        return edit_forget_undo.read_version(self.runtime, self.scope, id)
+        return edit_protect_link_forget_undo.read_version(self.runtime, self.scope, id)
 
     def list(
         self, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
@@ -615,9 +615,9 @@ class Nagori:
 
     def find_related(self, id: str) -> Sequence[RelatedMemory]:
         """The memories that are related to this one, strongest first."""
-        from nagori.services import read_and_clean_relations
+        from nagori.services import links_between_memories
 
-        return read_and_clean_relations.find_related(self.runtime, self.scope, [self.show(id).id])
+        return links_between_memories.find_related(self.runtime, self.scope, [self.show(id).id])
 
     def populations(
         self, past: int | None = None, ahead: int = 0, progress: Progress = no_progress
@@ -786,7 +786,7 @@ class Nagori:
     ) -> Memory:
         """Correct a memory. Omitted fields stay; `metadata` replaces all metadata. `project=None` makes it
         yours in every project. With the `version` that was read, Conflict if it has changed since."""
-        from nagori.services import edit_forget_undo, remember
+        from nagori.services import edit_protect_link_forget_undo, remember
 
         changes = remember.Edit(
             content=content,
@@ -802,15 +802,15 @@ class Nagori:
         if version is not None:
             check_whole("version", version, 1)
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_forget_undo.edit(self.runtime, self.scope, id, changes, version)
+        return edit_protect_link_forget_undo.edit(self.runtime, self.scope, id, changes, version)
 
     def feedback(self, id: str, good: bool) -> Memory:
         """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
-        from nagori.services import edit_forget_undo
+        from nagori.services import edit_protect_link_forget_undo
 
         check_bool("good", good)
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_forget_undo.feedback(self.runtime, self.scope, id, good)
+        return edit_protect_link_forget_undo.feedback(self.runtime, self.scope, id, good)
 
     def record_tools(self, results: Iterable[ToolResult], *, session: str) -> None:
         """Record what an agent's tools did in a turn: what works after a failure becomes a lesson, and the
@@ -858,38 +858,38 @@ class Nagori:
 
     def protect(self, id: str, release: Texts = ()) -> Memory:
         """Protect a memory from decay; `release` are the ids of protected ones to release, to make room."""
-        from nagori.services import edit_forget_undo
+        from nagori.services import edit_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_forget_undo.protect(
+        return edit_protect_link_forget_undo.protect(
             self.runtime, self.scope, self.show(id).id, read_texts("release", release)
         )
 
     def unprotect(self, id: str) -> Memory:
         """Release a protected memory: it decays again."""
-        from nagori.services import edit_forget_undo
+        from nagori.services import edit_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_forget_undo.unprotect(self.runtime, self.scope, self.show(id).id)
+        return edit_protect_link_forget_undo.unprotect(self.runtime, self.scope, self.show(id).id)
 
     def link(
         self, id: str, other: str, type: RelationType | RelationName = RelationType.REFERENCES
     ) -> Relation:
         """Link a memory to another one: it continues, references, contradicts or is derived from it, or has
         the same topic."""
-        from nagori.services import edit_forget_undo
+        from nagori.services import edit_protect_link_forget_undo
 
         which = parse_choice(RelationType, type, "type")
-        return edit_forget_undo.link(self.runtime, self.scope, id, other, which)
+        return edit_protect_link_forget_undo.link(self.runtime, self.scope, id, other, which)
 
     def unlink(
         self, id: str, other: str, type: RelationType | RelationName | None = None
     ) -> Sequence[Relation]:
         """Remove the relations between two memories, of one type or of all; returns them."""
-        from nagori.services import edit_forget_undo
+        from nagori.services import edit_protect_link_forget_undo
 
         which = None if type is None else parse_choice(RelationType, type, "type")
-        return edit_forget_undo.unlink(self.runtime, self.scope, id, other, which)
+        return edit_protect_link_forget_undo.unlink(self.runtime, self.scope, id, other, which)
 
     def archive(self, id: str) -> Memory:
         """Archive a memory; it can still be found and restored."""
@@ -911,9 +911,11 @@ class Nagori:
 
     def preview(self, plan: CyclePlan | None = None) -> Preview:
         """The preview of a plan: examples, bytes saved, tokens a model would use."""
-        from nagori.services import preview
+        from nagori.services import preview_next_cycle
 
-        return preview.preview(self.runtime, self.scope, self.plan() if plan is None else _plan(plan))
+        return preview_next_cycle.preview(
+            self.runtime, self.scope, self.plan() if plan is None else _plan(plan)
+        )
 
     def cycle(self, plan: CyclePlan | None = None, progress: Progress = no_progress) -> CycleReport:
         """Run one cycle: reinforce what was recalled, compress, archive and revive. A second run right after
@@ -955,17 +957,17 @@ class Nagori:
 
     def forget(self, id: str) -> Memory:
         """Hide a memory from every recall. `undo` brings it back; after the grace period it is deleted."""
-        from nagori.services import edit_forget_undo
+        from nagori.services import edit_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_forget_undo.forget(self.runtime, self.scope, id)
+        return edit_protect_link_forget_undo.forget(self.runtime, self.scope, id)
 
     def undo(self, id: str) -> tuple[Memory, str]:
         """Revert the last change of a memory; returns the memory and what was undone."""
-        from nagori.services import edit_forget_undo
+        from nagori.services import edit_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_forget_undo.undo(self.runtime, self.scope, id)
+        return edit_protect_link_forget_undo.undo(self.runtime, self.scope, id)
 
     # --- erasing --------------------------------------------------------------------------------
 

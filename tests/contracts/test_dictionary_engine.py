@@ -9,7 +9,7 @@ import dictionary_engine
 import pytest
 
 from nagori.protocols import Store
-from nagori.testing.spreading_activation_contract import ConceptIndexContract
+from nagori.testing.concept_index_contract import ConceptIndexContract
 from nagori.testing.store_contract import StoreContract
 from nagori.testing.vector_contract import VectorIndexContract
 

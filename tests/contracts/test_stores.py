@@ -10,7 +10,7 @@ from nagori.config.postgres_address import parse_address
 from nagori.protocols import Store
 from nagori.stores.memory import MemoryStore
 from nagori.stores.sqlite import SqliteStore, writes
-from nagori.testing.spreading_activation_contract import ConceptIndexContract
+from nagori.testing.concept_index_contract import ConceptIndexContract
 from nagori.testing.store_contract import StoreContract
 from nagori.testing.vector_contract import VectorIndexContract
 

@@ -7,7 +7,7 @@ import pytest
 
 from nagori import Category, Draft, Emotion, Kind, Level, Nagori
 from nagori.language.passages import about_tokens
-from nagori.services import preview as looking
+from nagori.services import preview_next_cycle as looking
 from nagori.testing import FrozenClock
 
 WORDS = (

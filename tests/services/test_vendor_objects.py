@@ -17,8 +17,8 @@ from nagori import Nagori
 from nagori.core.window.messages import Message
 from nagori.errors import InvalidInput
 from nagori.services.window.formats import copy_with, detect_format, format_of, plain
-from nagori.services.window.formats.body import body_of
 from nagori.services.window.formats.count_and_cut_content import PAGE, shorten_content, weigh
+from nagori.services.window.formats.request_body import body_of
 
 
 class Role(str, Enum):  # noqa: UP042 - as many programs still have it

@@ -35,11 +35,11 @@ from nagori.event_ledger import Decision, read_memories
 from nagori.language.compression import compress_to_summary, compress_to_trace
 from nagori.leases import lease
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.edit_forget_undo import change_seen, read_version
+from nagori.services.edit_protect_link_forget_undo import change_seen, read_version
 from nagori.services.key_value_items import Items
 from nagori.services.linking import link_new
+from nagori.services.links_between_memories import remove_stale_relations
 from nagori.services.llm.summarize import Compressor
-from nagori.services.read_and_clean_relations import remove_stale_relations
 from nagori.services.redact_purged_and_compact import compact_if_due, redact_purged
 from nagori.services.remember import embed
 from nagori.services.upgrade_from_0_1 import adopt_notes

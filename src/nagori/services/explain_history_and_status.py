@@ -18,10 +18,10 @@ from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render
 from nagori.runtime import Runtime
-from nagori.services.edit_forget_undo import describe_change, read_version
+from nagori.services.edit_protect_link_forget_undo import describe_change, read_version
 from nagori.services.explain_ranking_and_context import explain_ranking
 from nagori.services.importance_factors import terms_of
-from nagori.services.read_and_clean_relations import find_related
+from nagori.services.links_between_memories import find_related
 from nagori.services.recall import RecallRequest, recall
 from nagori.services.redact_purged_and_compact import store_bytes
 

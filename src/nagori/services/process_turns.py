@@ -87,7 +87,7 @@ def _end_threads(runtime: Runtime, owner: Owner) -> None:
     after, last = note.get("upto", 0), None if note else MOST_TURNS
     turns = runtime.store.turns(owner, TurnFilter(after=after, last=last))
     if len(turns) >= LEAST_TURNS:  # a shorter thread has no summary
-        from nagori.services.list_and_summarize_threads import end_threads
+        from nagori.services.sessions_threads_working_memory import end_threads
 
         end_threads(runtime, owner, turns)
 

@@ -59,7 +59,7 @@ from nagori.language.passages import Wording, about_tokens, alike, read_wording,
 from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
-from nagori.services.read_and_clean_relations import RelatedMemory, order_related
+from nagori.services.links_between_memories import RelatedMemory, order_related
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _without_outdated(
     """Without summaries of threads that quote what was forgotten or corrected since."""
     for each in found:
         if is_thread_summary(each.memory):
-            from nagori.services.read_and_clean_relations import find_outdated
+            from nagori.services.links_between_memories import find_outdated
 
             if find_outdated(runtime, scope, [each.memory]):
                 continue
@@ -248,7 +248,7 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
     for."""
     words, used = query_tokens(asked.text), runtime.vectors.active(scope.owner)
     if runtime.config.llm.expand_queries:
-        from nagori.services.llm.expand import other_words  # rarely needed, and imports slow down hooks
+        from nagori.services.llm.expand_query import other_words  # rarely needed, and imports slow down hooks
 
         words = [*words, *other_words(runtime, asked.text)]
     meant = _embed_query(runtime, used, asked.text)

@@ -30,7 +30,7 @@ from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
 from nagori.language.speech_acts import asks_for_several
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.read_and_clean_relations import find_related
+from nagori.services.links_between_memories import find_related
 from nagori.services.recall import RecallRequest, rank_candidates, retention
 from nagori.services.remember import make_vectors
 

@@ -15,7 +15,15 @@ from nagori.core.decay import DAYS_A_WEEK, FULL_SCALE
 from nagori.core.levels import Tier, Tiers
 from nagori.core.model import Level, to_micros
 from nagori.core.storage_types import Counts, Measures
-from nagori.stores.sql_rows import LIFE_TYPES, SQLITE, Dialect, Selection, ask, filter_out_empty, keys
+from nagori.stores.sql_rows import (
+    LIFE_TYPES,
+    SQLITE,
+    Dialect,
+    Selection,
+    ask,
+    filter_out_empty,
+    keys,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

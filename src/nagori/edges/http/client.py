@@ -54,13 +54,13 @@ from nagori.services.erasure_receipt import ErasureReceipt
 from nagori.services.explain_history_and_status import Explanation, LifeEvent, Status
 from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.learned_settings import Policy
-from nagori.services.list_and_summarize_threads import SessionInfo, ThreadSummary
+from nagori.services.links_between_memories import RelatedMemory
 from nagori.services.llm.appraise import AppraisalReport, Estimate
-from nagori.services.preview import Preview
+from nagori.services.preview_next_cycle import Preview
 from nagori.services.profile import Profile
 from nagori.services.prompt_context import Context
-from nagori.services.read_and_clean_relations import RelatedMemory
 from nagori.services.remember import Draft
+from nagori.services.sessions_threads_working_memory import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
 
 TYPE_CHECKING = False

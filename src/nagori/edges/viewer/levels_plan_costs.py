@@ -16,7 +16,7 @@ from nagori.edges.locale import Translator
 from nagori.edges.viewer.page_data import Fields, memory_rows, minute, read_whole
 from nagori.errors import Notice
 from nagori.runtime import Progress, no_progress
-from nagori.services.preview import Preview, PreviewGroup
+from nagori.services.preview_next_cycle import Preview, PreviewGroup
 
 PAST_DAYS, DAYS_AHEAD = 365, 90
 SPEND_DAYS = 30

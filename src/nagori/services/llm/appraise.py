@@ -23,7 +23,14 @@ from nagori.event_ledger import read_memories
 from nagori.language.passages import about_tokens
 from nagori.leases import lease
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.llm.appraisal_events import LONGEST, SCHEMA, events, longest, match_items, passages_of
+from nagori.services.llm.appraisal_schema_and_events import (
+    LONGEST,
+    SCHEMA,
+    events,
+    longest,
+    match_items,
+    passages_of,
+)
 from nagori.services.llm.batch_api import BatchAnswer, BatchJobs
 from nagori.services.llm.client import TIMED_OUT, ask, ask_tokens, cost_of, price_for, question_of
 from nagori.services.llm.failure_counts_and_batch_size import ModelHealth

@@ -64,7 +64,7 @@ class PostgresStore(SqlReads):
 
     @property
     def concepts(self) -> ConceptIndex:
-        from nagori.stores.sql_spreading_activation import (  # only association needs it
+        from nagori.stores.sql_concept_index import (  # only association needs it
             ConceptSql,
             SqlConcepts,
         )

@@ -92,7 +92,7 @@ class SqliteStore(SqlReads):
 
     @property
     def concepts(self) -> ConceptIndex:
-        from nagori.stores.sql_spreading_activation import (  # only association needs it
+        from nagori.stores.sql_concept_index import (  # only association needs it
             ConceptSql,
             SqlConcepts,
         )
@@ -273,7 +273,9 @@ class SqliteStore(SqlReads):
     def replacing(
         self, stamp: str, finishing: Callable[[Store], AbstractContextManager[None]] = _no_more
     ) -> Iterator[SqliteStore]:
-        from nagori.stores.sqlite import replace as replacing  # imported late: only a rebuild needs it
+        from nagori.stores.sqlite import (
+            replace_database_file as replacing,  # imported late: only a rebuild needs it
+        )
 
         replacing.remove_abandoned(self.path)
         draft = replacing.name_draft(self.path, stamp)
@@ -290,7 +292,7 @@ class SqliteStore(SqlReads):
     ) -> None:
         """Replace our content by the other's. Of a damaged file only sound data is taken over, and the file
         is moved aside. A file that is only busy or full is left as it is."""
-        from nagori.stores.sqlite import replace as replacing
+        from nagori.stores.sqlite import replace_database_file as replacing
 
         source = open_connection(store.path, write=True)
         try:
@@ -326,7 +328,7 @@ class SqliteStore(SqlReads):
         What others commit meanwhile is applied again from the journal."""
         if not self.path.exists():
             return
-        from nagori.stores.sqlite import replace as replacing
+        from nagori.stores.sqlite import replace_database_file as replacing
 
         replacing.remove_abandoned(self.path)
         draft = replacing.name_draft(self.path, stamp)
@@ -343,7 +345,7 @@ class SqliteStore(SqlReads):
             replacing.remove(draft)
 
     def erase_copies(self, owner: Owner, others: Sequence[Path] = ()) -> list[Path]:
-        from nagori.stores.sqlite import replace as replacing
+        from nagori.stores.sqlite import replace_database_file as replacing
 
         replacing.remove_abandoned(self.path)
         for copy in replacing.find_files(self.path, "damaged"):  # free pages may hold anything
@@ -364,7 +366,7 @@ class SqliteStore(SqlReads):
         return replacing.find_files(self.path, "rebuild")
 
     def compact(self, steps: int = 1_000) -> bool:
-        from nagori.stores.sqlite import replace as replacing
+        from nagori.stores.sqlite import replace_database_file as replacing
 
         replacing.remove_abandoned(self.path)
         with self._pool.operation("", write=True) as db:

@@ -15,7 +15,7 @@ from nagori.adapters.tokens import open_counter
 from nagori.core.window import PRESETS, STRATEGIES
 from nagori.edges.cli.context import CommandSession, Json, json_text, open_output, print_json
 from nagori.errors import InvalidInput
-from nagori.services.window.formats.body import Body, body_of
+from nagori.services.window.formats.request_body import Body, body_of
 
 Preset = StrEnum("Preset", [(name, name) for name in PRESETS])  # type: ignore[misc]
 Strategy = StrEnum("Strategy", [(name, name) for name in STRATEGIES])  # type: ignore[misc]

@@ -25,7 +25,7 @@ from nagori.core.model import Memory, Scope
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage_types import Owner
 from nagori.stores.sql_rows import Model, Selection
-from nagori.stores.sqlite.resident.owner import OwnerIndex, State, read_state
+from nagori.stores.sqlite.resident.owner_search_index import OwnerIndex, State, read_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

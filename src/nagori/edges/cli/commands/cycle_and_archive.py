@@ -17,7 +17,7 @@ from nagori.edges.cli.context import CommandSession, Id, Json, print_json, progr
 from nagori.edges.cli.render import dollars, one_line, size
 from nagori.errors import InvalidInput, Notice
 from nagori.services.cycle import CycleReport, note_stopped
-from nagori.services.preview import Preview
+from nagori.services.preview_next_cycle import Preview
 
 
 def cycle(

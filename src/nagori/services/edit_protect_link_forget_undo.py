@@ -17,7 +17,7 @@ from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.event_ledger import read_memories
 from nagori.runtime import Runtime
 from nagori.services.linking import link_event
-from nagori.services.read_and_clean_relations import is_active, unlink_event
+from nagori.services.links_between_memories import is_active, unlink_event
 from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
 
 TYPE_CHECKING = False
