@@ -148,7 +148,9 @@ def _postgres_journal(address: Address) -> Journal:
     return PostgresJournal(address)
 
 
-def _postgres_store(address: Address, journal: Journal, folder: Path, config: Config) -> Store:
+def _postgres_store(
+    address: Address, journal: Journal, folder: Path, config: Config, observe: Observer
+) -> Store:
     """The store of a journal in PostgreSQL: there, too, or a fold of it on this machine."""
     if address.store == "postgres":
         from nagori.stores.postgres import PostgresStore
@@ -156,10 +158,10 @@ def _postgres_store(address: Address, journal: Journal, folder: Path, config: Co
         return PostgresStore(address)
     database = getattr(journal, "database", None)
     if database is None:  # a journal of the caller's own
-        return SqliteStore(folder / "nagori.db", _index_bytes(config))
+        return SqliteStore(folder / "nagori.db", _index_bytes(config), observe)
     from nagori.stores.sqlite_replica import NodeStore
 
-    return NodeStore(folder / "nagori.db", database, _index_bytes(config))
+    return NodeStore(folder / "nagori.db", database, _index_bytes(config), observe)
 
 
 def _index_bytes(config: Config) -> int:
@@ -229,9 +231,9 @@ class Nagori:
             raise StoreError("error.file", path=folder, reason=fault.strerror) from fault
         if address := _database(data_dir, config):
             journal = journal or _postgres_journal(address)
-            store = store or _postgres_store(address, journal, folder, config)
+            store = store or _postgres_store(address, journal, folder, config, observe)
         journal = journal or FileJournal(folder / "journal")
-        store = store or SqliteStore(folder / "nagori.db", _index_bytes(config))
+        store = store or SqliteStore(folder / "nagori.db", _index_bytes(config), observe)
         auto = embedder is AUTO
         runtime = Runtime(
             config=config,

@@ -21,6 +21,7 @@ from nagori.stores import sqlite
 from nagori.stores.sqlite import SqliteStore, resident, writes
 from nagori.stores.sqlite.resident import ResidentIndexes
 from nagori.stores.sqlite.resident import arrays as arrays
+from nagori.stores.sqlite.resident.owner_search_index import OwnerIndex
 from nagori.testing import FrozenClock, WordEmbedder
 
 SUBJECTS = [
@@ -349,6 +350,27 @@ def test_a_reader_that_began_earlier_sees_the_earlier_state(world: World) -> Non
         asker.join()
         assert store.candidates(Scope(), Query(["tea"])) == before
     assert len(store.candidates(Scope(), Query(["tea"])).infos) == 2
+
+
+def test_an_index_that_fails_is_given_up_and_observed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[str, dict[str, object]]] = []
+    with Nagori.open(
+        tmp_path,
+        clock=FrozenClock(),
+        embedder=WordEmbedder(),
+        observe=lambda name, **fields: heard.append((name, fields)),
+    ) as memory:
+        memory.remember("The piano in Kyoto is blue.")
+        asked = [memory.recall("the piano in Kyoto", mark=False) for _ in range(4)]
+
+        def fail(*_: object) -> None:
+            raise IndexError("secret words")
+
+        monkeypatch.setattr(OwnerIndex, "candidates", fail)
+        assert memory.recall("the piano in Kyoto", mark=False) == asked[0]
+        assert ("index.given_up", {"error": "IndexError"}) in heard
 
 
 def test_many_threads_ask_while_others_write(world: World) -> None:

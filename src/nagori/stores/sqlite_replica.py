@@ -15,8 +15,10 @@ from pathlib import Path
 
 from nagori.core.model import Memory, Scope
 from nagori.core.storage_types import Batch, Owner, Vector
+from nagori.core.value_class import no_observer
 from nagori.errors import Conflict, InvalidInput, JournalError
 from nagori.postgres import Database
+from nagori.protocols import Observer
 from nagori.stores.sql_rows import ask
 from nagori.stores.sql_statements import take_lease
 from nagori.stores.sqlite import ERASE_IN_COPY, SqliteStore, SqliteVectors
@@ -36,8 +38,10 @@ DELETE = f"DELETE FROM node_vector WHERE {OWN} AND digest = ANY(?)"
 class NodeStore(SqliteStore):
     """A local fold whose leases and vectors are shared with other nodes."""
 
-    def __init__(self, path: Path, database: Database, index_bytes: int = 0) -> None:
-        super().__init__(path, index_bytes)
+    def __init__(
+        self, path: Path, database: Database, index_bytes: int = 0, observe: Observer = no_observer
+    ) -> None:
+        super().__init__(path, index_bytes, observe)
         self.shared = SharedVectors(database)
         self._database = database
         self._vectors = NodeVectors(self)

@@ -33,7 +33,7 @@ from nagori.core.storage_types import (
     Vector,
     VectorModels,
 )
-from nagori.core.value_class import Value, split_batches
+from nagori.core.value_class import Value, no_observer, split_batches
 from nagori.errors import Conflict, EncryptionError, Notice, SchemaTooNew, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
 from nagori.stores import sql_rows as sql
@@ -45,7 +45,7 @@ from nagori.stores.sqlite.migrate import APPLICATION_ID, STEPS, migrate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.protocols import ConceptIndex, Store
+    from nagori.protocols import ConceptIndex, Observer, Store
     from nagori.stores.sqlite.resident import ResidentIndexes
 
 BUSY_MS = 30_000
@@ -77,9 +77,9 @@ class SqliteStore(SqlReads):
     name = "sqlite"
     capabilities = frozenset({"durable", "files"})
 
-    def __init__(self, path: Path, index_bytes: int = 0) -> None:
+    def __init__(self, path: Path, index_bytes: int = 0, observe: Observer = no_observer) -> None:
         """`index_bytes`: memory for the indexes of owners who are asked about often; 0: none."""
-        self.path = path
+        self.path, self._observe = path, observe
         self._pool = _Pool(path)
         self._vectors = SqliteVectors(self)
         self._index_bytes = index_bytes
@@ -220,7 +220,7 @@ class SqliteStore(SqlReads):
             if not resident.is_possible():
                 self._index_bytes = 0
                 return None
-            self._indexes = (os.getpid(), resident.ResidentIndexes(self._index_bytes))
+            self._indexes = (os.getpid(), resident.ResidentIndexes(self._index_bytes, self._observe))
         return self._indexes[1]
 
     @property

@@ -24,12 +24,14 @@ import numpy
 from nagori.core.model import Memory, Scope
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage_types import Owner
+from nagori.core.value_class import no_observer
 from nagori.stores.sql_rows import Model, Selection
 from nagori.stores.sqlite.resident.owner_search_index import OwnerIndex, State, read_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.core.model import Filter
+    from nagori.protocols import Observer
     from nagori.stores.sqlite import Connection
 
 WAIT_SECONDS = 0.05  # for another thread that uses the same index; reading the file takes as long
@@ -48,8 +50,8 @@ def is_possible() -> bool:
 class ResidentIndexes:
     """The indexes of the owners who were asked about last, within a number of bytes."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, most_bytes: int, observe: Observer = no_observer) -> None:
+        self._most_bytes, self._observe = most_bytes, observe
         self._by_owner: OrderedDict[Owner, OwnerIndex] = OrderedDict()
         self._total = 0
         self._begun: set[Owner] = set()  # owners whose index is being filled
@@ -72,8 +74,8 @@ class ResidentIndexes:
                     return None
                 index.answers += 1
                 return index.candidates(db, selection, query, model)
-        except DAMAGED:
-            self._give_up(owner)
+        except DAMAGED as fault:
+            self._give_up(owner, fault)
             return None
 
     def get(self, db: Connection, scope: Scope, ids: Sequence[str]) -> list[Memory] | None:
@@ -81,8 +83,8 @@ class ResidentIndexes:
         try:
             with self._use(db, scope.owner, build=False) as index:
                 return None if index is None else index.get(db, scope, ids)
-        except DAMAGED:
-            self._give_up(scope.owner)
+        except DAMAGED as fault:
+            self._give_up(scope.owner, fault)
             return None
 
     def drop(self, owner: Owner | None = None) -> None:
@@ -156,8 +158,10 @@ class ResidentIndexes:
                 self._by_owner[owner] = index
         return index
 
-    def _give_up(self, owner: Owner) -> None:
-        """Rows that no array can hold are damaged: the file is asked from now on, and says what is wrong."""
+    def _give_up(self, owner: Owner, fault: Exception) -> None:
+        """Rows that no array can hold are damaged: the file is asked from now on, and says what is wrong. It
+        is observed, because the fault may be ours."""
+        self._observe("index.given_up", error=type(fault).__name__)
         self._too_large[owner] = 0
         self.drop(owner)
 
