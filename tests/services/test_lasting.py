@@ -125,6 +125,17 @@ def test_an_answer_to_a_statement_that_asks_is_told_with_it(memory: Nagori, cloc
     assert "book voucher" in told
 
 
+def test_words_alone_need_not_be_as_sure_as_words_and_meaning(tmp_path: Path, clock: FrozenClock) -> None:
+    with Nagori.open(tmp_path, clock=clock, embedder=None, llm=None) as memory:
+        for number in range(30):
+            memory.remember(f"Shelf {number} holds paint in tins of size {number * 3}.")
+        memory.remember("The ladder of the neighbours hangs behind their garage.")
+        clock.forward(days=1)
+        told = memory.context("where do the neighbours keep the tall ladder, for paint?").text
+        assert "behind their garage" in told
+        assert not memory.context("which shelf with paint is for the ferry?")
+
+
 def test_what_was_to_be_kept_is_told_whole_at_session_start(memory: Nagori, clock: FrozenClock) -> None:
     kept = (
         "Fine, that works. The boy next door is terribly allergic to hazelnuts, really the emergency room"

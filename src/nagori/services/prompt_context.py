@@ -366,6 +366,7 @@ ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
 FURTHEST, FURTHEST_THERE, FURTHEST_OF_FEW = 3.5, 6.0, 7.0
 FURTHEST_LINES = (3.5, 3.0, 1.8, 0.5)  # for the first line and the next ones
 LOOKED_AT = 25
+ABOUT_IT_BY_WORDS, ABOUT_SOMETHING_BY_WORDS = 0.4, 0.3  # the same where there are no vectors
 OTHER_LANGUAGE = 6.0  # factor of the certainty of a memory in another language than the prompt's
 NEAREST = 4  # number of candidates whose successor is always shown
 SMALLEST = 1e-9  # score, so that it has a logarithm
@@ -405,9 +406,7 @@ def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollect
     inside a project most prompts are about it. A short question asks for one thing: where the best memory is
     hardly about it, it was never told. Among few memories nothing is usual yet, so less is asked of them."""
     many = len(ranked) > FEW
-    about, something = (ABOUT_IT, ABOUT_SOMETHING) if many else (ABOUT_IT_OF_FEW, ABOUT_IT_OF_FEW)
-    if many and ranked[0][1].terms.get("time"):
-        about = ABOUT_THAT_TIME
+    about, something = _least_certainty(ranked) if many else (ABOUT_IT_OF_FEW, ABOUT_IT_OF_FEW)
     if len(text) <= SHORT_QUESTION and holds_question(text) and not _is_about_it(text, ranked[0][1], about):
         return 0.0
     if not any(_is_about_it(text, r, something) for _, r in ranked):
@@ -416,6 +415,15 @@ def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollect
     matter = next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), OWN_MATTER)
     odds = 3.0 * sure + 4.5 * matter / 100 + 1.5 * (scope.project is not None) + 0.5 * (not many) - 3.8
     return 1 / (1 + exp(-odds))
+
+
+def _least_certainty(ranked: Sequence[tuple[float, Recollection]]) -> tuple[float, float]:
+    """How certain the best memory must be for a short question, and the surest one for any prompt. Words
+    alone are never very sure; what was said in the time that the question names may be less sure."""
+    timely = ranked[0][1].terms.get("time")
+    if all("nearness" not in found.terms for _, found in ranked):
+        return ABOUT_SOMETHING_BY_WORDS if timely else ABOUT_IT_BY_WORDS, ABOUT_SOMETHING_BY_WORDS
+    return ABOUT_THAT_TIME if timely else ABOUT_IT, ABOUT_SOMETHING
 
 
 def _is_about_it(text: str, found: Recollection, least: float) -> bool:
