@@ -13,7 +13,6 @@ from nagori.core.value_class import clean_text
 from nagori.language import passages
 from nagori.language import tokenizer as t
 from nagori.language.passages import resemblance, sentences, shingles
-from nagori.language.statement_or_question import holds_question
 from nagori.language.tokenizer import stem
 
 WORDS = {
@@ -435,9 +434,9 @@ def test_a_memory_is_found_by_its_text_and_by_its_keywords() -> None:
     ],
 )
 def test_a_question_is_noticed_wherever_it_stands(text: str) -> None:
-    assert holds_question(text)
+    assert t.holds_question(text)
 
 
 @pytest.mark.parametrize("text", ["", "  ", "the desk is large", "somewhat late today", "お茶を買った"])
 def test_a_statement_holds_no_question(text: str) -> None:
-    assert not holds_question(text)
+    assert not t.holds_question(text)

@@ -13,9 +13,39 @@ from nagori.language.tokenizer import asks
 
 LONGEST = 3000  # characters: whoever says more states something
 ORDER_VERBS = "add|adjust|analy[sz]e|apply|arrange|book|build|bump|calculate|change|check|clean|close|combine|commit|compare|compile|compute|continue|convert|copy|correct|count|create|debug|define|delete|deploy|describe|design|disable|display|do|double-check|download|draft|draw|edit|email|enable|estimate|explain|export|extend|extract|fetch|fill|find|finish|fix|format|generate|get|give|go|group|guess|have|help|highlight|implement|import|improve|include|insert|install|investigate|invert|join|keep going|lint|list|load|look|make|merge|modify|move|open|optimi[sz]e|order|paraphrase|paste|pick|plan|plot|polish|post|predict|prepare|print|proceed|proofread|publish|pull|push|put|query|quote|rank|read|rebase|redo|reduce|refactor|reformat|remove|rename|reorder|repeat|rephrase|replace|research|reset|restart|restore|retry|return|revert|review|rewrite|rollback|roll back|rotate|run|save|scan|schedule|search|select|send|set|shorten|show|simplify|solve|sort|split|squash|start|stop|suggest|sum|summari[sz]e|swap|switch|take|tell|test|throw|tidy|transform|translate|trim|try|turn|undo|unify|update|upgrade|upload|use|validate|verify|visuali[sz]e|walk|wait|write"
-_QUESTION_WORDS = frozenset(["what", "which", "who", "whose", "where", "when", "why", "how"])
-_ASKING = _QUESTION_WORDS | frozenset(
-    "what's who's where's how's is are was were do does did can could should would will isn't aren't doesn't didn't any let's".split()  # noqa: SIM905
+_ASKING = frozenset(
+    [
+        "what",
+        "what's",
+        "which",
+        "who",
+        "who's",
+        "whose",
+        "where",
+        "where's",
+        "when",
+        "why",
+        "how",
+        "how's",
+        "is",
+        "are",
+        "was",
+        "were",
+        "do",
+        "does",
+        "did",
+        "can",
+        "could",
+        "should",
+        "would",
+        "will",
+        "isn't",
+        "aren't",
+        "doesn't",
+        "didn't",
+        "any",
+        "let's",
+    ]
 )
 _POLITE = frozenset(
     [
@@ -73,14 +103,6 @@ _ORDER_JA = (
 )
 _ASKS_JA = "(?:誰|だれ|いつ|どれ|どこ|どっち|いくつ|いくら|何|なに)(?:だった|でした|です|だ)?[。]*$"
 _ENDS = re.compile("(?<=[.!?。！？])\\s*|\n")
-
-
-def holds_question(text: str) -> bool:
-    """Whether a text asks anywhere, also without a question mark: "when was that again, I forgot"."""
-    if asks(text) or any(sign in text for sign in ("?", "？", "っけ")):
-        return True
-    first = "".join(text.split(maxsplit=1)[:1]).lower().replace("’", "").replace("'", "")
-    return first in _QUESTION_WORDS or first.removesuffix("s") in _QUESTION_WORDS
 
 
 def looks_like_statement(text: str) -> bool:

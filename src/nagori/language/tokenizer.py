@@ -240,6 +240,22 @@ def asks(text: str) -> bool:
     return end.endswith(("?", "？", *_ASKING_ENDS))
 
 
+_ASKING_WORDS = frozenset(
+    [
+        *("what", "when", "where", "which", "who", "whose", "why", "how", "whats", "whens", "wheres", "whos"),
+        *("hows", "what's", "when's", "where's", "who's", "how's"),
+    ]
+)
+
+
+def holds_question(text: str) -> bool:
+    """Whether a text asks anywhere, also without a question mark: "when was that again, I forgot"."""
+    if asks(text) or any(sign in text for sign in ("?", "？", "っけ")):
+        return True
+    first = text.split(maxsplit=1)[:1]
+    return bool(first) and first[0].lower().replace("’", "'") in _ASKING_WORDS
+
+
 def _without_note(text: str) -> str:
     """Without a remark in brackets at the end. Written as a loop, because a pattern would be quadratic."""
     bare = text.rstrip()

@@ -37,8 +37,8 @@ from nagori.errors import StoreError
 from nagori.language.learned_heads import OWN_MATTER
 from nagori.language.passages import about_tokens, is_chatter, prompt_text, sentences
 from nagori.language.redaction import asks_for_secret
-from nagori.language.statement_or_question import holds_question, looks_like_statement
-from nagori.language.tokenizer import asks, is_japanese, query_tokens
+from nagori.language.statement_or_question import looks_like_statement
+from nagori.language.tokenizer import asks, holds_question, is_japanese, query_tokens
 from nagori.language.tokenizer import tokens as tokenize
 from nagori.runtime import Runtime
 from nagori.services.recall import RecallRequest, recall
