@@ -144,11 +144,12 @@ bench: $(READY)
 build: $(READY)
 	$(BIN)/python -m tools.build dist
 
-# Pins with hashes; run after changing requirements/*.in.
+# Pins with hashes; run after changing requirements/*.in. Extras stay in the pins: without them an older pip looks for
+# the newest release of what is asked for with an extra, and refuses it as soon as that is not the pinned one.
 lock: $(READY)
 	$(BIN)/python -m pip -q install uv
 	for name in run minimal build dev bench e2e llm frameworks crewai strands encryption fuzz graph; do \
-		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --universal \
+		$(BIN)/uv pip compile -q --generate-hashes --no-emit-index-url --no-header --no-strip-extras --universal \
 			--python-version 3.11 requirements/$$name.in -o requirements/$$name.txt; done
 
 $(READY): requirements/dev.txt pyproject.toml
