@@ -32,8 +32,8 @@ from bench.report import header, machine, number, python, table
 
 from nagori.config import Config
 from nagori.core import relevance
-from nagori.core.learning import target_of
 from nagori.core.model import Emotion, Scope, Text, Valence, text_digest
+from nagori.core.outcomes_lessons_and_credit import target_of
 from nagori.core.value_class import clean_text
 from nagori.core.window import Window, scores
 from nagori.core.window.messages import Message, is_aside
@@ -222,7 +222,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "appraisal.is_personal": lambda said: appraisal.is_personal(said, WORTH),
     "passages.shares_own_words": lambda said: passages.shares_own_words(said, "what?", said, 0.5),
     "speech_acts.rejects_answer": speech_acts.rejects_answer,
-    "learning.target_of": target_of,
+    "outcomes_lessons_and_credit.target_of": target_of,
     "keywords.find_concepts": keywords.find_concepts,
     "topic_shift.topic_shift": lambda said: topic_shift.topic_shift([said, "And then?"], said),
     "topic_shift.shift_features": lambda said: topic_shift.shift_features([said], said, said),

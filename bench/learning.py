@@ -3,8 +3,8 @@
 A world of tasks: 30 families, each with a hidden lesson among distractors. A turn succeeds with the base rate
 of its family, more if the lesson is used, less for every distractor that is shown. The agent uses a lesson
 that it is shown in 7 of 10 turns, a distractor in 1 of 20. Candidates come in the order of a noisy relevance.
-Only the core functions run here (`nagori.core.learning`), with the default settings; the tests run the same
-through the whole program.
+Only the core functions run here (`nagori.core.outcomes_lessons_and_credit`), with the default settings; the
+tests run the same through the whole program.
 
     steady    lessons stay as they are
     drifting  half of the lessons turn wrong at half time, and a new lesson appears for each
@@ -38,10 +38,10 @@ from statistics import mean, stdev
 from bench.report import table
 
 from nagori.config import Config
-from nagori.core.learning import LEVERS, Evidence, UsualOutcome, credit_turn, next_step
 from nagori.core.memory_scores import HARM as HARMFUL
 from nagori.core.memory_scores import choose_withheld, contribution, is_excluded
 from nagori.core.model import NO_CREDIT, Credit
+from nagori.core.outcomes_lessons_and_credit import LEVERS, Evidence, UsualOutcome, credit_turn, next_step
 from nagori.core.relevance import bounded_factor
 from nagori.core.value_class import Value
 

@@ -21,7 +21,7 @@ from nagori.core.model import Text
 from nagori.core.serialize import to_record
 from nagori.core.storage_types import Vector
 from nagori.core.value_class import replace, split_batches
-from nagori.services import linking
+from nagori.services import link_similar_memories
 from nagori.services.remember import identify
 from nagori.testing import FrozenClock
 
@@ -111,7 +111,7 @@ def measured(size: int, cache: Path, work: Path, new: int = NEW) -> dict[str, fl
     clock.forward(days=1)
     with opened(folder, clock) as memory:
         begun, looked = time.process_time(), time.perf_counter()
-        made, _ = linking.link_new(memory.runtime, OWNER)
+        made, _ = link_similar_memories.link_new(memory.runtime, OWNER)
         cpu, wall = time.process_time() - begun, time.perf_counter() - looked
         ids = [event.memory or "" for event in memory.runtime.journal.read(OWNER) if _new(event)]
         tied = {(r.source, r.target) for r in memory.runtime.store.relations(Scope(), ids[size:])}

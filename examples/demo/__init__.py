@@ -39,8 +39,8 @@ from rich.text import Text
 
 from nagori.app import AUTO, Nagori
 from nagori.config import Config
-from nagori.core.forecast import FORGOTTEN, GROUPS
 from nagori.core.model import Kind, Level, Recollection
+from nagori.core.simulate_future_cycles import FORGOTTEN, GROUPS
 from nagori.edges import charts
 from nagori.edges.charts.decay_curve_svg import svg_chart
 from nagori.edges.charts.decay_curve_terminal import terminal_chart

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from nagori.config import Config as Config
     from nagori.config import load_config as load_config
     from nagori.core.cycle import CyclePlan as CyclePlan
-    from nagori.core.learning import ToolResult as ToolResult
     from nagori.core.model import Category as Category
     from nagori.core.model import Emotion as Emotion
     from nagori.core.model import Filter as Filter
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from nagori.core.model import Trust as Trust
     from nagori.core.model import Turn as Turn
     from nagori.core.model import Valence as Valence
+    from nagori.core.outcomes_lessons_and_credit import ToolResult as ToolResult
     from nagori.core.window import Window as Window
     from nagori.edges.http.client import RemoteNagori as RemoteNagori
     from nagori.errors import NagoriError as NagoriError
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from nagori.services.cycle import CycleReport as CycleReport
     from nagori.services.erasure_plan import ErasurePlan as ErasurePlan
     from nagori.services.erasure_receipt import ErasureReceipt as ErasureReceipt
-    from nagori.services.explain_history_and_status import Explanation as Explanation
-    from nagori.services.explain_history_and_status import Status as Status
     from nagori.services.explain_ranking_and_context import ContextExplanation as ContextExplanation
     from nagori.services.learned_settings import Policy as Policy
-    from nagori.services.profile import Profile as Profile
+    from nagori.services.profile_of_topics_and_speakers import Profile as Profile
     from nagori.services.prompt_context import Context as Context
     from nagori.services.remember import Draft as Draft
+    from nagori.services.why_log_as_of_and_status import Explanation as Explanation
+    from nagori.services.why_log_as_of_and_status import Status as Status
 
 __version__ = "0.1.0"
 
@@ -53,7 +53,7 @@ _HOMES = {
     "RemoteNagori": "nagori.edges.http.client",
     "Window": "nagori.core.window",
     "Draft": "nagori.services.remember",
-    "ToolResult": "nagori.core.learning",
+    "ToolResult": "nagori.core.outcomes_lessons_and_credit",
     # what the verbs return
     "Context": "nagori.services.prompt_context",
     "ContextExplanation": "nagori.services.explain_ranking_and_context",
@@ -61,12 +61,12 @@ _HOMES = {
     "CycleReport": "nagori.services.cycle",
     "ErasurePlan": "nagori.services.erasure_plan",
     "ErasureReceipt": "nagori.services.erasure_receipt",
-    "Explanation": "nagori.services.explain_history_and_status",
+    "Explanation": "nagori.services.why_log_as_of_and_status",
     "FullContext": "nagori.services.assemble_full_context",
     "OpenTurn": "nagori.services.chat_recorder",
     "Policy": "nagori.services.learned_settings",
-    "Profile": "nagori.services.profile",
-    "Status": "nagori.services.explain_history_and_status",
+    "Profile": "nagori.services.profile_of_topics_and_speakers",
+    "Status": "nagori.services.why_log_as_of_and_status",
     **dict.fromkeys(
         ("Category", "Emotion", "Filter", "Kind", "Level", "Memory", "Privacy", "Recollection"),
         "nagori.core.model",

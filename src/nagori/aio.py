@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from nagori.app import Count, ExportFormat, MessageFormat, Preset, Provider, Ranking, Strategy, Texts
     from nagori.core.cost_estimate import Usage
     from nagori.core.cycle import CyclePlan
-    from nagori.core.forecast import Population
     from nagori.core.knowledge_base import DocumentInfo, KnowledgePassage, KnowledgeReport
-    from nagori.core.learning import ToolResult
     from nagori.core.model import (
         CategoryName,
         Emotion,
@@ -56,6 +54,8 @@ if TYPE_CHECKING:
         TaskOutcome,
         TrustName,
     )
+    from nagori.core.outcomes_lessons_and_credit import ToolResult
+    from nagori.core.simulate_future_cycles import Population
     from nagori.core.spreading_activation import Association
     from nagori.core.storage_types import Measures
     from nagori.core.threads import WorkingMemory
@@ -72,21 +72,21 @@ if TYPE_CHECKING:
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erasure_plan import ErasurePlan
     from nagori.services.erasure_receipt import ErasureReceipt
-    from nagori.services.explain_history_and_status import Explanation, LifeEvent, Status
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.learned_settings import Policy
-    from nagori.services.links_between_memories import RelatedMemory
+    from nagori.services.list_sessions_and_end_threads import SessionInfo, ThreadSummary
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview_next_cycle import Preview
-    from nagori.services.profile import Profile
+    from nagori.services.profile_of_topics_and_speakers import Profile
     from nagori.services.prompt_context import Context
-    from nagori.services.redact_purged_and_compact import CompactReport
+    from nagori.services.redact_journal_and_compact_store import CompactReport
+    from nagori.services.related_memories_and_stale_links import RelatedMemory
     from nagori.services.remember import Draft
-    from nagori.services.sessions_threads_working_memory import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify_and_rebuild import Proof
+    from nagori.services.why_log_as_of_and_status import Explanation, LifeEvent, Status
     from nagori.services.window.bounded_conversation import Conversation
     from nagori.services.window.prune import PruneResult
 

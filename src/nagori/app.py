@@ -55,9 +55,7 @@ if TYPE_CHECKING:
     from nagori.config.postgres_address import Address
     from nagori.core.cost_estimate import Usage
     from nagori.core.cycle import CyclePlan
-    from nagori.core.forecast import Population
     from nagori.core.knowledge_base import DocumentInfo, KnowledgePassage, KnowledgeReport
-    from nagori.core.learning import ToolResult
     from nagori.core.model import (
         CategoryName,
         Emotion,
@@ -68,6 +66,8 @@ if TYPE_CHECKING:
         TaskOutcome,
         TrustName,
     )
+    from nagori.core.outcomes_lessons_and_credit import ToolResult
+    from nagori.core.simulate_future_cycles import Population
     from nagori.core.spreading_activation import Association
     from nagori.core.storage_types import Measures
     from nagori.core.threads import WorkingMemory
@@ -95,22 +95,22 @@ if TYPE_CHECKING:
     from nagori.services.encrypt import EncryptionReport
     from nagori.services.erasure_plan import ErasurePlan
     from nagori.services.erasure_receipt import ErasureReceipt
-    from nagori.services.explain_history_and_status import Explanation, LifeEvent, Status
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.key_value_items import Items
     from nagori.services.learned_settings import Policy
-    from nagori.services.links_between_memories import RelatedMemory
+    from nagori.services.list_sessions_and_end_threads import SessionInfo, ThreadSummary
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview_next_cycle import Preview
-    from nagori.services.profile import Profile
+    from nagori.services.profile_of_topics_and_speakers import Profile
     from nagori.services.prompt_context import Context
-    from nagori.services.redact_purged_and_compact import CompactReport
+    from nagori.services.redact_journal_and_compact_store import CompactReport
+    from nagori.services.related_memories_and_stale_links import RelatedMemory
     from nagori.services.remember import Draft
-    from nagori.services.sessions_threads_working_memory import SessionInfo, ThreadSummary
     from nagori.services.transfer import ImportReport
     from nagori.services.vectors import ReembedPlan, ReembedReport
     from nagori.services.verify_and_rebuild import Proof
+    from nagori.services.why_log_as_of_and_status import Explanation, LifeEvent, Status
     from nagori.services.window.bounded_conversation import Conversation
     from nagori.services.window.prune import PruneResult
 
@@ -455,26 +455,26 @@ class Nagori:
     def threads(self, session: str | None = None) -> list[ThreadSummary]:
         """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of the
         summary that is kept of each. Oldest first."""
-        from nagori.services.sessions_threads_working_memory import list_threads
+        from nagori.services.list_sessions_and_end_threads import list_threads
 
         return list_threads(self.runtime, self.scope, session)
 
     def sessions(self) -> list[SessionInfo]:
         """The recent sessions, newest first: their times, turns, speakers and threads."""
-        from nagori.services.sessions_threads_working_memory import list_sessions
+        from nagori.services.list_sessions_and_end_threads import list_sessions
 
         return list_sessions(self.runtime, self.scope)
 
     def working_memory(self, session: str) -> WorkingMemory:
         """The last turns of a session's open thread, and how often each speaker spoke in it."""
-        from nagori.services.sessions_threads_working_memory import working_memory
+        from nagori.services.list_sessions_and_end_threads import working_memory
 
         return working_memory(self.runtime, self.scope, session)
 
     def profile(self) -> Profile:
         """What the memories say about the user: topics, speakers, how well they are known, and a vector of
         the top ten topics. It is derived anew at every call, from what this scope may see."""
-        from nagori.services.profile import profile
+        from nagori.services.profile_of_topics_and_speakers import profile
 
         return profile(self.runtime, self.scope)
 
@@ -560,18 +560,18 @@ class Nagori:
     def summary(self, session: str, tokens: int = 200, *, model: bool = False) -> str:
         """A summary of a session, in a few of its own sentences; with `model`, written by the language
         model."""
-        from nagori.services import session_summary
+        from nagori.services import summarize_session
 
         check_text("session", session)
         check_whole("tokens", tokens, 0)
-        return session_summary.summarise(self.runtime, self.scope, session, tokens, model)
+        return summarize_session.summarise(self.runtime, self.scope, session, tokens, model)
 
     def show(self, id: str) -> Memory:
         """One memory, by id or by a unique prefix."""
-        from nagori.services import edit_protect_link_forget_undo
+        from nagori.services import edit_feedback_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner)
-        return edit_protect_link_forget_undo.read_version(self.runtime, self.scope, id)
+        return edit_feedback_protect_link_forget_undo.read_version(self.runtime, self.scope, id)
 
     def list(
         self, filter: Filter = ALIVE, *, limit: int = 100, older_than: Memory | None = None
@@ -586,16 +586,16 @@ class Nagori:
 
     def as_of(self, moment: datetime, filter: Filter = ALIVE) -> Sequence[Memory]:
         """The memories as they were at a past moment, newest first, from the journal."""
-        from nagori.services import explain_history_and_status
+        from nagori.services import why_log_as_of_and_status
 
         check_kind("filter", filter, Filter)
-        return explain_history_and_status.as_of(self.runtime, self.scope, utc(moment, "moment"), filter)
+        return why_log_as_of_and_status.as_of(self.runtime, self.scope, utc(moment, "moment"), filter)
 
     def why(self, id: str, query: str | None = None) -> Explanation:
         """The explanation of a memory: its retention, its history and its forecast."""
-        from nagori.services import explain_history_and_status
+        from nagori.services import why_log_as_of_and_status
 
-        return explain_history_and_status.why(self.runtime, self.scope, id, query)
+        return why_log_as_of_and_status.why(self.runtime, self.scope, id, query)
 
     def log(
         self,
@@ -608,18 +608,18 @@ class Nagori:
     ) -> Sequence[LifeEvent]:
         """The life-cycle log, newest first: what happened to memories, with the numbers before and after; of
         one memory, of some types of events, or of a time."""
-        from nagori.services import explain_history_and_status
+        from nagori.services import why_log_as_of_and_status
 
         first, last = _check_aware(since), _check_aware(until, "until")
-        return explain_history_and_status.log(
+        return why_log_as_of_and_status.log(
             self.runtime, self.scope, read_texts("types", types), first, last, id, limit
         )
 
     def find_related(self, id: str) -> Sequence[RelatedMemory]:
         """The memories that are related to this one, strongest first."""
-        from nagori.services import links_between_memories
+        from nagori.services import related_memories_and_stale_links
 
-        return links_between_memories.find_related(self.runtime, self.scope, [self.show(id).id])
+        return related_memories_and_stale_links.find_related(self.runtime, self.scope, [self.show(id).id])
 
     def populations(
         self, past: int | None = None, ahead: int = 0, progress: Progress = no_progress
@@ -631,15 +631,15 @@ class Nagori:
 
     def status(self) -> Status:
         """Counts, sizes and the last event."""
-        from nagori.services import explain_history_and_status
+        from nagori.services import why_log_as_of_and_status
 
-        return explain_history_and_status.status(self.runtime, self.scope)
+        return why_log_as_of_and_status.status(self.runtime, self.scope)
 
     def measure(self) -> Measures:
         """Memories by kind and tier, and how far they are compressed."""
-        from nagori.services import explain_history_and_status
+        from nagori.services import why_log_as_of_and_status
 
-        return explain_history_and_status.measure(self.runtime, self.scope)
+        return why_log_as_of_and_status.measure(self.runtime, self.scope)
 
     def usage(self) -> Usage | None:
         """Memories per day and their sizes over the last month; None without data."""
@@ -788,7 +788,7 @@ class Nagori:
     ) -> Memory:
         """Correct a memory. Omitted fields stay; `metadata` replaces all metadata. `project=None` makes it
         yours in every project. With the `version` that was read, Conflict if it has changed since."""
-        from nagori.services import edit_protect_link_forget_undo, remember
+        from nagori.services import edit_feedback_protect_link_forget_undo, remember
 
         changes = remember.Edit(
             content=content,
@@ -804,15 +804,15 @@ class Nagori:
         if version is not None:
             check_whole("version", version, 1)
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_protect_link_forget_undo.edit(self.runtime, self.scope, id, changes, version)
+        return edit_feedback_protect_link_forget_undo.edit(self.runtime, self.scope, id, changes, version)
 
     def feedback(self, id: str, good: bool) -> Memory:
         """Say whether a memory was useful: it gets stronger or weaker, once a day at most."""
-        from nagori.services import edit_protect_link_forget_undo
+        from nagori.services import edit_feedback_protect_link_forget_undo
 
         check_bool("good", good)
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_protect_link_forget_undo.feedback(self.runtime, self.scope, id, good)
+        return edit_feedback_protect_link_forget_undo.feedback(self.runtime, self.scope, id, good)
 
     def record_tools(self, results: Iterable[ToolResult], *, session: str) -> None:
         """Record what an agent's tools did in a turn: what works after a failure becomes a lesson, and the
@@ -832,7 +832,7 @@ class Nagori:
         """Store what an agent learned from a task, for itself (`private`), for agents of its role
         (`agent-only`) or for all (`public`)."""
         from nagori.core.model import TaskOutcome
-        from nagori.services.share_lessons import LessonReport, share
+        from nagori.services.share_lessons_between_agents import LessonReport, share
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
         how = parse_choice(TaskOutcome, outcome, "outcome") if outcome is not None else None
@@ -860,38 +860,38 @@ class Nagori:
 
     def protect(self, id: str, release: Texts = ()) -> Memory:
         """Protect a memory from decay; `release` are the ids of protected ones to release, to make room."""
-        from nagori.services import edit_protect_link_forget_undo
+        from nagori.services import edit_feedback_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_protect_link_forget_undo.protect(
+        return edit_feedback_protect_link_forget_undo.protect(
             self.runtime, self.scope, self.show(id).id, read_texts("release", release)
         )
 
     def unprotect(self, id: str) -> Memory:
         """Release a protected memory: it decays again."""
-        from nagori.services import edit_protect_link_forget_undo
+        from nagori.services import edit_feedback_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_protect_link_forget_undo.unprotect(self.runtime, self.scope, self.show(id).id)
+        return edit_feedback_protect_link_forget_undo.unprotect(self.runtime, self.scope, self.show(id).id)
 
     def link(
         self, id: str, other: str, type: RelationType | RelationName = RelationType.REFERENCES
     ) -> Relation:
         """Link a memory to another one: it continues, references, contradicts or is derived from it, or has
         the same topic."""
-        from nagori.services import edit_protect_link_forget_undo
+        from nagori.services import edit_feedback_protect_link_forget_undo
 
         which = parse_choice(RelationType, type, "type")
-        return edit_protect_link_forget_undo.link(self.runtime, self.scope, id, other, which)
+        return edit_feedback_protect_link_forget_undo.link(self.runtime, self.scope, id, other, which)
 
     def unlink(
         self, id: str, other: str, type: RelationType | RelationName | None = None
     ) -> Sequence[Relation]:
         """Remove the relations between two memories, of one type or of all; returns them."""
-        from nagori.services import edit_protect_link_forget_undo
+        from nagori.services import edit_feedback_protect_link_forget_undo
 
         which = None if type is None else parse_choice(RelationType, type, "type")
-        return edit_protect_link_forget_undo.unlink(self.runtime, self.scope, id, other, which)
+        return edit_feedback_protect_link_forget_undo.unlink(self.runtime, self.scope, id, other, which)
 
     def archive(self, id: str) -> Memory:
         """Archive a memory; it can still be found and restored."""
@@ -959,17 +959,17 @@ class Nagori:
 
     def forget(self, id: str) -> Memory:
         """Hide a memory from every recall. `undo` brings it back; after the grace period it is deleted."""
-        from nagori.services import edit_protect_link_forget_undo
+        from nagori.services import edit_feedback_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_protect_link_forget_undo.forget(self.runtime, self.scope, id)
+        return edit_feedback_protect_link_forget_undo.forget(self.runtime, self.scope, id)
 
     def undo(self, id: str) -> tuple[Memory, str]:
         """Revert the last change of a memory; returns the memory and what was undone."""
-        from nagori.services import edit_protect_link_forget_undo
+        from nagori.services import edit_feedback_protect_link_forget_undo
 
         self.runtime.ledger.catch_up(self.scope.owner, wait=True)
-        return edit_protect_link_forget_undo.undo(self.runtime, self.scope, id)
+        return edit_feedback_protect_link_forget_undo.undo(self.runtime, self.scope, id)
 
     # --- erasing --------------------------------------------------------------------------------
 
@@ -1176,9 +1176,9 @@ class Nagori:
 
     def compact(self) -> CompactReport:
         """Return the space of removed memories to the disk. It takes as long as copying the store."""
-        from nagori.services import redact_purged_and_compact
+        from nagori.services import redact_journal_and_compact_store
 
-        return redact_purged_and_compact.compact(self.runtime)
+        return redact_journal_and_compact_store.compact(self.runtime)
 
     def doctor(self) -> Sequence[Finding]:
         """Diagnose problems of installation and data."""

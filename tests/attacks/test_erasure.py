@@ -20,7 +20,7 @@ from nagori.core.model import Kind
 from nagori.errors import Conflict, InvalidInput, MemoryErased, NotFound
 from nagori.journals.file import FileJournal
 from nagori.services import erase_owner
-from nagori.services.record_turns import OUTBOX, record_or_spool, spool, turn_event
+from nagori.services.record_turns_or_spool import OUTBOX, record_or_spool, spool, turn_event
 from nagori.services.tool_outcome_log import note_end, note_result
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FailingPart, FrozenClock, WordEmbedder

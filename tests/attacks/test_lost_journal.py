@@ -12,7 +12,7 @@ from nagori import Nagori
 from nagori.core.events import Event
 from nagori.errors import JournalMismatch, NagoriError
 from nagori.journals.file import FileJournal
-from nagori.services.record_turns import record_or_spool
+from nagori.services.record_turns_or_spool import record_or_spool
 from nagori.testing import FrozenClock
 
 SEGMENT = Path("journal/local/me/00000001.jsonl")

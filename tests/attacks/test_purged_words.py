@@ -15,7 +15,7 @@ from nagori.core.events import TO_REDACT
 from nagori.core.model import Kind
 from nagori.journals.file import FileJournal
 from nagori.language.tokenizer import tokens
-from nagori.services.record_turns import record_or_spool, turn_event
+from nagori.services.record_turns_or_spool import record_or_spool, turn_event
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 

@@ -14,10 +14,17 @@ from tests.profiles import examples
 from nagori.core.cycle import DAY, Census, CycleRules, LifeRow, life_row, plan_cycle
 from nagori.core.decay import Retention
 from nagori.core.events import Event, fold
-from nagori.core.forecast import GROUPS, PopulationTally, apply_step, group_of, read_life, simulate_cycles
 from nagori.core.levels import Archive, Capacity, Compression
 from nagori.core.model import Emotion, Level, Memory, Privacy, Scope, Text, to_micros
 from nagori.core.serialize import from_record, to_record
+from nagori.core.simulate_future_cycles import (
+    GROUPS,
+    PopulationTally,
+    apply_step,
+    group_of,
+    read_life,
+    simulate_cycles,
+)
 from nagori.core.value_class import replace
 from nagori.core.visibility import can_see
 

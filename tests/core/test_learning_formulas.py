@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from nagori.core.learning import (
+from nagori.core.memory_scores import (
+    ImportanceTerms,
+    choose_withheld,
+    contribution,
+    importance,
+    importance_terms,
+    is_excluded,
+)
+from nagori.core.model import NO_CREDIT, Credit
+from nagori.core.outcomes_lessons_and_credit import (
     FEWEST,
     LEVERS,
     Evidence,
@@ -22,15 +31,6 @@ from nagori.core.learning import (
     outcome_of,
     target_of,
 )
-from nagori.core.memory_scores import (
-    ImportanceTerms,
-    choose_withheld,
-    contribution,
-    importance,
-    importance_terms,
-    is_excluded,
-)
-from nagori.core.model import NO_CREDIT, Credit
 from nagori.errors import InvalidInput
 
 TERMS = ("outcome", "reuse", "cross_impact", "novelty", "user_signal", "saving")

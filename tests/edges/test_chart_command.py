@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nagori import Category, Emotion, Filter, Kind, Nagori
-from nagori.core.forecast import GROUPS, Population
+from nagori.core.simulate_future_cycles import GROUPS, Population
 from nagori.edges.charts.levels import ChartLabels, levels_text
 from nagori.edges.cli import app
 from nagori.errors import InvalidInput

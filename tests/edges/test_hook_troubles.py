@@ -22,8 +22,8 @@ from nagori.edges.hooks.selftest import read_record, recent_calls
 from nagori.edges.worker import run as worker
 from nagori.errors import Notice
 from nagori.journals.file import FileJournal
-from nagori.services.record_turns import read_spool as spooled
-from nagori.services.record_turns import record_or_spool as write_down
+from nagori.services.record_turns_or_spool import read_spool as spooled
+from nagori.services.record_turns_or_spool import record_or_spool as write_down
 
 OWNER = ("local", "me")
 

@@ -32,7 +32,7 @@ from nagori.journals.file import FileJournal
 from nagori.language.passages import about_tokens
 from nagori.runtime import SystemClock
 from nagori.services.prompt_context import BRIEF, LONGEST, block
-from nagori.services.record_turns import read_spool as spooled
+from nagori.services.record_turns_or_spool import read_spool as spooled
 from nagori.testing import WordEmbedder
 
 GOLDEN = Path(__file__).parent / "fixtures/hooks/claude-code"
@@ -497,7 +497,7 @@ def told_once(speak: Callable[[], dict[str, Any]]) -> str:
 def test_a_journal_that_somebody_holds_sends_the_words_into_the_spool(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nagori.services.record_turns.HOOK_PATIENCE", 0.05)
+    monkeypatch.setattr("nagori.services.record_turns_or_spool.HOOK_PATIENCE", 0.05)
     with holder(folder):
         assert prompt("I moved to Sapporo.") == {}
         assert event("Stop", last_assistant_message="How nice.") == {}

@@ -11,7 +11,7 @@ import pytest
 
 from nagori import Nagori
 from nagori.core.events import Event
-from nagori.core.learning import Evidence
+from nagori.core.outcomes_lessons_and_credit import Evidence
 from nagori.edges.cli import main
 
 Run = Callable[..., tuple[int, str, str]]

@@ -109,7 +109,7 @@ def test_a_tool_hook_imports_no_store_no_journal_and_no_recall(folder: Path) -> 
         "stores",
         "ledger",
         "services.recall",
-        "services.record_turns",
+        "services.record_turns_or_spool",
         "edges.hooks.handlers",
     }
     assert not {f"nagori.{name}" for name in heavy} & loaded

@@ -31,7 +31,7 @@ from nagori.errors import InvalidInput
 from nagori.files import take_lock
 from nagori.journals.file import FileJournal
 from nagori.services import process_turns
-from nagori.services.record_turns import spool
+from nagori.services.record_turns_or_spool import spool
 
 OWNER = ("local", "me")
 

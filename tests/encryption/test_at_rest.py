@@ -29,7 +29,7 @@ from nagori.errors import EncryptionError, InvalidInput, MemoryErased, StoreErro
 from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
 from nagori.services import encrypt
-from nagori.services.record_turns import OUTBOX, read_spool, record_or_spool, spool, turn_event
+from nagori.services.record_turns_or_spool import OUTBOX, read_spool, record_or_spool, spool, turn_event
 from nagori.services.tool_outcome_log import note_result, take_results
 from nagori.stores.sqlite import SqliteStore
 from nagori.testing import FrozenClock, WordEmbedder

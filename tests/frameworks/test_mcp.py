@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from nagori.edges.mcp import Served
 from nagori.edges.mcp.dropin import import_graph, make_dropin
-from nagori.edges.mcp.serve import make_app, read_token
+from nagori.edges.mcp.serve_stdio_or_http import make_app, read_token
 from nagori.edges.mcp.tools import make_server
 
 PORT = "The staging server of project Zebra listens on port 8443."

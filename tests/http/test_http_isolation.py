@@ -23,8 +23,8 @@ from tests.http.calls import Caller, Reply
 from tests.http.served import free_port
 
 from nagori.app import Nagori
-from nagori.core.learning import ToolResult
 from nagori.core.model import Filter
+from nagori.core.outcomes_lessons_and_credit import ToolResult
 from nagori.edges.http.access import Grant
 from nagori.edges.http.app import create_app
 from nagori.edges.http.keys import KeyAccess, KeyTable

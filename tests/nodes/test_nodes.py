@@ -14,7 +14,7 @@ from nagori import Nagori, Scope
 from nagori.config import Config
 from nagori.core.events import Event
 from nagori.errors import InvalidConfig, InvalidInput, JournalError, NagoriError
-from nagori.services.redact_purged_and_compact import redact_purged
+from nagori.services.redact_journal_and_compact_store import redact_purged
 from nagori.testing import FrozenClock, WordEmbedder
 
 Open = Callable[..., Nagori]

@@ -13,9 +13,9 @@ import pytest
 from nagori import Draft, Emotion, Filter, Kind, Nagori, ToolResult
 from nagori.config import load
 from nagori.core.events import LEARNED, POLICY, SESSIONS, Event
-from nagori.core.learning import LEVERS, Evidence
 from nagori.core.memory_scores import contribution
 from nagori.core.model import NO_CREDIT, Credit, Memory, RelationType
+from nagori.core.outcomes_lessons_and_credit import LEVERS, Evidence
 from nagori.errors import InvalidConfig, InvalidInput, Notice
 from nagori.event_ledger import record_turns
 from nagori.services import learned_settings as policies
@@ -23,7 +23,7 @@ from nagori.services.learned_settings import settings_in_force
 from nagori.services.lessons_and_credit import credit_sessions
 from nagori.services.process_turns import process
 from nagori.services.prompt_context import context_for_prompt
-from nagori.services.record_turns import turn_event, work_event
+from nagori.services.record_turns_or_spool import turn_event, work_event
 from nagori.testing import FrozenClock, WordEmbedder
 
 OWNER = ("local", "me")

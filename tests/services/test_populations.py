@@ -8,7 +8,7 @@ import pytest
 
 from nagori import Category, Draft, Emotion, Filter, Kind, Nagori
 from nagori.config import load
-from nagori.core.forecast import GROUPS
+from nagori.core.simulate_future_cycles import GROUPS
 from nagori.errors import InvalidInput
 from nagori.testing import FrozenClock
 

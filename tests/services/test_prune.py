@@ -24,7 +24,7 @@ from nagori.language.tokens import estimate_tokens
 from nagori.messages import find
 from nagori.services import process_turns, vectors
 from nagori.services.vectors import without_vector
-from nagori.services.window import evict, formats, gaps
+from nagori.services.window import formats, gaps, remember_evicted_messages
 from nagori.services.window.formats import format_of
 from nagori.services.window.formats.count_and_cut_content import cut_text, moment, shorten_content, weigh
 from nagori.testing import WordEmbedder
@@ -857,7 +857,7 @@ def test_words_beyond_any_length_are_in_the_journal_too(memory: Nagori) -> None:
 def test_words_beyond_any_length_become_memories_when_they_leave(
     memory: Nagori, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evict, "LONGEST", 200)
+    monkeypatch.setattr(remember_evicted_messages, "LONGEST", 200)
     last = "The spare key of the observatory is taped under the third bench."
     long = "Nothing of note was said in this part. " * 20 + last
     memory.prune([user(long), *talk(60)], budget=1000, session="s")

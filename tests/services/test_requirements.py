@@ -22,7 +22,7 @@ from nagori.event_ledger import record_turns
 from nagori.journals.file import FileJournal
 from nagori.language.compression import compress_to_trace
 from nagori.services.cycle import CycleReport
-from nagori.services.record_turns import turn_event
+from nagori.services.record_turns_or_spool import turn_event
 from nagori.services.remember import Draft
 from nagori.testing import FrozenClock, WordEmbedder
 

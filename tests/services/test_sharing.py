@@ -20,7 +20,7 @@ from nagori.errors import InvalidInput, NotFound
 from nagori.services import audit_log
 from nagori.services.prompt_context import ID_SHOWN, context_for_prompt, context_for_tool
 from nagori.services.session_start_context import context_for_start
-from nagori.services.share_lessons import LessonReport, share
+from nagori.services.share_lessons_between_agents import LessonReport, share
 from nagori.testing import FrozenClock, WordEmbedder
 
 TRIES = int(os.environ.get("NAGORI_TEST_TRIES", "300"))  # 10,000 for the whole count

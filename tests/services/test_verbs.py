@@ -409,16 +409,16 @@ def test_an_edit_keeps_the_callers_keywords_and_drops_words_that_were_edited_out
 
 
 def test_two_who_edit_at_once_do_not_overwrite_each_other(memory: Nagori) -> None:
-    from nagori.services import edit_protect_link_forget_undo
+    from nagori.services import edit_feedback_protect_link_forget_undo
 
     kept = memory.remember("base")
     seen = memory.show(kept.id)
     memory.edit(kept.id, content="first")
-    event = edit_protect_link_forget_undo.Event(
+    event = edit_feedback_protect_link_forget_undo.Event(
         "edited", memory.runtime.clock.now(), {"text": {"trigger": "", "content": "2nd"}}, kept.id
     )
     with pytest.raises(Conflict):
-        edit_protect_link_forget_undo.change_seen(memory.runtime, memory.scope, seen, event)
+        edit_feedback_protect_link_forget_undo.change_seen(memory.runtime, memory.scope, seen, event)
     assert memory.show(kept.id).text.content == "first"
 
 

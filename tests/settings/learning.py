@@ -6,8 +6,8 @@ from tests.settings.lab import FEWER, MORE, Experiment, Lab, from_to
 
 from nagori import Draft, Emotion, Kind, Nagori
 from nagori.core.events import SESSIONS, Event
-from nagori.core.learning import Evidence
 from nagori.core.model import Credit
+from nagori.core.outcomes_lessons_and_credit import Evidence
 from nagori.services.process_turns import process
 from nagori.services.prompt_context import context_for_prompt
 

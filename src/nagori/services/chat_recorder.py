@@ -14,11 +14,11 @@ from nagori.errors import InvalidInput
 from nagori.event_ledger import record_turns
 from nagori.language.redaction import fit_to_keep
 from nagori.runtime import Runtime
-from nagori.services.record_turns import turn_event, work_event
+from nagori.services.record_turns_or_spool import turn_event, work_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.learning import ToolResult
+    from nagori.core.outcomes_lessons_and_credit import ToolResult
     from nagori.services.prompt_context import Context
 
 
@@ -95,7 +95,7 @@ def record_turn(
 def record_tools(runtime: Runtime, scope: Scope, results: Iterable[ToolResult], session: str) -> None:
     """Record what tools did in a turn, without secrets."""
     check_text("session", session)
-    from nagori.core.learning import ToolResult
+    from nagori.core.outcomes_lessons_and_credit import ToolResult
 
     rules, told = runtime.config.privacy, []
     for each in check_list("results", results):

@@ -35,12 +35,12 @@ from nagori.event_ledger import Decision, read_memories
 from nagori.language.compression import compress_to_summary, compress_to_trace
 from nagori.leases import lease
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.edit_protect_link_forget_undo import change_seen, read_version
+from nagori.services.edit_feedback_protect_link_forget_undo import change_seen, read_version
 from nagori.services.key_value_items import Items
-from nagori.services.linking import link_new
-from nagori.services.links_between_memories import remove_stale_relations
+from nagori.services.link_similar_memories import link_new
 from nagori.services.llm.summarize import Compressor
-from nagori.services.redact_purged_and_compact import compact_if_due, redact_purged
+from nagori.services.redact_journal_and_compact_store import compact_if_due, redact_purged
+from nagori.services.related_memories_and_stale_links import remove_stale_relations
 from nagori.services.remember import embed
 from nagori.services.upgrade_from_0_1 import adopt_notes
 from nagori.services.vectors import embed_missing
@@ -48,7 +48,7 @@ from nagori.services.verify_and_rebuild import all_owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.learning import PolicyStep
+    from nagori.core.outcomes_lessons_and_credit import PolicyStep
 
 AT_ONCE = 250  # steps per write: small enough that nobody waits long
 OLD_AT_BIRTH = timedelta(days=1)  # what is recorded so long after it happened was imported
@@ -108,7 +108,7 @@ def plan(runtime: Runtime, owner: Owner) -> CyclePlan:
     rows = store.cycle_rows(owner, rules, now)
     planned = plan_cycle(rows.due, rows.census, rules, now, rows.weakest)
     if runtime.config.tiers.compress:
-        from nagori.services.plan_compression_by_importance import plan_tiers
+        from nagori.services.plan_compression_by_age_and_importance import plan_tiers
 
         planned = replace(planned, steps=[*planned.steps, *plan_tiers(runtime, owner, planned)])
     return replace(planned, imported=_count_imported(runtime, owner, planned)) if planned.asks else planned
@@ -229,7 +229,7 @@ def _learn(runtime: Runtime, owner: Owner, night: CycleReport) -> None:
 
         night.learned = improve(runtime, owner)
     if rules.disclose_after_days:
-        from nagori.services.share_lessons import disclose
+        from nagori.services.share_lessons_between_agents import disclose
 
         night.disclosed = disclose(runtime, owner)
 

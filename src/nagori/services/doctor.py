@@ -14,7 +14,7 @@ from nagori.core.value_class import Value
 from nagori.errors import JournalError, NagoriError, Notice
 from nagori.protocols import CheckedLLM
 from nagori.runtime import Runtime
-from nagori.services.redact_purged_and_compact import store_bytes
+from nagori.services.redact_journal_and_compact_store import store_bytes
 from nagori.services.verify_and_rebuild import all_owners, lost_folders
 
 NEARLY_FULL = 100 * 1024**2  # bytes that are free

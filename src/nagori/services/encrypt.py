@@ -20,7 +20,7 @@ from nagori.files import ENCRYPTION_NOTE, private_dir, write_durably
 from nagori.journals.file import FileJournal
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.backup import folders_aside
-from nagori.services.record_turns import SPOOL, take_spool
+from nagori.services.record_turns_or_spool import SPOOL, take_spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -36,10 +36,10 @@ from nagori.services.erasure_plan import (
     results_about,
     texts_of,
 )
-from nagori.services.erasure_proof import draft_receipt, issue_receipt
 from nagori.services.erasure_receipt import ErasureReceipt, ErasureStep
-from nagori.services.record_turns import erase_spool
-from nagori.services.redact_purged_and_compact import redact_purged
+from nagori.services.record_turns_or_spool import erase_spool
+from nagori.services.redact_journal_and_compact_store import redact_purged
+from nagori.services.search_leftovers_and_sign_receipt import draft_receipt, issue_receipt
 from nagori.services.tool_outcome_log import erase_results
 
 TYPE_CHECKING = False

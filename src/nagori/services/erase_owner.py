@@ -13,7 +13,7 @@ from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.backup import STORE, folders_aside, remove_abandoned_copies
 from nagori.services.discard_llm_batches import discard_batches
 from nagori.services.erasure_receipt import ErasureStep
-from nagori.services.record_turns import erase_spool
+from nagori.services.record_turns_or_spool import erase_spool
 from nagori.services.tool_outcome_log import erase_results
 from nagori.word_caches import clear_word_caches
 

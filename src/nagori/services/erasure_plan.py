@@ -17,9 +17,9 @@ from nagori.journals.file import FileJournal
 from nagori.runtime import Runtime
 from nagori.services.backup import folders_aside
 from nagori.services.discard_llm_batches import find_batches
-from nagori.services.edit_protect_link_forget_undo import read_version
+from nagori.services.edit_feedback_protect_link_forget_undo import read_version
 from nagori.services.recall import RecallRequest, recall
-from nagori.services.record_turns import take_spool
+from nagori.services.record_turns_or_spool import take_spool
 from nagori.services.tool_outcome_log import Concerns, Result, find_results
 
 EVERYTHING = Filter(archived=True, forgotten=True)

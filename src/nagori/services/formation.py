@@ -24,8 +24,8 @@ from nagori.language.passages import alike, pieces, shingles
 from nagori.language.speech_acts import WishKind, classify_wish, is_statement
 from nagori.language.tokenizer import tokens
 from nagori.runtime import Runtime
-from nagori.services.keep_and_forget_requests import queue_protection
-from nagori.services.linking import link_event, supersede_events
+from nagori.services.link_similar_memories import link_event, supersede_events
+from nagori.services.off_record_keep_and_forget_requests import queue_protection
 from nagori.services.remember import (
     AT_ONCE,
     Draft,

@@ -44,7 +44,7 @@ from nagori.language.passages import pieces
 from nagori.runtime import Runtime
 from nagori.services.key_value_items import ItemDelete, ItemPut, Items, read_value
 from nagori.services.recall import RecallRequest, recall
-from nagori.services.redact_purged_and_compact import compact_if_due, redact_purged
+from nagori.services.redact_journal_and_compact_store import compact_if_due, redact_purged
 from nagori.services.remember import embed, redact_text
 
 DOCUMENTS = ("knowledge",)  # namespace of the catalogue

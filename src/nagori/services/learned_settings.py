@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from nagori.config import Config, load
 from nagori.core.events import LEARNED, POLICY, Event
-from nagori.core.learning import LEVERS, Evidence, PolicyStep, next_step
+from nagori.core.outcomes_lessons_and_credit import LEVERS, Evidence, PolicyStep, next_step
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value, replace
 from nagori.errors import InvalidConfig, InvalidInput

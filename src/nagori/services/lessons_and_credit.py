@@ -14,15 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from nagori.core.events import LEARNED, SESSIONS, WORK, Event, RecordedTurn
-from nagori.core.learning import (
-    Evidence,
-    ToolLesson,
-    ToolResult,
-    UsualOutcome,
-    credit_turn,
-    find_lessons,
-    outcome_of,
-)
 from nagori.core.memory_scores import contribution
 from nagori.core.model import (
     NO_CREDIT,
@@ -38,6 +29,15 @@ from nagori.core.model import (
     Trust,
     TurnFilter,
 )
+from nagori.core.outcomes_lessons_and_credit import (
+    Evidence,
+    ToolLesson,
+    ToolResult,
+    UsualOutcome,
+    credit_turn,
+    find_lessons,
+    outcome_of,
+)
 from nagori.core.storage_types import Owner
 from nagori.core.value_class import Value
 from nagori.event_ledger import Decision, read_memories
@@ -45,7 +45,7 @@ from nagori.language.passages import shares_own_words
 from nagori.language.speech_acts import rejects_answer
 from nagori.runtime import Runtime
 from nagori.services.learned_settings import round_numbers, settings_in_force
-from nagori.services.linking import link_event
+from nagori.services.link_similar_memories import link_event
 from nagori.services.remember import Draft, remember_many
 
 TYPE_CHECKING = False

@@ -8,7 +8,8 @@ from itertools import groupby
 
 from nagori.core.cycle import life_row
 from nagori.core.events import Event, fold
-from nagori.core.forecast import (
+from nagori.core.model import Memory, Scope
+from nagori.core.simulate_future_cycles import (
     Change,
     Population,
     PopulationTally,
@@ -16,7 +17,6 @@ from nagori.core.forecast import (
     read_life,
     simulate_cycles,
 )
-from nagori.core.model import Memory, Scope
 from nagori.core.value_class import check_whole, split_batches
 from nagori.core.visibility import can_see
 from nagori.runtime import Progress, Runtime, no_progress

@@ -32,8 +32,8 @@ from nagori.language.passages import is_chatter
 from nagori.language.speech_acts import NO_WISH, WishKind, classify_wish, is_statement, without_wishes
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.formation import FormationInput, form_memories
-from nagori.services.linking import link_event
-from nagori.services.record_turns import turn_event
+from nagori.services.link_similar_memories import link_event
+from nagori.services.record_turns_or_spool import turn_event
 from nagori.services.remember import AT_ONCE as BUNDLE
 from nagori.services.remember import Draft, remember_many
 
@@ -87,7 +87,7 @@ def _end_threads(runtime: Runtime, owner: Owner) -> None:
     after, last = note.get("upto", 0), None if note else MOST_TURNS
     turns = runtime.store.turns(owner, TurnFilter(after=after, last=last))
     if len(turns) >= LEAST_TURNS:  # a shorter thread has no summary
-        from nagori.services.sessions_threads_working_memory import end_threads
+        from nagori.services.list_sessions_and_end_threads import end_threads
 
         end_threads(runtime, owner, turns)
 
@@ -95,7 +95,7 @@ def _end_threads(runtime: Runtime, owner: Owner) -> None:
 def store_summary(runtime: Runtime, owner: Owner, session: str) -> Memory | None:
     """Store the summary of a session that is over, once, as private as the most private memory of it."""
     from nagori.core.model import Privacy, is_thread_summary, strictest_privacy
-    from nagori.services.session_summary import summarise
+    from nagori.services.summarize_session import summarise
 
     whole = Scope(tenant=owner[0], user=owner[1])
     found = runtime.store.find(whole, Filter(session=session), limit=1000)
@@ -199,7 +199,7 @@ def form_exchanges(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]
     for exchange in pair_turns([*_open_prompts(runtime, scope.owner, turns), *turns]):
         wish = classify_wish(exchange.turn.text) if _is_users(exchange.turn) else NO_WISH
         if wish.kind in (WishKind.NOT_KEEP, WishKind.FORGET):
-            from nagori.services.keep_and_forget_requests import obey_forget, withhold_turns
+            from nagori.services.off_record_keep_and_forget_requests import obey_forget, withhold_turns
 
             if wish.kind is WishKind.FORGET:  # it may mean what was said just before
                 formed, said = formed + form_memories(runtime, scope, said), []

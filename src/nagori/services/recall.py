@@ -59,7 +59,7 @@ from nagori.language.passages import Wording, about_tokens, alike, read_wording,
 from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
 from nagori.runtime import Runtime
-from nagori.services.links_between_memories import RelatedMemory, order_related
+from nagori.services.related_memories_and_stale_links import RelatedMemory, order_related
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _without_outdated(
     """Without summaries of threads that quote what was forgotten or corrected since."""
     for each in found:
         if is_thread_summary(each.memory):
-            from nagori.services.links_between_memories import find_outdated
+            from nagori.services.related_memories_and_stale_links import find_outdated
 
             if find_outdated(runtime, scope, [each.memory]):
                 continue

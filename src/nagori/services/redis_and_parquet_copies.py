@@ -18,7 +18,7 @@ from nagori.core.storage_types import Owner
 from nagori.errors import InvalidInput, Notice, StoreError
 from nagori.files import ENCRYPTION_NOTE
 from nagori.runtime import Runtime
-from nagori.services.links_between_memories import find_outdated
+from nagori.services.related_memories_and_stale_links import find_outdated
 
 AT_ONCE = 5_000  # turns in one file
 CACHED_HOURS = 24.0

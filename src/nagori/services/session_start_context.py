@@ -83,7 +83,7 @@ def describe_user(runtime: Runtime, scope: Scope, most: int) -> str:
     known."""
     if not most or runtime.store.count(scope).total < LEAST_KNOWN:
         return ""
-    from nagori.services.profile import profile
+    from nagori.services.profile_of_topics_and_speakers import profile
 
     known = profile(runtime, scope, vector=False, most=PROFILE_OF)
     topics = [topic.name for topic in known.topics[:most] if topic.memories >= LEAST_TOLD]
@@ -98,7 +98,7 @@ def _describe_waiting(runtime: Runtime, owner: Owner, mark: bool) -> str:
     """A notice of the wishes that need a decision; it is given once."""
     if not runtime.store.state(owner, WAITING_WISHES):
         return ""
-    from nagori.services.keep_and_forget_requests import clear_waiting, waiting_wishes
+    from nagori.services.off_record_keep_and_forget_requests import clear_waiting, waiting_wishes
 
     lines = []
     for wish in waiting_wishes(runtime, owner):
@@ -134,7 +134,7 @@ def _valid(runtime: Runtime, scope: Scope, memories: Iterable[Memory]) -> list[M
 
 def _last_session(runtime: Runtime, scope: Scope, session: str) -> str:
     """A recap of the previous session in the same project, if it ended within `hooks.recap_hours`."""
-    from nagori.services.session_summary import summarise
+    from nagori.services.summarize_session import summarise
 
     hooks, now = runtime.config.hooks, runtime.clock.now()
     lately = Filter(since=now - timedelta(hours=hooks.recap_hours))

@@ -30,8 +30,8 @@ from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
 from nagori.language.speech_acts import asks_for_several
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.links_between_memories import find_related
 from nagori.services.recall import RecallRequest, rank_candidates, retention
+from nagori.services.related_memories_and_stale_links import find_related
 from nagori.services.remember import make_vectors
 
 INDEX_AT_ONCE = 500

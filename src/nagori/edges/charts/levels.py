@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
-from nagori.core.forecast import GROUPS, Population
+from nagori.core.simulate_future_cycles import GROUPS, Population
 from nagori.edges.charts import round_ticks
 from nagori.edges.charts.decay_curve_svg import page, safe
 

@@ -11,7 +11,7 @@ from nagori.core.levels import Tier
 from nagori.core.model import Kind, Level, Scope
 from nagori.core.storage_types import Measures
 from nagori.core.value_class import Value
-from nagori.services.explain_history_and_status import Status
+from nagori.services.why_log_as_of_and_status import Status
 
 ESCAPED = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 

@@ -20,7 +20,7 @@ from nagori.core.serialize import relation_record, to_record
 from nagori.core.spreading_activation import Topic
 from nagori.edges.locale import Translator
 from nagori.services.doctor import Finding
-from nagori.services.explain_history_and_status import ArchiveEntry, Explanation, LifeEvent, Status
+from nagori.services.why_log_as_of_and_status import ArchiveEntry, Explanation, LifeEvent, Status
 from nagori.spend import SpendDay
 
 COLOURS = {Level.FULL: "bold", Level.SUMMARY: "cyan", Level.TRACE: "blue", Level.ARCHIVED: "bright_black"}

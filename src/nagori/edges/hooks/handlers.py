@@ -20,7 +20,7 @@ from nagori.core.model import LONGEST_NAME, Scope
 from nagori.edges.hooks.call_types import QUICK, SILENCE, Answer, At, Moment
 from nagori.language.redaction import WITHHELD, without_memories
 from nagori.runtime import SystemClock
-from nagori.services.record_turns import HOOK_PATIENCE, record_or_spool, turn_event, work_event
+from nagori.services.record_turns_or_spool import HOOK_PATIENCE, record_or_spool, turn_event, work_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

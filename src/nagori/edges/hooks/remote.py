@@ -17,7 +17,7 @@ from nagori.core.events import turn_id
 from nagori.edges.hooks.call_types import SILENCE, Answer, At, Moment
 from nagori.errors import ModelError
 from nagori.language.redaction import WITHHELD
-from nagori.services.record_turns import OUTBOX, read_spool, spool
+from nagori.services.record_turns_or_spool import OUTBOX, read_spool, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

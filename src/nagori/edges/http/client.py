@@ -23,8 +23,6 @@ from nagori import errors
 from nagori.adapters.deadline_connection import LOOPBACK, Deadline, Line
 from nagori.app import SAME
 from nagori.core.cost_estimate import Usage
-from nagori.core.forecast import Population
-from nagori.core.learning import ToolResult
 from nagori.core.model import (
     ALIVE,
     Category,
@@ -41,6 +39,8 @@ from nagori.core.model import (
     Trust,
     Turn,
 )
+from nagori.core.outcomes_lessons_and_credit import ToolResult
+from nagori.core.simulate_future_cycles import Population
 from nagori.core.spreading_activation import Association
 from nagori.core.storage_types import Measures
 from nagori.core.threads import WorkingMemory
@@ -51,17 +51,17 @@ from nagori.services.assemble_full_context import FullContext
 from nagori.services.cycle import CycleReport
 from nagori.services.erasure_plan import ErasurePlan
 from nagori.services.erasure_receipt import ErasureReceipt
-from nagori.services.explain_history_and_status import Explanation, LifeEvent, Status
 from nagori.services.explain_ranking_and_context import ContextExplanation
 from nagori.services.learned_settings import Policy
-from nagori.services.links_between_memories import RelatedMemory
+from nagori.services.list_sessions_and_end_threads import SessionInfo, ThreadSummary
 from nagori.services.llm.appraise import AppraisalReport, Estimate
 from nagori.services.preview_next_cycle import Preview
-from nagori.services.profile import Profile
+from nagori.services.profile_of_topics_and_speakers import Profile
 from nagori.services.prompt_context import Context
+from nagori.services.related_memories_and_stale_links import RelatedMemory
 from nagori.services.remember import Draft
-from nagori.services.sessions_threads_working_memory import SessionInfo, ThreadSummary
 from nagori.services.transfer import ImportReport
+from nagori.services.why_log_as_of_and_status import Explanation, LifeEvent, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from nagori.core.model import (
 )
 from nagori.core.value_class import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
 from nagori.services.remember import Draft
-from nagori.services.share_lessons import MOST_LESSONS
+from nagori.services.share_lessons_between_agents import MOST_LESSONS
 
 MOST_DRAFTS = 500  # in one write
 MOST_ROWS = 1000  # in one answer

@@ -12,7 +12,7 @@ from nagori.edges.locale import Translator
 from nagori.edges.viewer.page_data import Fields, memory_rows
 from nagori.language.keywords import find_concepts
 from nagori.runtime import Progress, no_progress
-from nagori.services.links_between_memories import RelatedMemory
+from nagori.services.related_memories_and_stale_links import RelatedMemory
 
 SHARED_TOPICS, FURTHER_TOPICS = 6, 6
 ANSWERS = 12

@@ -8,7 +8,7 @@ from typing import Any
 from nagori.app import Nagori
 from nagori.core.cost_estimate import Usage, bill
 from nagori.core.cycle import CyclePlan
-from nagori.core.forecast import GROUPS
+from nagori.core.simulate_future_cycles import GROUPS
 from nagori.edges.cli.commands.cost_estimate import paid_models
 from nagori.edges.cli.commands.learned_settings import describe_settings, describe_version
 from nagori.edges.cli.render import dollars, size

@@ -33,8 +33,8 @@ from nagori.errors import InvalidInput
 from nagori.services import audit_log
 from nagori.services.cycle import compress_memories
 from nagori.services.doctor import Finding
-from nagori.services.edit_protect_link_forget_undo import UNDOABLE
-from nagori.services.explain_history_and_status import Explanation
+from nagori.services.edit_feedback_protect_link_forget_undo import UNDOABLE
+from nagori.services.why_log_as_of_and_status import Explanation
 
 Fields = Mapping[str, Any]  # of a request
 

@@ -15,7 +15,7 @@ from nagori.core.storage_types import Owner
 from nagori.edges.importers import claude_code
 from nagori.event_ledger import record_turns
 from nagori.runtime import Runtime
-from nagori.services.record_turns import turn_event
+from nagori.services.record_turns_or_spool import turn_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

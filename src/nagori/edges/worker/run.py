@@ -23,7 +23,7 @@ from nagori.journals.file import FileJournal
 from nagori.runtime import Runtime
 from nagori.services.cycle import note_stopped
 from nagori.services.process_turns import process
-from nagori.services.record_turns import SPOOL, take_spool
+from nagori.services.record_turns_or_spool import SPOOL, take_spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _work(folder: Path, until: float) -> tuple[int, bool]:
 def _take_tool_results(runtime: Runtime, folder: Path) -> dict[Owner, list[str]]:
     """Record what tools did in killed sessions; returns the sessions that ended, by owner."""
     from nagori.edges.hooks.handlers import project_of
-    from nagori.services.record_turns import work_event
+    from nagori.services.record_turns_or_spool import work_event
     from nagori.services.tool_outcome_log import take_abandoned, take_ends
 
     for head, results in take_abandoned(folder):

@@ -12,7 +12,7 @@ from nagori.core.value_class import replace
 from nagori.language.llm_answer_checks import belongs
 from nagori.language.tokenizer import tokens
 from nagori.runtime import Runtime
-from nagori.services.linking import link_event, supersede_events
+from nagori.services.link_similar_memories import link_event, supersede_events
 
 LASTING = 45.0  # least intensity of a fact: a summary of it is left after half a year
 TYPE_CHECKING = False

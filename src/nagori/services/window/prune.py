@@ -25,9 +25,9 @@ from nagori.errors import InvalidInput, JournalError, NagoriError
 from nagori.language.extractive_gist import FEATURES
 from nagori.language.tokens import estimate_tokens
 from nagori.runtime import Runtime
-from nagori.services.window.evict import leave, note_down
 from nagori.services.window.formats import Count, Format, detect_format, format_of
 from nagori.services.window.gaps import Words, is_notice, prices, view
+from nagori.services.window.remember_evicted_messages import leave, note_down
 
 LOG = getLogger("nagori.window")
 MOST_WORDS = 500  # gaps whose words are carried along

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from nagori.app import Nagori
-from nagori.core.forecast import FORGOTTEN, GROUPS
 from nagori.core.levels import levels_under
 from nagori.core.model import Level
+from nagori.core.simulate_future_cycles import FORGOTTEN, GROUPS
 from nagori.edges.charts import DAY, ChartAxes, Series, life_series
 from nagori.edges.charts.decay_curve_svg import svg_chart
 from nagori.edges.charts.decay_curve_terminal import terminal_chart

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from nagori.app import Nagori
-from nagori.core.learning import LEVERS
+from nagori.core.outcomes_lessons_and_credit import LEVERS
 from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.edges.cli.render import day
 from nagori.errors import Notice

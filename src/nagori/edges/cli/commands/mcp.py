@@ -22,13 +22,13 @@ def mcp(
 ) -> None:
     """Serve the memory to MCP clients, on standard input and output or on a local port."""
     try:
-        from nagori.edges.mcp import Served, serve
+        from nagori.edges.mcp import Served, serve_stdio_or_http
         from nagori.edges.mcp.dropin import make_dropin
         from nagori.edges.mcp.tools import make_server
     except ModuleNotFoundError as missing:
         raise InvalidInput("mcp", "error.mcp_missing", package="mcp") from missing
     session = CommandSession.of(context)
-    if http and host not in serve.LOOPBACK:
+    if http and host not in serve_stdio_or_http.LOOPBACK:
         raise InvalidInput("host", "error.mcp_host", host=host)
     with session.memory() as memory:
         graph = os.environ.get("MEMORY_FILE_PATH", "")
@@ -36,11 +36,11 @@ def mcp(
         served = Served(memory.with_scope(scope), session.translator, session.scope.project, graph)
         server = make_dropin(served) if dropin else make_server(served)
         if not http:
-            serve.serve_stdio(server)
+            serve_stdio_or_http.serve_stdio(server)
             return
-        secret, path = serve.read_token(session.folder) if token else (None, None)
+        secret, path = serve_stdio_or_http.read_token(session.folder) if token else (None, None)
         name = f"[{host}]" if ":" in host else host
         session.err.print(session.translator("cli.mcp_at", url=f"http://{name}:{port}/mcp"), markup=False)
         if path is not None:
             session.err.print(session.translator("cli.mcp_token", path=path), markup=False)
-        serve.serve_http(server, host, port, secret)
+        serve_stdio_or_http.serve_http(server, host, port, secret)

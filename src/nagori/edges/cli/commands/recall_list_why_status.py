@@ -16,7 +16,7 @@ from nagori.edges.cli import render
 from nagori.edges.cli.context import AHEAD, CommandSession, Id, Json, moment, print_json
 from nagori.errors import InvalidInput
 from nagori.language.keywords import find_keywords
-from nagori.services.explain_history_and_status import retention_until
+from nagori.services.why_log_as_of_and_status import retention_until
 
 
 def recall(

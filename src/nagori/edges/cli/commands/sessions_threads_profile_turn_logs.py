@@ -16,8 +16,8 @@ from nagori.core.threads import Thread
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.errors import InvalidInput
-from nagori.services.profile import Profile
-from nagori.services.sessions_threads_working_memory import SessionInfo, ThreadSummary
+from nagori.services.list_sessions_and_end_threads import SessionInfo, ThreadSummary
+from nagori.services.profile_of_topics_and_speakers import Profile
 
 
 def sessions(context: typer.Context, as_json: Json = False) -> None:

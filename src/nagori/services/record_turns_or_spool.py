@@ -62,7 +62,7 @@ def turn_event(
 def work_event(scope: Scope, results: Sequence[Result], at: datetime, session: str, **more: object) -> Event:
     """The event of what tools did in a turn: one line for each, repetitions bundled. Its place is outside of
     the conversation."""
-    from nagori.core.learning import bundle_results  # only where tools were used
+    from nagori.core.outcomes_lessons_and_credit import bundle_results  # only where tools were used
 
     lines = [[*each, times] for each, times in bundle_results(results)]
     text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)

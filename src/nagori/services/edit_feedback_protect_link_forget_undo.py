@@ -16,8 +16,8 @@ from nagori.core.value_class import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.event_ledger import read_memories
 from nagori.runtime import Runtime
-from nagori.services.linking import link_event
-from nagori.services.links_between_memories import is_active, unlink_event
+from nagori.services.link_similar_memories import link_event
+from nagori.services.related_memories_and_stale_links import is_active, unlink_event
 from nagori.services.remember import Edit, embed, ensure_room, safe_metadata, safe_text
 
 TYPE_CHECKING = False

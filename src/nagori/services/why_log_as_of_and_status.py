@@ -18,12 +18,12 @@ from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render
 from nagori.runtime import Runtime
-from nagori.services.edit_protect_link_forget_undo import describe_change, read_version
+from nagori.services.edit_feedback_protect_link_forget_undo import describe_change, read_version
 from nagori.services.explain_ranking_and_context import explain_ranking
 from nagori.services.importance_factors import terms_of
-from nagori.services.links_between_memories import find_related
 from nagori.services.recall import RecallRequest, recall
-from nagori.services.redact_purged_and_compact import store_bytes
+from nagori.services.redact_journal_and_compact_store import store_bytes
+from nagori.services.related_memories_and_stale_links import find_related
 
 FOLD_AT_ONCE = 1000  # events
 MOST_DAYS = 36_525  # a century

@@ -22,7 +22,7 @@ from nagori.event_ledger import record_turns
 from nagori.language.redaction import without_memories
 from nagori.runtime import Runtime, no_model
 from nagori.services.process_turns import WINDOW, ingest
-from nagori.services.record_turns import turn_event
+from nagori.services.record_turns_or_spool import turn_event
 from nagori.services.remember import redact_text
 from nagori.services.vectors import catch_up_on_vectors
 

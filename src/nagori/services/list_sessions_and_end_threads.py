@@ -244,8 +244,8 @@ def _is_quoted(turn: RecordedTurn, text: str) -> bool:
 def _erase_words(runtime: Runtime, owner: Owner, threads: Sequence[Thread]) -> None:
     """Keep only the summaries of these threads: their turns leave journal and store, and the episodes formed
     from them. Facts, decisions, lessons and protected memories stay; so does a thread without a summary."""
-    from nagori.services.keep_and_forget_requests import withhold_turns
-    from nagori.services.redact_purged_and_compact import redact_purged
+    from nagori.services.off_record_keep_and_forget_requests import withhold_turns
+    from nagori.services.redact_journal_and_compact_store import redact_purged
 
     whole, now = Scope(tenant=owner[0], user=owner[1]), runtime.clock.now()
     formed = [m for thread in threads for told in _sources(runtime, whole, thread).values() for m in told]
