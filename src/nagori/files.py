@@ -198,3 +198,15 @@ def release_lock(descriptor: int) -> None:
     """Release the lock for every process with a copy of the descriptor."""
     unlock(descriptor)
     os.close(descriptor)
+
+
+def package_folder(name: str) -> Path | None:
+    """The folder of an installed package, which is not imported. The finders are asked directly: importing
+    `importlib.util` takes a prompt hook as long as a query."""
+    if sys.modules.get(name, sys) is None:  # as Python has it: nobody may import it
+        return None
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, None)
+        if spec is not None:
+            return next(map(Path, spec.submodule_search_locations or ()), None)
+    return None

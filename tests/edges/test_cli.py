@@ -336,7 +336,7 @@ def test_a_person_is_asked_which_protected_memory_may_fade(run: Run, monkeypatch
 
 def test_a_missing_embedder_is_said_once_and_only_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "local")
-    monkeypatch.setattr("nagori.adapters.embed.find_spec", lambda _: None)
+    monkeypatch.setattr("nagori.adapters.embed.package_folder", lambda _: None)
     assert "words alone" in run("remember", "one").err
     assert run("remember", "two").err == ""
 

@@ -1,5 +1,6 @@
 """One tokeniser for Japanese and English: what it finds, what it keeps apart, and that it never fails."""
 
+import re
 from datetime import UTC, datetime
 
 import apsw
@@ -8,6 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.profiles import examples
 
+from nagori.core import value_class
 from nagori.core.model import Level, Memory, Text
 from nagori.core.value_class import clean_text
 from nagori.language import passages
@@ -339,6 +341,13 @@ def test_no_text_raises_and_everything_is_deterministic(text: str) -> None:
 INVISIBLE = st.text(
     "a1#葛😀🏴\u200b\u200d\u00ad\ufe0f\ufe00\u180bᠠ\U000e0067\U000e007f\U000e0100", max_size=12
 )
+
+
+def test_nothing_hidden_is_taken_for_ordinary_text() -> None:
+    ordinary = [chr(code) for code in range(0x110000) if re.fullmatch(value_class._ORDINARY, chr(code))]
+    assert len(ordinary) > 20_000
+    assert not value_class._unwanted_characters().search("".join(ordinary))
+    assert not [sign for sign in ordinary if sign in "\r\u2028\u2029" or "\ud800" <= sign <= "\udfff"]
 
 
 @given(st.one_of(BOTH, INVISIBLE))

@@ -333,7 +333,7 @@ def test_a_missing_embedder_package_is_said_and_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr("nagori.adapters.embed.find_spec", lambda name: None)
+    monkeypatch.setattr("nagori.adapters.embed.package_folder", lambda name: None)
     with Nagori.open(tmp_path, observe=lambda name, **_: told.append(name)) as memory:
         memory.remember("The kettle is green.")
         assert memory.recall("kettle")

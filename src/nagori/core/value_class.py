@@ -369,12 +369,17 @@ PICTURE = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001faff"
 TONE = "\ufe0f\U0001f3fb-\U0001f3ff"
 
 
+# Letters and signs of Western languages and of Japanese, among which nothing is hidden. The pattern of what
+# is hidden takes longer to compile than a prompt takes to be read.
+_ORDINARY = "[\n -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u3000-\u3163\u4e00-\u9fff\uff01-\uff9f]*"
+
+
 def clean_text(text: str, *, field: str = "text") -> str:
     """Text that is safe to store and show: without lone surrogates, control characters, hidden direction
     marks and words in invisible characters."""
     if not isinstance(text, str):
         raise TypeError(f"{field} must be str, not {type(text).__name__}")
-    if text.isascii() and text.isprintable():
+    if (text.isascii() and text.isprintable()) or re.fullmatch(_ORDINARY, text):
         return text
     if re.search("[\ud800-\udfff]", text):  # surrogate pairs are joined, a lone half becomes U+FFFD
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

