@@ -187,8 +187,9 @@ class ResidentIndexes:
                 self._remove(owner)
 
     def _count(self, index: OwnerIndex) -> None:
-        self._total += index.nbytes - index.counted
-        index.counted, index.counted_extent = index.nbytes, index.extent
+        used = index.nbytes
+        self._total += used - index.counted
+        index.counted, index.counted_extent = used, index.extent
 
     def _drop_outdated(self, db: Connection, asking: Owner) -> None:
         """After others have written: nothing stays of an owner whose words may have been erased."""

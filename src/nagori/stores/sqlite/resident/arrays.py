@@ -185,22 +185,21 @@ class Vectors:
             first = self._vectors[spots[0]].tobytes()
             sql = "SELECT 1 - vec_distance_cosine(?, ?)"
             theirs = [ask(db, sql, (self._vectors[spot].tobytes(), first))[0][0] for spot in spots]
-            ours = self._cosines(spots, first)
+            ours = self._cosines(spots, AskedVector(first))
             if ours is None or ours.tolist() != theirs:
                 self._exact, self._vectors = False, self._vectors[:0]
 
-    def _cosines(self, places: Any, vector: bytes) -> Any:
+    def _cosines(self, places: Any, asked: AskedVector) -> Any:
         """Cosines as sqlite-vec computes them, bit for bit: sums in single precision from first to last, the
         rest in double. None if a sum is too large."""
-        asked = numpy.frombuffer(vector, "<f4")
         sums = numpy.empty(len(places), "<f4")
         for at in range(0, len(places), BLOCK):
             rows = self._vectors[places[at : at + BLOCK]]
-            rows *= asked
+            rows *= asked.values
             sums[at : at + BLOCK] = _sum_in_order(rows)
         return _divide(sums, asked, self._norms[places])
 
-    def nearest(self, db: Connection, vector: bytes, mask: Any, k: int) -> tuple[Any, Any] | None:
+    def nearest(self, db: Connection, asked: AskedVector, mask: Any, k: int) -> tuple[Any, Any] | None:
         """Places and cosines of the k nearest of those in the mask, best first; without a shortlist also
         those that are as near as the last. None if the file has to be asked."""
         if not self._exact:
@@ -208,10 +207,10 @@ class Vectors:
         if self.model.center is None:
             places = numpy.flatnonzero(mask & self._has_vector)
         else:
-            places = self._shortlist(db, vector, mask, max(search.SHORTLIST, 2 * k))
+            places = self._shortlist(db, asked.data, mask, max(search.SHORTLIST, 2 * k))
             places = numpy.sort(places[self._has_vector[places]])
-            places = self._narrow(places, vector, k)
-        cosines = self._cosines(places, vector)
+            places = self._narrow(places, asked, k)
+        cosines = self._cosines(places, asked)
         if cosines is None:
             return None
         order = numpy.argsort(-cosines, kind="stable")
@@ -221,18 +220,17 @@ class Vectors:
             order = order[cosines[order] >= cosines[order[k - 1]]]
         return places[order], cosines[order]
 
-    def _narrow(self, places: Any, vector: bytes, k: int) -> Any:
+    def _narrow(self, places: Any, asked: AskedVector, k: int) -> Any:
         """Those that can be among the k nearest. Sums in any order are fast; only these few are added as the
         file adds them."""
         if len(places) <= k:
             return places
-        asked = numpy.frombuffer(vector, "<f4")
         sums = numpy.empty(len(places), "<f4")
         rows = numpy.empty((BLOCK, self.model.dimension), "<f4")
         for at in range(0, len(places), BLOCK):
             some = places[at : at + BLOCK]
             here = self._vectors.take(some, axis=0, out=rows[: len(some)], mode="clip")
-            numpy.vecdot(here, asked, out=sums[at : at + BLOCK])
+            numpy.vecdot(here, asked.values, out=sums[at : at + BLOCK])
         cosines = _divide(sums, asked, self._norms[places])
         if cosines is None:
             return places
@@ -260,7 +258,7 @@ class Vectors:
             apart += few
         return apart
 
-    def usual(self, vector: bytes, last: int) -> tuple[float, float] | None:
+    def usual(self, asked: AskedVector, last: int) -> tuple[float, float] | None:
         """`search.usual`; None if the file has to be asked. Every question asks for the same vectors, so they
         are kept as columns, which are added faster."""
         if not self._exact:
@@ -270,14 +268,23 @@ class Vectors:
             places = places[self._has_vector[places]]
             self._sample = (last, numpy.ascontiguousarray(self._vectors[places].T), self._norms[places])
         _, columns, norms = self._sample
-        asked = numpy.frombuffer(vector, "<f4")
-        cosines = _divide(_sum_in_order((columns * asked[:, None]).T), asked, norms)
+        cosines = _divide(_sum_in_order((columns * asked.values[:, None]).T), asked, norms)
         return None if cosines is None else search.summarize_cosines(cosines.tolist())
 
 
-def _divide(sums: Any, asked: Any, norms: Any) -> Any:
+class AskedVector:
+    """The vector of a question, with its length."""
+
+    __slots__ = ("data", "norm", "values")
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.values = data, numpy.frombuffer(data, "<f4")
+        self.norm = _norms(self.values[None])[0]
+
+
+def _divide(sums: Any, asked: AskedVector, norms: Any) -> Any:
     """Cosines from products of vectors and their lengths; None if one is too large."""
-    distance = 1 - sums.astype("f8") / (_norms(asked[None])[0] * norms)
+    distance = 1 - sums.astype("f8") / (asked.norm * norms)
     cosines = 1 - distance.astype("<f4").astype("f8")
     return cosines if numpy.isfinite(cosines).all() else None
 

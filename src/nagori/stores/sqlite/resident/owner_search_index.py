@@ -27,6 +27,7 @@ from nagori.stores.sqlite.resident.arrays import (
     AT_ONCE,
     NUMBER,
     SPARE,
+    AskedVector,
     Columns,
     Places,
     Vectors,
@@ -317,8 +318,9 @@ class OwnerIndex:
             )
             vectors.load(db, "BETWEEN ? AND ?", keys(self.state.number))
             vectors.compare(db)
-        found = vectors.nearest(db, vector, mask, query.nearest)
-        usual = vectors.usual(vector, self.state.last)
+        asked = AskedVector(vector)
+        found = vectors.nearest(db, asked, mask, query.nearest)
+        usual = vectors.usual(asked, self.state.last)
         if found is None:
             keys_found = search.nearest_keys(db, selection, vector, model, query.nearest)
             near = self._columns.find(to_numbers([key for key, _ in keys_found]))
