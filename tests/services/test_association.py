@@ -10,7 +10,7 @@ import pytest
 
 from nagori import Filter, Nagori, Scope
 from nagori.config import Config
-from nagori.core.model import ALIVE, Recollection
+from nagori.core.model import ALIVE, Recollection, Source
 from nagori.errors import InvalidInput, StoreError
 from nagori.protocols import ConceptIndex
 from nagori.services.spreading_activation import index_concepts, spread_recall
@@ -60,6 +60,37 @@ def test_t8_a_question_for_several_things_counts_the_session_less_and_the_length
 
     assert scores("Which harbour was named?") == pytest.approx([1.0, 0.8 / 0.9])
     assert scores("Which harbours were named?") == pytest.approx([0.9 / 0.8 * exp(-0.8), 1.0])
+
+
+def test_t8_a_question_for_several_things_is_also_compared_without_the_name_it_asks_about(
+    tmp_path: Path,
+) -> None:
+    greeting, violin, rain = "Hello Mika, Mika here.", "Strings: violin, harp.", "It rained."
+    with Nagori.open(tmp_path, clock=FrozenClock(), embedder=WordEmbedder(256), llm=None) as talk:
+        for text in (greeting, violin, rain):
+            talk.remember(text, source=Source(speaker="Mika"))
+        several, one = [
+            {
+                each.memory.text.content: each.terms["association"]
+                for each in talk.recall(question, k=3, mark=False, spread=1, min_confidence=0.0)
+            }
+            for question in ("What strings does Mika play?", "Which string did Mika play?")
+        ]
+    assert several[violin] - one[violin] == pytest.approx(3.0, abs=0.5)
+    assert several[greeting] - one[greeting] < 0.5
+
+
+def test_a_model_whose_dimension_changed_costs_only_its_nearness(tmp_path: Path) -> None:
+    class Changed(WordEmbedder):
+        def embed_query(self, text: str) -> bytes:
+            return WordEmbedder(64).embed_query(text)
+
+    with Nagori.open(tmp_path, clock=FrozenClock(), embedder=WordEmbedder(256), llm=None) as memory:
+        memory.remember("Strings: violin, harp.")
+    changed = Changed(256)
+    changed.dimension = 64
+    with Nagori.open(tmp_path, clock=FrozenClock(), embedder=changed, llm=None) as memory:
+        assert texts(memory.recall("What strings are there?", mark=False, spread=1))
 
 
 def test_t8_topics_develop_with_every_step(memory: Nagori) -> None:

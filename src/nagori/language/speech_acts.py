@@ -63,14 +63,20 @@ def asks_for_several(text: str) -> bool:
     return _several().search(text[:_PASTED]) is not None
 
 
+_WORD = r"[\w+-]+"
+
+
 @cache
 def _several() -> re.Pattern[str]:
     return re.compile(
         r"\b(?:how (?:many|often)|both|all|several|different|various|multiple|kinds?|types?|ways|in common|besides|other than|each)\b"
-        r"|^\W*(?:what|which|where|who|whose)\s+(?:has|have|are|were)\b"
+        r"|^\W*(?:what|which|where|who|whose|how)\s+(?:has|have|are|were)\b"
         r"|^\W*(?:what|where|who)\s+do(?:es)?\s+[\w']+\s+(?:usually\s+|often\s+)?do\b"
+        r"|^\W*what\s+do(?:es)?\b.{1,40}\b(?:like|love|enjoy|hate|dislike|prefer|offer|collect)\b(?!\s+most\b|\s+best\b)"
+        r"|^\W*what\s+(?:is|am)\b.{1,40}\s(?:to|of|in|by|at|about|with)\s*\?"  # allergic to, afraid of, good at
         # Within three words after "what": one that ends as plurals do.
-        r"|^\W*(?:what|which)\b(?:\s+\w+){0,2}\s+(?!does\b|was\b|has\b|this\b|his\b|its\b)\w{2,}(?<![sui])s\b"
+        rf"|^\W*(?:what|which)\b(?:\s+{_WORD}){{0,2}}\s+(?:people|children|men|women|"
+        rf"(?!does\b|was\b|has\b|this\b|his\b|its\b)[\w+-]{{2,}}(?<![sui])s)\b"
         r"|いくつ|何[回度種人個冊件]|すべて|全部|全て|両方|それぞれ|共通|以外|ほかに|他に|様々|さまざま|いろいろ|色々",
         re.IGNORECASE,
     )

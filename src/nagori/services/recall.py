@@ -251,13 +251,13 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
         from nagori.services.llm.expand_query import other_words  # rarely needed, and imports slow down hooks
 
         words = [*words, *other_words(runtime, asked.text)]
-    meant = _embed_query(runtime, used, asked.text)
+    meant = embed_query(runtime, used, asked.text)
     query = Query(words, meant.data, meant.model, CANDIDATES, asked.filter)
     try:
         evidence = runtime.store.candidates(scope, query)
     except InvalidInput as trouble:  # the model's dimension changed: use words alone
         runtime.observe("embedder.silent", error=trouble)
-        meant, query = _QueryVector(), replace(query, vector=None, model=None)
+        meant, query = QueryVector(), replace(query, vector=None, model=None)
         evidence = runtime.store.candidates(scope, query)
     if meant.data and not evidence.has_cosines() and runtime.vectors.active(scope.owner) != used:
         return _search(runtime, scope, asked)  # the owner switched to another model just now
@@ -275,7 +275,7 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
     )
 
 
-class _QueryVector(Value):
+class QueryVector(Value):
     """The question's vector and its model; empty without a model."""
 
     model: str | None = None
@@ -283,17 +283,18 @@ class _QueryVector(Value):
     unrelated: tuple[float, float] = (0.0, 1.0)
 
 
-def _embed_query(runtime: Runtime, model: str | None, text: str) -> _QueryVector:
+def embed_query(runtime: Runtime, model: str | None, text: str) -> QueryVector:
+    """The vector of a question by the model in use; an empty one where there is none."""
     embedder = runtime.embedder_of(model)
     if embedder is None:
-        return _QueryVector()
+        return QueryVector()
     try:
         vector = embedder.embed_query(text)
         check_vector(vector, embedder.dimension)
-        return _QueryVector(embedder.model, vector, embedder.unrelated)
+        return QueryVector(embedder.model, vector, embedder.unrelated)
     except Exception as trouble:  # an embedder may be third-party code: use words alone
         runtime.observe("embedder.silent", error=trouble)
-        return _QueryVector()
+        return QueryVector()
 
 
 # --- choosing -------------------------------------------------------------------------------------

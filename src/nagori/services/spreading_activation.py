@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 
 from nagori.core.model import ALIVE, Filter, Recollection, Scope
+from nagori.core.relevance import Query
 from nagori.core.spreading_activation import (
     ENTRIES,
     MAX_DEPTH,
@@ -30,7 +31,7 @@ from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
 from nagori.language.speech_acts import asks_for_several
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.recall import RecallRequest, rank_candidates, retention
+from nagori.services.recall import CANDIDATES, RecallRequest, embed_query, rank_candidates, retention
 from nagori.services.related_memories_and_stale_links import find_related
 from nagori.services.remember import make_vectors
 
@@ -46,6 +47,7 @@ BY_MEANING, BY_MENTION = (
 # Log odds for each term of a memory where several things are asked for: they were told on several occasions,
 # so that its session counts less, and in more words than those of a short reply.
 SEVERAL = {"session_meaning": -0.5, "length": 0.3}
+BY_MATTER = 3.0  # the same for the nearness to the matter alone, where several things are asked for
 BY_LINK = 0.5  # what a link passes on; also how sure we are of what association reached, beside the answers
 
 
@@ -137,11 +139,15 @@ def spread_recall(
     meant = shares(_reach_by_meaning(runtime, scope, asked, filter))
     mentioned = shares(_reach_by_mention(runtime, scope, asked, entries, filter, depth))
     linked = _reach_by_links(runtime, scope, entries, depth)
+    several = asks_for_several(text)
+    near = _near_matter(runtime, scope, asked, found, filter) if several else {}
     gains = {
-        id: BY_MEANING * meant.get(id, 0.0) + BY_MENTION * max(mentioned.get(id, 0.0), linked.get(id, 0.0))
-        for id in meant.keys() | mentioned.keys() | linked.keys()
+        id: BY_MEANING * meant.get(id, 0.0)
+        + BY_MENTION * max(mentioned.get(id, 0.0), linked.get(id, 0.0))
+        + BY_MATTER * near.get(id, 0.0)
+        for id in meant.keys() | mentioned.keys() | linked.keys() | near.keys()
     }
-    weights = SEVERAL if asks_for_several(text) else {}
+    weights = SEVERAL if several else {}
     odds = {
         each.memory.id: log(each.score)
         + gains.get(each.memory.id, 0.0)
@@ -206,6 +212,31 @@ def _reach_by_meaning(
         if count <= hub
     }
     return index.memories_of(scope, passed, MOST_MEMORIES, filter)
+
+
+def _near_matter(
+    runtime: Runtime,
+    scope: Scope,
+    asked: Mapping[str, tuple[float, str]],
+    found: Sequence[Recollection],
+    filter: Filter,
+) -> dict[str, float]:
+    """How near memories are to the matter of the question, 0 to 1, of the nearest. The vector of a whole
+    question is also near to whatever its speaker said; that of "musical instruments" is near to a violin."""
+    speakers = {each.memory.source.speaker for each in found} - {None}
+    names = {part.casefold() for speaker in speakers for part in str(speaker).split()}
+    matter = " ".join(written for _, written in asked.values() if written.casefold() not in names)
+    vector = embed_query(runtime, runtime.vectors.active(scope.owner), matter) if matter else None
+    if vector is None or vector.data is None:
+        return {}
+    query = Query([], vector.data, vector.model, CANDIDATES, filter)
+    try:
+        cosines = runtime.store.candidates(scope, query).cosines
+    except InvalidInput as trouble:  # the model's dimension changed: recall went on by words alone, too
+        runtime.observe("embedder.silent", error=trouble)
+        return {}
+    least, most = min(cosines.values(), default=0.0), max(cosines.values(), default=0.0)
+    return {id: (cosine - least) / (most - least) for id, cosine in cosines.items() if most > least}
 
 
 def _reach_by_mention(
