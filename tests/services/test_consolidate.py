@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nagori import Emotion, Nagori
+from nagori import Emotion, Filter, Kind, Nagori
 from nagori.config import load
 from nagori.testing import FrozenClock
 
@@ -47,6 +47,21 @@ def test_t7_a_memory_is_consolidated_once(memory: Nagori, clock: FrozenClock) ->
     memory.remember("Mika sailed to Otaru.")
     clock.forward(days=1)
     assert memory.cycle().consolidated == 1
+
+
+def test_t7_what_was_said_in_one_thread_is_summarised_together(memory: Nagori, clock: FrozenClock) -> None:
+    for text in (*SALIENT, "The piano went to Mika's school."):
+        with memory.turn(text, session="evening") as turn:
+            turn.answer("I see.")
+    memory.process()
+    assert not memory.list(Filter(kinds=frozenset({Kind.SUMMARY})))
+    clock.forward(days=1)
+    memory.cycle()
+    [summary] = memory.list(Filter(kinds=frozenset({Kind.SUMMARY})))
+    assert "piano in Kyoto" in summary.text.content
+    clock.forward(days=1)
+    memory.cycle()
+    assert len(memory.list(Filter(kinds=frozenset({Kind.SUMMARY})))) == 1
 
 
 def test_protected_memories_need_no_consolidation(memory: Nagori) -> None:

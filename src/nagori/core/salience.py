@@ -20,7 +20,9 @@ class Consolidation(Value):
     """Consolidation of new memories by the cycle."""
 
     enabled: bool = setting(
-        False, "Let the cycle make the most salient new memories fade more slowly than the others."
+        False,
+        "Let the cycle make the most salient new memories fade more slowly than the others, and keep a"
+        " summary of each thread that has ended.",
     )
     share: float = setting(0.7, "Share of the new memories that is consolidated.", lo=0.0, hi=1.0)
 

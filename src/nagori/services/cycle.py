@@ -191,12 +191,12 @@ def run(
         night.unlinked, checked = remove_stale_relations(runtime, owner)
         night.ties, linked = link_new(runtime, owner)
         _index_concepts(runtime, owner)
-        if runtime.config.consolidation.enabled and not is_knowledge(owner):
-            from nagori.services.slow_decay_of_salient_memories import (
-                consolidate,  # imported late: off by default
-            )
+        if runtime.config.consolidation.enabled and not is_knowledge(owner):  # imported late: off by default
+            from nagori.services.process_turns import keep_thread_summaries
+            from nagori.services.slow_decay_of_salient_memories import consolidate
 
             night.consolidated = consolidate(runtime, owner)
+            keep_thread_summaries(runtime, owner)
         renew()
         Items(runtime, owner).delete_expired()
         redact_purged(runtime, owner)

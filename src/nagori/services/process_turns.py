@@ -73,7 +73,7 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
     if time.monotonic() > until:
         return done
     if runtime.config.threads.summaries or runtime.config.sessions.policy == "summaries":
-        _end_threads(runtime, owner)
+        keep_thread_summaries(runtime, owner)
     if runtime.config.sessions.log_dir or runtime.config.sessions.cache:
         from nagori.services.redis_and_parquet_copies import copy_sessions
 
@@ -81,8 +81,8 @@ def process(runtime: Runtime, owner: Owner, until: float = float("inf"), ended: 
     return done
 
 
-def _end_threads(runtime: Runtime, owner: Owner) -> None:
-    """Keep summaries of the threads that have ended."""
+def keep_thread_summaries(runtime: Runtime, owner: Owner) -> None:
+    """Keep summaries of the threads that have ended, each as a memory."""
     note = runtime.store.state(owner, THREADS) or {}
     after, last = note.get("upto", 0), None if note else MOST_TURNS
     turns = runtime.store.turns(owner, TurnFilter(after=after, last=last))

@@ -1,4 +1,5 @@
-"""Consolidate new memories at night [T7]: the most salient fade more slowly; nothing is dropped.
+"""Consolidate new memories at night [T7]: the most salient fade more slowly; nothing is dropped. The cycle
+links them, and keeps summaries of their threads.
 
 The population is what was formed since the last consolidation. What is new and what is related is told by
 concepts: by vectors, small talk would be related to everything.
