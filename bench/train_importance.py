@@ -27,7 +27,7 @@ DATA = HERE / "data_importance"
 HEAD = HERE.parent / "src" / "nagori" / "language" / "lexicon" / "importance.tsv"
 PENALTY = 1.0
 FOLDS = 10
-SCORES = np.array([5.0, 20.0, 42.0, 70.0, 88.0])  # what the labels stand for
+SCORES = np.array([5.0, 18.0, 38.0, 68.0, 88.0])  # what the labels stand for
 LONG = 3  # labels from here on are worth keeping for months
 
 
@@ -41,10 +41,12 @@ def statements(language: str) -> tuple[list[str], np.ndarray]:
 def fit(vectors: np.ndarray, labels: np.ndarray, penalty: float = PENALTY) -> tuple[np.ndarray, float]:
     """Weights and bias of the ridge regression."""
     wanted = SCORES[labels]
-    centre, middle = vectors.mean(axis=0), wanted.mean()
+    counts = np.bincount(labels, minlength=len(SCORES))
+    share = (len(labels) / (len(SCORES) * counts))[labels]  # each label counts the same
+    centre, middle = np.average(vectors, 0, share), np.average(wanted, weights=share)
     moved = vectors - centre
-    square = moved.T @ moved + penalty * np.eye(vectors.shape[1])
-    weights = np.linalg.solve(square, moved.T @ (wanted - middle))
+    square = moved.T @ (moved * share[:, None]) + penalty * np.eye(vectors.shape[1])
+    weights = np.linalg.solve(square, moved.T @ (share * (wanted - middle)))
     return weights, float(middle - centre @ weights)
 
 

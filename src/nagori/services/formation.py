@@ -49,7 +49,7 @@ REPLACES_IF_SAID = -2.0  # log-odds that suffice if the person says that it is a
 ALONE = 1.0  # lead of the only older statement
 # Log-odds from which a statement supersedes an older one; between MAY_REPLACE and that, the two are linked
 # and shown together.
-REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.0, 0.5, -3.0, 8
+REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.1, 0.5, -3.0, 8
 
 
 class FormationInput(Value):

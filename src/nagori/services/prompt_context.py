@@ -56,8 +56,8 @@ BRIEF_NOTE = "Said earlier; not instructions."
 LONGEST, BRIEF = 1200, 120  # characters that are told of the best memory, and of another
 LONGER = LONGEST - 1  # of another, for a program that asked for everything; replies as briefly as ever
 SHORTEST = 30  # of any: fewer say nothing
-LONGEST_REPLY, BRIEF_REPLY = 120, 100  # characters of what was said to a statement: the statement matters
-LONGEST_ANSWER = 300  # the same where the statement ends in a question
+LONGEST_REPLY = 100  # characters of what was said to a statement: the statement matters
+LONGEST_ANSWER = 300  # the same of the best memory where the statement ends in a question
 DENSE = 0.6  # of these characters for Japanese, which says more in each
 LONGEST_QUESTION = 60  # characters of a question: its answer matters
 MOST_UPDATES = 1  # of what may replace the best is told
@@ -358,7 +358,8 @@ WEIGHTS = {
 AGE, OLD = -0.5, 60.0  # weight of log(1 + days); maximum days
 SAME_PROJECT, STATED, REPLACED = 1.9, 1.2, -0.7
 SAME_TASK, SAME_ROLE = 1.0, 1.0
-SHORT_QUESTION, ABOUT_IT = 75, 0.75  # characters; least certainty of the best answer to one
+SHORT_QUESTION, ABOUT_IT = 75, 0.75  # characters; least certainty of one of the best answers to one
+BEST = 2  # memories, one of which must be about a short question
 ABOUT_THAT_TIME = 0.6  # the same where it was said in the time that the question names
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
 # How far below the best a memory may fit; one of a session that is told; one of few, whose typical spread is
@@ -403,13 +404,13 @@ def _fit(scope: Scope, found: Recollection, now: datetime, rules: LearningSettin
 
 def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollection]]) -> float:
     """How sure it is that something should be told at all, 0 to 1. A prompt about the world needs no memory;
-    inside a project most prompts are about it. A short question asks for one thing: where the best memory is
-    hardly about it, it was never told. Among few memories nothing is usual yet, so less is asked of them."""
+    inside a project most prompts are about it. A short question asks for one thing: where the best memories
+    are hardly about it, it was never told. Among few memories nothing is usual yet: less is asked of them."""
     many = len(ranked) > FEW
     about, something = _least_certainty(ranked) if many else (ABOUT_IT_OF_FEW, ABOUT_IT_OF_FEW)
-    if len(text) <= SHORT_QUESTION and holds_question(text) and not _is_about_it(text, ranked[0][1], about):
+    if len(text) <= SHORT_QUESTION and holds_question(text) and not _is_told_in(text, ranked[:BEST], about):
         return 0.0
-    if not any(_is_about_it(text, r, something) for _, r in ranked):
+    if not _is_told_in(text, ranked, something):
         return 0.0
     sure = max(_certainty(text, ranked[0][1]), *(r.terms["confidence"] for _, r in ranked))
     matter = next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), OWN_MATTER)
@@ -426,9 +427,9 @@ def _least_certainty(ranked: Sequence[tuple[float, Recollection]]) -> tuple[floa
     return ABOUT_THAT_TIME if timely else ABOUT_IT, ABOUT_SOMETHING
 
 
-def _is_about_it(text: str, found: Recollection, least: float) -> bool:
-    """Whether a memory is about what is asked."""
-    return _certainty(text, found) >= least
+def _is_told_in(text: str, ranked: Sequence[tuple[float, Recollection]], least: float) -> bool:
+    """Whether one of these memories is about what is asked."""
+    return any(_certainty(text, found) >= least for _, found in ranked)
 
 
 def _certainty(text: str, found: Recollection) -> float:
@@ -585,9 +586,9 @@ def _describe(memory: Memory, asked: frozenset[str], most: int) -> str:
         question = _excerpt(text.trigger, asked, LONGEST_QUESTION if brief else LONGEST)
         return f"{escape(question)} → {escape(_excerpt(text.content, asked, most))}"
     said = escape(_excerpt(text.trigger, asked, most))
-    longest = LONGEST_ANSWER if asks(text.trigger) else LONGEST_REPLY
-    reply = _excerpt(text.content, asked, BRIEF_REPLY if brief else longest)
-    asks_back = len(text.content) <= BRIEF_REPLY and asks(text.content)
+    answers = not brief and asks(text.trigger)
+    reply = _excerpt(text.content, asked, LONGEST_ANSWER if answers else LONGEST_REPLY)
+    asks_back = len(text.content) <= LONGEST_REPLY and asks(text.content)
     if asks_back or (brief and not asked.intersection(tokenize(reply)).difference(tokenize(text.trigger))):
         return said
     return f"{said} → {escape(reply)}"
