@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from errno import ENOSPC
 from pathlib import Path
 
@@ -198,6 +198,22 @@ def release_lock(descriptor: int) -> None:
     """Release the lock for every process with a copy of the descriptor."""
     unlock(descriptor)
     os.close(descriptor)
+
+
+@contextmanager
+def lock_folder(folder: Path, patience: float) -> Iterator[None]:
+    """Hold the lock of a folder itself, which needs no file of its own. Where a system cannot lock folders
+    (Windows, some network drives), nothing is locked."""
+    if os.name == "nt":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            wait_for_lock(descriptor, patience)
+        yield
+    finally:
+        release_lock(descriptor)
 
 
 def package_folder(name: str) -> Path | None:

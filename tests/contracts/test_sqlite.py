@@ -176,6 +176,35 @@ def test_a_file_that_is_gone_is_a_store_that_is_empty(path: Path) -> None:
     assert SqliteStore(path).find(ME)[0].text.content == "anew"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not delete a file that is open")
+def test_a_new_file_never_joins_the_side_files_of_one_that_was_deleted(path: Path) -> None:
+    """SQLite would cut the shared memory that a thread still reads, which kills the process (SIGBUS)."""
+    store, side_file = SqliteStore(path), path.with_name(path.name + "-shm")
+    put(store, memory())
+    with store.reading() as reader:
+        shared = reader.execute("SELECT count(*) FROM memory").fetchall()
+        with side_file.open("rb", buffering=0) as held:
+            before = held.read()
+            path.unlink()
+            assert SqliteStore(path).find(ME) == []
+            held.seek(0)
+            assert held.read() == before
+        assert reader.execute("SELECT count(*) FROM memory").fetchall() == shared
+
+
+def test_an_error_that_cannot_be_looked_into_is_told_all_the_same(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise apsw.IOError("disk I/O error")
+
+    store = SqliteStore(path)
+    put(store, memory())
+    monkeypatch.setattr(sqlite.Connection, "pragma", fail)
+    with pytest.raises(StoreError), store.reading() as db:
+        db.execute("SELECT nothing FROM nowhere")
+
+
 def test_a_store_that_another_process_put_aside_is_not_written_to(path: Path) -> None:
     store = SqliteStore(path)
     put(store, memory(content="damaged"))

@@ -34,7 +34,14 @@ from nagori.core.storage_types import (
 )
 from nagori.core.value_class import Value, no_observer, split_batches
 from nagori.errors import Conflict, EncryptionError, Notice, SchemaTooNew, StoreDamaged, StoreError
-from nagori.files import ENCRYPTION_NOTE, open_private, package_folder, private_dir
+from nagori.files import (
+    ENCRYPTION_NOTE,
+    lock_folder,
+    open_private,
+    package_folder,
+    private_dir,
+    write_private,
+)
 from nagori.stores import sql_rows as sql
 from nagori.stores.sql_rows import SELECT, Selection, ask, find_model, find_owner
 from nagori.stores.sql_statements import SqlReads, take_lease
@@ -303,23 +310,28 @@ class SqliteStore(SqlReads):
             except (StoreDamaged, SchemaTooNew) as trouble:
                 if isinstance(trouble, SchemaTooNew):
                     raise
-                self.quarantine(stamp)
                 store.close()
                 with store_errors(self.path):
-                    replacing.put_in_place(source, store.path, self.path)
+                    source.pragma("journal_mode", "delete")  # nothing may be left in a side file
+                    source.close()
+                self._put_in_place(store.path, stamp)
         finally:
             source.close()
         self.close()
 
     def quarantine(self, stamp: str) -> Path | None:
+        return self._put_in_place(None, stamp)
+
+    def _put_in_place(self, draft: Path | None, stamp: str) -> Path | None:
+        """Move our file aside, where there is one, and use another instead of it. Returns the place of the
+        old one."""
+        from nagori.stores.sqlite import replace_database_file as replacing
+
         self.close()
-        aside = None
-        with store_errors(self.path):
-            # Side files first: a new database must not use those of the old one.
-            for ending in ("-wal", "-shm", ""):
-                file = self.path.with_name(self.path.name + ending)
-                if file.exists():
-                    aside = file.rename(file.with_name(f"{self.path.name}.damaged-{stamp}{ending}"))
+        with store_errors(self.path), lock_folder(self.path.parent, BUSY_MS / 1000):
+            aside = replacing.move_aside(self.path, stamp)
+            if draft is not None:
+                draft.replace(self.path)
         return aside
 
     def reencrypt(self, stamp: str) -> None:
@@ -335,9 +347,7 @@ class SqliteStore(SqlReads):
             with store_errors(self.path):
                 os.close(open_private(draft, os.O_RDWR | os.O_CREAT))
                 replacing.copy_encrypted(self.path, draft)
-            aside = self.quarantine(stamp)
-            with store_errors(self.path):
-                draft.replace(self.path)
+            aside = self._put_in_place(draft, stamp)
             if aside is not None:
                 replacing.remove(aside)
         finally:
@@ -660,8 +670,9 @@ class _Operation:
 
     def _translated(self, error: Exception) -> StoreError:
         """A missing table is damage, unless a newer nagori has migrated the file meanwhile."""
-        if isinstance(error, apsw.SQLError) and int(self._db.pragma("user_version")) > len(STEPS):
-            return SchemaTooNew("error.store_upgraded")
+        with suppress(apsw.Error):
+            if isinstance(error, apsw.SQLError) and int(self._db.pragma("user_version")) > len(STEPS):
+                return SchemaTooNew("error.store_upgraded")
         return _store_error(self._pool.path, error)
 
     def _leave(self) -> None:
@@ -722,9 +733,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def connect(path: Path) -> Connection:
     """A connection with the settings that all of nagori uses."""
     if not path.exists():
-        private_dir(path.parent)
-        os.close(open_private(path, os.O_RDWR | os.O_CREAT))  # SQLite's side files inherit its mode
-    connection = Connection(str(path))
+        _create(path)
+    connection = Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         unlock_store(connection, path)
         _set_up(connection)
@@ -735,6 +745,18 @@ def connect(path: Path) -> Connection:
         connection.close()
         raise
     return connection
+
+
+def _create(path: Path) -> None:
+    """Create an empty file; SQLite's side files inherit its mode. Side files of a file that somebody has
+    deleted go first: SQLite takes a shared memory that only this process has open for an abandoned one and
+    cuts it, and a thread that still reads the deleted file would be killed (SIGBUS)."""
+    with lock_folder(private_dir(path.parent), BUSY_MS / 1000):
+        if not path.exists():
+            for ending in ("-wal", "-shm"):
+                path.with_name(path.name + ending).unlink(missing_ok=True)
+            # Made elsewhere and moved: closing any descriptor of a file ends this process's locks on it.
+            write_private(path, b"")
 
 
 def unlock_store(connection: apsw.Connection, path: Path) -> None:

@@ -112,8 +112,12 @@ def remove(path: Path) -> None:
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
-def put_in_place(db: apsw.Connection, draft: Path, path: Path) -> None:
-    """Use the new file if the old one is unusable."""
-    db.pragma("journal_mode", "delete")  # a single file: nothing may be left in a side file
-    db.close()
-    draft.replace(path)
+def move_aside(path: Path, stamp: str) -> Path | None:
+    """Move a file aside with its side files, and return its new place. The file goes first: whoever opens the
+    path meanwhile must not join side files that are about to go. The folder is locked."""
+    aside = path.with_name(f"{path.name}.damaged-{stamp}")
+    for ending in ("", *SIDE_FILES):
+        file = path.with_name(path.name + ending)
+        if file.exists():
+            file.rename(aside.with_name(aside.name + ending))
+    return aside if aside.exists() else None
