@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 from tests.http.calls import Caller
 from tests.http.served import ServedMemory
 
 from nagori.app import Nagori
-from nagori.core.model import Scope
+from nagori.core.model import Memory, Scope
 from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
+from nagori.edges.http.client import RemoteNagori
 from nagori.errors import NagoriError, StoreError
 
 TOKEN = "t" * 43
@@ -86,6 +88,13 @@ def test_the_same_request_many_times_at_once_happens_once(tmp_path):
         assert [each.mentions for each in client.list()] == [1]
 
 
+def list_all(client: RemoteNagori) -> Iterator[Memory]:
+    page = client.list(limit=1000)
+    while page:
+        yield from page
+        page = client.list(limit=1000, older_than=page[-1])
+
+
 def test_nothing_is_lost_or_doubled_when_the_server_is_killed(tmp_path):
     """A client that sends again until it is answered, while the server is killed again and again."""
     with ServedMemory(tmp_path / "memory") as server:
@@ -123,7 +132,7 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(tmp_path):
             writer.join()
         client = server.client()
         client.process()
-        kept = {each.text.content: each for each in client.list(limit=1000)}
+        kept = {each.text.content: each for each in list_all(client)}
         assert len(acknowledged) > KILLS
         assert [said for said in acknowledged if said not in kept] == []
         assert [said for said in acknowledged if f"{said} As a turn." not in kept] == []
