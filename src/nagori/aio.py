@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from nagori.services.explain_ranking_and_context import ContextExplanation
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.learned_settings import Policy
-    from nagori.services.list_sessions_and_end_threads import SessionInfo, ThreadSummary
+    from nagori.services.list_threads_and_view_working_memory import SessionInfo, ThreadSummary
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview_next_cycle import Preview
     from nagori.services.profile_of_topics_and_speakers import Profile

@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from nagori.services.graph_mirror import MirrorReport
     from nagori.services.key_value_items import Items
     from nagori.services.learned_settings import Policy
-    from nagori.services.list_sessions_and_end_threads import SessionInfo, ThreadSummary
+    from nagori.services.list_threads_and_view_working_memory import SessionInfo, ThreadSummary
     from nagori.services.llm.appraise import AppraisalReport, Estimate
     from nagori.services.preview_next_cycle import Preview
     from nagori.services.profile_of_topics_and_speakers import Profile
@@ -455,19 +455,19 @@ class Nagori:
     def threads(self, session: str | None = None) -> list[ThreadSummary]:
         """The threads of a session, or of the recent sessions: their turns, why they ended, and the id of the
         summary that is kept of each. Oldest first."""
-        from nagori.services.list_sessions_and_end_threads import list_threads
+        from nagori.services.list_threads_and_view_working_memory import list_threads
 
         return list_threads(self.runtime, self.scope, session)
 
     def sessions(self) -> list[SessionInfo]:
         """The recent sessions, newest first: their times, turns, speakers and threads."""
-        from nagori.services.list_sessions_and_end_threads import list_sessions
+        from nagori.services.list_threads_and_view_working_memory import list_sessions
 
         return list_sessions(self.runtime, self.scope)
 
     def working_memory(self, session: str) -> WorkingMemory:
         """The last turns of a session's open thread, and how often each speaker spoke in it."""
-        from nagori.services.list_sessions_and_end_threads import working_memory
+        from nagori.services.list_threads_and_view_working_memory import working_memory
 
         return working_memory(self.runtime, self.scope, session)
 

@@ -17,11 +17,7 @@ from nagori.core.value_class import Value, check_whole
 from nagori.language.passages import about_tokens, sentences
 from nagori.language.tokenizer import query_tokens
 from nagori.runtime import Runtime
-from nagori.services.list_sessions_and_end_threads import (
-    list_threads,
-    recent_sessions,
-    summarise_thread,
-)
+from nagori.services.list_threads_and_view_working_memory import list_threads, recent_sessions
 from nagori.services.prompt_context import (
     LONGER,
     NOTHING,
@@ -36,6 +32,7 @@ from nagori.services.prompt_context import (
 from nagori.services.recall import STRENGTHENS, RecallRequest, mark_recalled, recall
 from nagori.services.related_memories_and_stale_links import find_outdated
 from nagori.services.session_start_context import describe_user
+from nagori.services.summarize_ended_threads import summarise_thread
 
 # Share of the budget for memories where too few of them are about the prompt to fill it, and where knowledge
 # is asked for; what they leave is for the others.

@@ -87,7 +87,7 @@ def keep_thread_summaries(runtime: Runtime, owner: Owner) -> None:
     after, last = note.get("upto", 0), None if note else MOST_TURNS
     turns = runtime.store.turns(owner, TurnFilter(after=after, last=last))
     if len(turns) >= LEAST_TURNS:  # a shorter thread has no summary
-        from nagori.services.list_sessions_and_end_threads import end_threads
+        from nagori.services.summarize_ended_threads import end_threads
 
         end_threads(runtime, owner, turns)
 

@@ -8,7 +8,7 @@ from nagori.app import Nagori
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.page_data import Fields, memory_rows, minute
 from nagori.runtime import Progress, no_progress
-from nagori.services.list_sessions_and_end_threads import SessionInfo, ThreadSummary
+from nagori.services.list_threads_and_view_working_memory import SessionInfo, ThreadSummary
 
 MOST_TURNS = 40  # of a thread, the newest
 MOST_LETTERS = 2_000  # of a turn

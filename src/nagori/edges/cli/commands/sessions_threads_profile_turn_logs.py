@@ -16,7 +16,7 @@ from nagori.core.threads import Thread
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.errors import InvalidInput
-from nagori.services.list_sessions_and_end_threads import SessionInfo, ThreadSummary
+from nagori.services.list_threads_and_view_working_memory import SessionInfo, ThreadSummary
 from nagori.services.profile_of_topics_and_speakers import Profile
 
 
