@@ -14,6 +14,9 @@ PURE := core language
 MEMORY = $(shell file=$$(mktemp -p /dev/shm 2>/dev/null) && printf '\043!/bin/sh\n' >$$file && chmod 700 $$file \
 	&& $$file && df -Pk /dev/shm | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }'; rm -f "$$file")
 
+# One more than there are cores: many tests wait for other programs.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
+
 .PHONY: demo test test-all test-llm test-frameworks test-crewai test-strands test-encryption test-reliability test-suites test-openapi check check-workflows e2e-venv e2e-browser graph-server docs bench build lock clean
 
 demo: $(READY)
@@ -23,7 +26,7 @@ test: export PYTEST_DEBUG_TEMPROOT ?= $(MEMORY)
 test: $(READY) check e2e-venv graph-server
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(PURE:%=--cov=nagori.%) --cov-report= $(PURE:%=tests/%)
 	$(BIN)/python -m coverage report --skip-covered --precision=2 --fail-under=99.9
-	$(BIN)/python -m pytest -q -n auto --durations=10 -m "not slow" $(PURE:%=--ignore=tests/%)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --durations=10 -m "not slow" $(PURE:%=--ignore=tests/%)
 
 # The slow ones, too, and as many examples as each test asks for.
 test-all: export HYPOTHESIS_PROFILE ?= ci

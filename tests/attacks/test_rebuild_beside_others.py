@@ -15,16 +15,20 @@ from nagori.errors import StoreError
 from nagori.journals.file import encode
 from nagori.testing import FailingPart, FrozenClock, WordEmbedder
 
+BRIEFLY_AND_LONGER = pytest.mark.parametrize("seconds", [2, pytest.param(10, marks=pytest.mark.slow)])
 
-def test_processes_write_and_read_beside_repeated_rebuilds() -> None:
-    figures = run(minutes=0.1, writers=2, readers=2)
+
+@BRIEFLY_AND_LONGER
+def test_processes_write_and_read_beside_repeated_rebuilds(seconds: int) -> None:
+    figures = run(minutes=seconds / 60, writers=2, readers=2)
     assert figures.rebuilds > 0
     assert figures.errors == []
     assert (figures.doubled, figures.lost, figures.foreign) == (0, 0, 0)
     assert figures.sound
 
 
-def test_threads_of_one_service_write_and_read_beside_rebuilds(tmp_path: Path) -> None:
+@BRIEFLY_AND_LONGER
+def test_threads_of_one_service_write_and_read_beside_rebuilds(tmp_path: Path, seconds: int) -> None:
     faults, kept, stop = list[str](), list[tuple[str, str]](), threading.Event()
     with Nagori.open(tmp_path / "data", embedder=WordEmbedder()) as service:
         for user in ("a", "b"):
@@ -54,7 +58,7 @@ def test_threads_of_one_service_write_and_read_beside_rebuilds(tmp_path: Path) -
         threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
         for thread in threads:
             thread.start()
-        end = time.monotonic() + 6
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             service.rebuild()
         stop.set()
