@@ -10,6 +10,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -190,6 +191,82 @@ def test_a_new_file_never_joins_the_side_files_of_one_that_was_deleted(path: Pat
             held.seek(0)
             assert held.read() == before
         assert reader.execute("SELECT count(*) FROM memory").fetchall() == shared
+
+
+def test_threads_open_a_path_one_after_the_other(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, most = 0, 0
+
+    def connect_slowly(path: Path) -> sqlite.Connection:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.01)
+        inside -= 1
+        return connect(path)
+
+    monkeypatch.setattr(sqlite, "connect", connect_slowly)
+    threads = [threading.Thread(target=SqliteStore(path).find, args=(ME,)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+DELETED = """
+import subprocess, sys, threading
+from pathlib import Path
+from nagori.errors import NagoriError
+from nagori.stores.sqlite import SqliteStore
+
+path, stop = Path(sys.argv[1]), threading.Event()
+if len(sys.argv) > 2:  # another process, which makes the file anew
+    for _ in sys.stdin:
+        store = SqliteStore(path)
+        try:
+            store.lease(("t", "u"), "work", "other", 1.0, 2.0)
+            store.close()
+        except NagoriError:
+            pass
+        print(flush=True)
+    sys.exit()
+store = SqliteStore(path)
+
+def serve():
+    n = 0
+    while not stop.is_set():
+        n += 1
+        try:
+            store.applied(("t", "u")) if n % 5 else store.lease(("t", "u"), "work", "me", n, n + 1.0)
+        except NagoriError:
+            pass
+
+threads = [threading.Thread(target=serve) for _ in range(6)]
+for thread in threads:
+    thread.start()
+pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+with subprocess.Popen([sys.executable, __file__, str(path), "other"], **pipes) as other:
+    for _ in range(3000):
+        for file in path.parent.glob("n.db*"):
+            file.unlink(missing_ok=True)
+        other.stdin.write("\\n")
+        other.stdin.flush()
+        other.stdout.readline()
+    other.stdin.close()
+stop.set()
+for thread in threads:
+    thread.join()
+store.applied(("t", "u"))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not delete a file that is open")
+def test_a_process_whose_file_is_deleted_again_and_again_lives_on(path: Path) -> None:
+    script = path.with_name("serve.py")
+    script.write_text(DELETED)
+    done = subprocess.run([sys.executable, str(script), str(path)], capture_output=True, check=False)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
 def test_an_error_that_cannot_be_looked_into_is_told_all_the_same(

@@ -706,20 +706,33 @@ def _read_only(path: Path, trouble: Exception) -> Connection:
 
 def _prepare(path: Path, connect: Callable[[Path], Connection]) -> Connection:
     """A connection together with the identity of its file; `connect` may be called again, because a file can
-    be created or exchanged while it is opened."""
+    be created or exchanged while it is opened. Threads open a path one after the other: SQLite opens the file
+    first and its side files later, by their names, and cuts a shared memory that only its own process has
+    open, as if it were abandoned. A thread with a deleted file would thus take those of the new one away from
+    the others, and the system would kill the process (SIGBUS)."""
     while True:
-        before = _identity(path)
-        db = connect(path)
-        try:
-            if (db.pragma("application_id"), db.pragma("user_version")) != (APPLICATION_ID, len(STEPS)):
-                migrate(db)
-        except BaseException:
+        with _OPENING[hash(path) % len(_OPENING)]:
+            before = _identity(path)
+            db = connect(path)
+            try:
+                if (db.pragma("application_id"), db.pragma("user_version")) != (APPLICATION_ID, len(STEPS)):
+                    migrate(db)
+            except BaseException:
+                db.close()
+                raise
+            db.file, db.writable = _identity(path), not db.readonly("main")
+            if before == db.file:
+                return db
             db.close()
-            raise
-        db.file, db.writable = _identity(path), not db.readonly("main")
-        if before == db.file:
-            return db
-        db.close()
+
+
+def _renew_locks() -> None:
+    _OPENING[:] = [threading.Lock() for _ in _OPENING]
+
+
+_OPENING = [threading.Lock() for _ in range(64)]  # many, so that files rarely wait for another
+if hasattr(os, "register_at_fork"):  # a child would wait for threads that it does not have
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
