@@ -37,7 +37,8 @@ class S3Server:
         # Each also listens on a gRPC port, 10,000 higher unless it is told.
         addresses += [f"-{name}.port.grpc={port}" for name, port in zip(ports, free[4:], strict=True)]
         options = ["-s3", f"-s3.config={folder / 's3.json'}", "-master.volumeSizeLimitMB=64", "-volume.max=8"]
-        options += ["-master.telemetry=false"]
+        # Two more listeners have ports of their own that two servers cannot share.
+        options += ["-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0"]
         self.process = subprocess.Popen(
             [binary, "-logdir", str(folder), "server", f"-dir={folder}", *addresses, *options],
             cwd=folder,
