@@ -26,7 +26,7 @@ test: export PYTEST_DEBUG_TEMPROOT ?= $(MEMORY)
 test: $(READY) check e2e-venv graph-server
 	$(BIN)/python -m pytest -q -n auto -m "not slow" $(PURE:%=--cov=nagori.%) --cov-report= $(PURE:%=tests/%)
 	$(BIN)/python -m coverage report --skip-covered --precision=2 --fail-under=99.9
-	$(BIN)/python -m pytest -q -n $(WORKERS) --durations=10 -m "not slow" $(PURE:%=--ignore=tests/%)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations=10 -m "not slow" $(PURE:%=--ignore=tests/%)
 
 # The slow ones, too, and as many examples as each test asks for.
 test-all: export HYPOTHESIS_PROFILE ?= ci
