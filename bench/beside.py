@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from nagori import Filter, Nagori, Scope
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 
 STALL = 1.0  # seconds
 THREADS = 2

@@ -30,7 +30,7 @@ from tests.scripted import FAULTS, Scripted
 from nagori import Config, Nagori, Turn
 from nagori.core.llm import Prompt, Reply
 from nagori.core.model import Filter, Level
-from nagori.core.value_class import Value, default_factory, replace
+from nagori.core.value_object import Value, default_factory, replace
 from nagori.errors import ModelError
 from nagori.protocols import LLM
 from nagori.services.llm.failure_counts_and_batch_size import ModelHealth

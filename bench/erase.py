@@ -33,7 +33,7 @@ from bench.report import header, machine, python, table, write_json
 from nagori import Nagori, Scope
 from nagori.core.events import Event
 from nagori.core.serialize import to_record
-from nagori.core.value_class import replace, split_batches
+from nagori.core.value_object import replace, split_batches
 from nagori.journals.file import FileJournal
 from nagori.services import erase_owner
 from nagori.stores.sql_rows import find_owner, keys

@@ -23,7 +23,7 @@ from nagori.core.events import Event
 from nagori.core.levels import LEVELS, Capacity, level_for
 from nagori.core.model import Filter, Text
 from nagori.core.serialize import to_record
-from nagori.core.value_class import replace, split_batches
+from nagori.core.value_object import replace, split_batches
 from nagori.language.compression import compress_to_summary, compress_to_trace
 from nagori.services.remember import identify
 from nagori.stores.sqlite.migrate import STEPS

@@ -34,7 +34,7 @@ from nagori.config import Config
 from nagori.core import relevance
 from nagori.core.model import Emotion, Scope, Text, Valence, text_digest
 from nagori.core.outcomes_lessons_and_credit import target_of
-from nagori.core.value_class import clean_text
+from nagori.core.value_object import clean_text
 from nagori.core.window import Window, scores
 from nagori.core.window.messages import Message, is_aside
 from nagori.edges.hooks import handlers, host_payloads_and_replies
@@ -158,7 +158,7 @@ def _hook_payload(said: str) -> object:
 
 CONFIG = Config()
 FUNCTIONS: dict[str, Callable[[str], object]] = {
-    "value_class.clean_text": clean_text,
+    "value_object.clean_text": clean_text,
     "tokenizer.normalise": tokenizer.normalise,
     "tokenizer.tokens": tokenizer.tokens,
     "tokenizer.query_tokens": tokenizer.query_tokens,

@@ -43,7 +43,7 @@ from nagori.core.memory_scores import choose_withheld, contribution, is_excluded
 from nagori.core.model import NO_CREDIT, Credit
 from nagori.core.outcomes_lessons_and_credit import LEVERS, Evidence, UsualOutcome, credit_turn, next_step
 from nagori.core.relevance import bounded_factor
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 
 FAMILIES, DISTRACTORS = 30, 10
 SESSIONS, TURNS = 4, 5  # of a night, and of a session

@@ -24,7 +24,7 @@ from bench.vectors import Remembered
 from nagori import Config, Filter, Memory, Nagori, Scope, __version__
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding
-from nagori.core.salience import most_salient
+from nagori.core.consolidation_salience import most_salient
 from nagori.services.slow_decay_of_salient_memories import score_memories
 from nagori.testing import FrozenClock
 

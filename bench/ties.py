@@ -20,7 +20,7 @@ from nagori.core.events import LINKED, Event
 from nagori.core.model import Text
 from nagori.core.serialize import to_record
 from nagori.core.storage_types import Vector
-from nagori.core.value_class import replace, split_batches
+from nagori.core.value_object import replace, split_batches
 from nagori.services import link_similar_memories
 from nagori.services.remember import identify
 from nagori.testing import FrozenClock

@@ -29,7 +29,7 @@ from tests.browser.conftest import CHROMIUM
 from nagori import Nagori
 from nagori.core.events import Event
 from nagori.core.serialize import to_record
-from nagori.core.value_class import split_batches
+from nagori.core.value_object import split_batches
 from nagori.edges.viewer.serve import ViewerServer
 from nagori.testing import FrozenClock
 

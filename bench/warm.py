@@ -31,7 +31,7 @@ from bench.data import sentences
 from nagori import Nagori
 from nagori.config import Config
 from nagori.core.model import Source
-from nagori.core.value_class import split_batches
+from nagori.core.value_object import split_batches
 from nagori.services.remember import Draft
 from nagori.stores.sqlite import SEARCHES_BEFORE_INDEX, SqliteStore
 from nagori.testing import FrozenClock, WordEmbedder

@@ -34,7 +34,7 @@ from bench.report import write_json
 
 from nagori import Config, Nagori
 from nagori.adapters.tokens import open_counter
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.core.window import STRATEGIES
 from nagori.services.window.formats import detect_format, format_of, plain
 from nagori.services.window.formats.count_and_cut_content import as_json

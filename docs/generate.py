@@ -227,7 +227,7 @@ def api() -> str:
 
 def _aliases() -> Iterator[str]:
     """What the signatures above shorten, as the source has it."""
-    for name in ("core/model.py", "core/value_class.py", "app.py"):
+    for name in ("core/model.py", "core/value_object.py", "app.py"):
         tree = ast.parse((async_verbs.SOURCE / name).read_text(encoding="utf-8"))
         hidden = [node for node in tree.body if isinstance(node, ast.If)]
         for node in (inner for block in hidden for inner in block.body):

@@ -11,7 +11,7 @@ from tests.scripted import Scripted
 from nagori.app import Nagori
 from nagori.config import Config
 from nagori.config.sections import Llm
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 
 Json = dict[str, Any]
 

@@ -23,7 +23,7 @@ from tests.profiles import examples
 from nagori import config, files
 from nagori.config import Config, load
 from nagori.config.loader import REMOVED, RENAMED
-from nagori.core.value_class import Value, find_faults, replace, setting
+from nagori.core.value_object import Value, find_faults, replace, setting
 from nagori.errors import InvalidConfig, InvalidInput
 
 KEYS = {row.key: row for row in config.describe()}

@@ -25,7 +25,7 @@ from nagori.app import Nagori
 from nagori.config import Config
 from nagori.core.levels import LEVELS, Capacity
 from nagori.core.model import Filter, Level
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.cli.render import COLOURS, one_line
 from nagori.testing.fakes import FrozenClock
 

@@ -34,7 +34,7 @@ from nagori.core.model import (
     Trust,
     Turn,
 )
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.errors import MemoryClosed
 from nagori.runtime import Progress, no_progress
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from nagori.core.spreading_activation import Association
     from nagori.core.storage_types import Measures
     from nagori.core.threads import WorkingMemory
-    from nagori.core.value_class import Metadata
+    from nagori.core.value_object import Metadata
     from nagori.core.window import Window
     from nagori.encryption import KeySource
     from nagori.errors import Notice

@@ -30,7 +30,7 @@ from nagori.core.model import (
     parse_choice,
     utc,
 )
-from nagori.core.value_class import (
+from nagori.core.value_object import (
     check_bool,
     check_kind,
     check_list,
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from nagori.core.spreading_activation import Association
     from nagori.core.storage_types import Measures
     from nagori.core.threads import WorkingMemory
-    from nagori.core.value_class import Metadata
+    from nagori.core.value_object import Metadata
     from nagori.core.window import Window
     from nagori.encryption import KeySource
     from nagori.errors import Notice

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import EncryptionError
 from nagori.files import ENCRYPTION_NOTE, config_dir, private_dir, sync_folder, write_durably
 

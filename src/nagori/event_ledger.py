@@ -28,7 +28,7 @@ from nagori.core.events import (
 )
 from nagori.core.model import Memory, Scope
 from nagori.core.storage_types import AppliedPosition, Batch, LogEntry, Owner, Vector
-from nagori.core.value_class import Value, no_observer, replace, split_batches
+from nagori.core.value_object import Value, no_observer, replace, split_batches
 from nagori.errors import (
     Conflict,
     InvalidInput,

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from nagori.config import Config
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import MemoryClosed
 from nagori.event_ledger import Ledger
 

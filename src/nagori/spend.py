@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 from nagori.errors import JournalError, ModelError
 from nagori.files import open_private, private_dir, wait_for_lock
 

@@ -23,7 +23,7 @@ from nagori.adapters.http import post_json
 from nagori.config import Config, load
 from nagori.config.sections import Embedding
 from nagori.core.memory_scores import cosine
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.errors import InvalidConfig, ModelError
 from nagori.messages import find
 from nagori.spend import SpendBook

@@ -14,7 +14,7 @@ from tests.scripted import Scripted
 from nagori.adapters.llm import PROVIDERS, open_llm
 from nagori.config.sections import Llm
 from nagori.core.llm import Prompt
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import ModelError, UnusableAnswer
 from nagori.protocols import LLM
 

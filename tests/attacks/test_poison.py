@@ -15,7 +15,7 @@ import pytest
 
 from nagori import Draft, Nagori, Source, Turn
 from nagori.core.events import Event
-from nagori.core.value_class import build_unchecked
+from nagori.core.value_object import build_unchecked
 from nagori.errors import InvalidInput, JournalError
 from nagori.journals.file import encode
 from nagori.testing import FrozenClock, WordEmbedder

@@ -10,7 +10,7 @@ from nagori import Nagori
 from nagori.config import Config, load
 from nagori.core.events import Event
 from nagori.core.model import Emotion, Source
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.services.remember import Draft
 from nagori.testing import FrozenClock, WordEmbedder
 

@@ -17,7 +17,7 @@ from nagori.core.memory_scores import cosine
 from nagori.core.model import ALIVE, Filter, Hit, ItemFilter, check_vector, to_micros
 from nagori.core.relevance import CandidateInfo, Candidates
 from nagori.core.storage_types import NOTHING_APPLIED, Counts, VectorModels
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import Conflict
 from nagori.language.tokenizer import asks, index_words

@@ -9,7 +9,7 @@ import pytest
 
 from nagori.core.model import LARGEST_COUNT, THREAD_ID
 from nagori.core.relevance import TIME_TOLERANCE, CandidateInfo, Candidates, Window
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.stores.sqlite.resident.candidate_columns import Sketches
 from nagori.stores.sqlite.resident.ranking import CandidateArrays, ResidentCandidates, build_candidates
 

@@ -22,7 +22,7 @@ from nagori.core.cycle import CycleRules
 from nagori.core.model import Level, Scope, Text, TurnFilter
 from nagori.core.relevance import Query
 from nagori.core.storage_types import AppliedPosition, Batch, LogEntry
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import SchemaTooNew, StoreDamaged, StoreError
 from nagori.stores import sql_rows, sqlite
 from nagori.stores.sqlite import MOST_IDLE, SqliteStore, bulk_nearest, connect, writes

@@ -25,7 +25,7 @@ from nagori.core.simulate_future_cycles import (
     read_life,
     simulate_cycles,
 )
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.core.visibility import can_see
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)

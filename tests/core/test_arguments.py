@@ -24,7 +24,7 @@ from nagori.core.model import (
     is_thread_summary,
 )
 from nagori.core.serialize import from_record, to_record
-from nagori.core.value_class import (
+from nagori.core.value_object import (
     check_bool,
     check_kind,
     check_list,

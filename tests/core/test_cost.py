@@ -6,7 +6,7 @@ import pytest
 
 from nagori.core.cost_estimate import Price, Tokens, Usage, bill, price_of, prices, stages
 from nagori.core.levels import Compression
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 
 HAIKU = Price("claude-haiku-4-5", "llm", 1.00, 5.00)
 SMALL = Price("text-embedding-3-small", "embedding", 0.02, 0.0)

@@ -16,7 +16,7 @@ from nagori.core import decay
 from nagori.core.decay import DecayByCategory, DecayRange, Reinforcement, Retention, Weekly
 from nagori.core.levels import Levels, entry_scores
 from nagori.core.model import Category, Emotion, Kind, Level, Memory, Text
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import InvalidInput
 
 NOW = datetime(2026, 1, 20, 14, 30, tzinfo=UTC)

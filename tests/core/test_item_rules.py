@@ -9,7 +9,7 @@ from nagori.core.event_redaction import without_words
 from nagori.core.events import TO_REDACT, Event, fold
 from nagori.core.in_memory_queries import select_items, update_items
 from nagori.core.model import Item, ItemFilter, check_item, item_id
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import InvalidInput
 
 NOW = datetime(2026, 4, 1, 9, tzinfo=UTC)

@@ -39,7 +39,7 @@ from nagori.core.model import (
 from nagori.core.relevance import CandidateInfo, Candidates, bm25
 from nagori.core.serialize import emotion_record, from_record, relation_of, relation_record, to_record
 from nagori.core.storage_types import Counts, Measures
-from nagori.core.value_class import (
+from nagori.core.value_object import (
     Value,
     check_kind,
     check_number,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nagori.core.salience import consolidated_coefficient, most_salient, salience
+from nagori.core.consolidation_salience import consolidated_coefficient, most_salient, salience
 
 
 def test_t7_salience_weighs_emotion_novelty_relatedness_and_repetition() -> None:

@@ -15,7 +15,7 @@ from nagori.core.events import (
     fold,
 )
 from nagori.core.model import Emotion, Level, Memory, Text, check_memory, check_turn
-from nagori.core.value_class import build_unchecked
+from nagori.core.value_object import build_unchecked
 from nagori.errors import InvalidInput, JournalTooNew
 
 NOW = datetime(2026, 4, 1, 9, tzinfo=UTC)

@@ -13,7 +13,7 @@ from tests.profiles import examples
 from nagori.core.events import RecordedTurn
 from nagori.core.levels import Threads
 from nagori.core.threads import Thread, ThreadEnd, split_threads, view_thread
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 
 START = datetime(2026, 4, 1, 9, tzinfo=UTC)
 LATER = START + timedelta(days=1)

@@ -5,7 +5,14 @@
 
 import pytest
 
-from nagori.core.value_class import Value, build_unchecked, default_factory, fields_of, replace, split_batches
+from nagori.core.value_object import (
+    Value,
+    build_unchecked,
+    default_factory,
+    fields_of,
+    replace,
+    split_batches,
+)
 
 
 class Point(Value, order=True):

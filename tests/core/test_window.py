@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.core.window import PRESETS, STRATEGIES, Window, apply_changes
 from nagori.core.window.messages import Message, Units
 from nagori.core.window.plan import NOTHING, USUAL, Band, Fold, Plan, Prices, band_of, plan_window

@@ -13,7 +13,7 @@ from nagori.config import Config
 from nagori.core.decay import retention
 from nagori.core.levels import LEVELS
 from nagori.core.model import Emotion, Level, Memory, Text
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.charts import (
     ChartAxes,
     Point,

@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 
 from nagori.config import Config, load
-from nagori.core.value_class import leaves
+from nagori.core.value_object import leaves
 from nagori.edges.cli import COMMANDS, app, main
 from nagori.edges.cli.translated_help import OWN, complaint, wrap
 from nagori.edges.locale import language

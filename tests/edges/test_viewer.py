@@ -19,7 +19,7 @@ from nagori import Nagori
 from nagori.core.events import Event
 from nagori.core.model import Source
 from nagori.core.outcomes_lessons_and_credit import Evidence
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.http.access import LocalAccess
 from nagori.edges.http.app import create_app
 from nagori.edges.locale import Translator

@@ -6,7 +6,7 @@ import pytest
 
 from nagori.core.decay import Retention, emotional
 from nagori.core.model import Category, Kind
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.language.appraisal import LONG, Birth, Matter, Worth, appraise, importance, weigh
 
 PAIRS = """

@@ -9,9 +9,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests.profiles import examples
 
-from nagori.core import value_class
+from nagori.core import value_object
 from nagori.core.model import Level, Memory, Text
-from nagori.core.value_class import clean_text
+from nagori.core.value_object import clean_text
 from nagori.language import passages
 from nagori.language import tokenizer as t
 from nagori.language.passages import resemblance, sentences, shingles
@@ -344,9 +344,9 @@ INVISIBLE = st.text(
 
 
 def test_nothing_hidden_is_taken_for_ordinary_text() -> None:
-    ordinary = [chr(code) for code in range(0x110000) if re.fullmatch(value_class._ORDINARY, chr(code))]
+    ordinary = [chr(code) for code in range(0x110000) if re.fullmatch(value_object._ORDINARY, chr(code))]
     assert len(ordinary) > 20_000
-    assert not value_class._unwanted_characters().search("".join(ordinary))
+    assert not value_object._unwanted_characters().search("".join(ordinary))
     assert not [sign for sign in ordinary if sign in "\r\u2028\u2029" or "\ud800" <= sign <= "\udfff"]
 
 

@@ -16,7 +16,7 @@ from nagori.app import Nagori
 from nagori.config import load
 from nagori.config.sections import Llm
 from nagori.core.llm import Prompt, Reply
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 
 from .install import MODEL, NAME, VENV
 

@@ -3,7 +3,7 @@
 import pytest
 
 from nagori import Nagori
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.services.explain_ranking_and_context import TOLD
 from nagori.testing import WordEmbedder
 

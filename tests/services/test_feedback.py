@@ -9,7 +9,7 @@ from nagori import Emotion, Nagori
 from nagori.config import load
 from nagori.core.decay import adjust_for_feedback, retention
 from nagori.core.model import Category, Kind, Level, Text
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import NotFound
 from nagori.testing import FrozenClock
 

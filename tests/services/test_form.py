@@ -7,7 +7,7 @@ import pytest
 
 from nagori import Filter, Nagori, Turn
 from nagori.core.model import RelationType
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.language.passages import alike, shingles
 from nagori.testing import FrozenClock
 

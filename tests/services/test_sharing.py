@@ -15,7 +15,7 @@ import pytest
 from nagori import Emotion, Filter, Nagori, Scope
 from nagori.config import load
 from nagori.core.model import Privacy
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import InvalidInput, NotFound
 from nagori.services import audit_log
 from nagori.services.prompt_context import ID_SHOWN, context_for_prompt, context_for_tool

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from nagori.core.model import RelationType
 from nagori.core.spreading_activation import MirroredMemory
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import InvalidInput, StoreError
 
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from nagori.adapters.credentials import needed_key
 from nagori.adapters.http import fetch
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.errors import InvalidInput, ModelError, StoreError
 
 KEY_ID, SECRET = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"  # names of variables

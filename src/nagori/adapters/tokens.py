@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.language.tokens import estimate_tokens
 
 TYPE_CHECKING = False

@@ -28,11 +28,11 @@ from nagori.config.sections import (
     ServerSettings,
     Sessions,
 )
+from nagori.core.consolidation_salience import Consolidation
 from nagori.core.decay import Reinforcement, Retention, Weekly
 from nagori.core.levels import Archive, Capacity, Compression, Levels, Protection, Relations, Threads, Tiers
 from nagori.core.memory_scores import LearningSettings, Resonance, Retrieval, SelfRecall
-from nagori.core.salience import Consolidation
-from nagori.core.value_class import Value, leaves
+from nagori.core.value_object import Value, leaves
 from nagori.core.window import PRESETS, Window
 
 TYPE_CHECKING = False

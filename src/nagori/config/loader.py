@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nagori.config import DEFAULT, ENV, NOT_KEYS, NOT_SETTINGS, SHORT_NAMES
-from nagori.core.value_class import Value, fault_of, fields_of, find_faults, leaves, replace
+from nagori.core.value_object import Value, fault_of, fields_of, find_faults, leaves, replace
 from nagori.core.window import PRESETS
 from nagori.errors import InvalidConfig, InvalidInput, Notice
 

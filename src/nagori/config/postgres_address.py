@@ -6,7 +6,7 @@ import re
 from hashlib import sha256
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import InvalidInput
 
 SCHEMES = ("postgresql", "postgres")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nagori.config import NOT_KEYS, Config, LoadedConfig
 from nagori.config.loader import TYPES
-from nagori.core.value_class import Setting, SettingLeaf, Value, fields_of, leaves
+from nagori.core.value_object import Setting, SettingLeaf, Value, fields_of, leaves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

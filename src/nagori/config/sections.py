@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nagori.core.value_class import Value, setting
+from nagori.core.value_object import Value, setting
 
 
 class General(Value):

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from nagori.core.levels import Compression
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 
 DAYS = 365
 MONTHS = 12

@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from nagori.core.decay import LAWS, Curve, Reinforcement, Retention, Weekly, rejuvenate, revival_score
 from nagori.core.levels import ACTIVE, LEVELS, Archive, Capacity, Compression, Levels, level_for, levels_under
 from nagori.core.model import EPOCH, Level, Memory, to_micros
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 
 DAY = 86_400_000_000  # microseconds
 REARCHIVE_AFTER = 7 * DAY  # a revived memory is not archived again within this time

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from nagori.core.model import DAY, Category, Emotion, Kind, Level, Memory, days_between, utc
-from nagori.core.value_class import Value, fault_beyond, replace, setting
+from nagori.core.value_object import Value, fault_beyond, replace, setting
 from nagori.errors import Notice
 
 FULL_SCALE = 100.0

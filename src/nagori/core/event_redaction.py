@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from nagori.core.events import TURNS, Event
 from nagori.core.model import Level
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import from_record, read_credit, relation_of
 from nagori.core.sha256_without_openssl import sha256
-from nagori.core.value_class import Value, default_factory, read_metadata, replace
+from nagori.core.value_object import Value, default_factory, read_metadata, replace
 from nagori.errors import InvalidInput, JournalTooNew, Notice
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from nagori.core.events import RecordedTurn
 from nagori.core.levels import Tiers, tier_of
 from nagori.core.model import Item, ItemFilter, Level, Memory, Text, TurnFilter
 from nagori.core.storage_types import Batch, LogEntry, Measures
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 
 
 def select_items(items: Mapping[str, Item], filter: ItemFilter) -> list[Item]:

@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 
 from nagori.core.model import Scope
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import InvalidInput
 
 PREFIX = "kb:"

@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from nagori.core.model import Level
-from nagori.core.value_class import Value, fault_beyond, fault_of, replace, setting
+from nagori.core.value_object import Value, fault_beyond, fault_of, replace, setting
 from nagori.errors import Notice
 
 ROUNDING = 1e-9

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

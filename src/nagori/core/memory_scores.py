@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from nagori.core.decay import Reinforcement
 from nagori.core.model import Credit, Emotion, Memory, Valence
-from nagori.core.value_class import Value, clamp_unit, setting
+from nagori.core.value_object import Value, clamp_unit, setting
 from nagori.errors import InvalidInput
 
 Ranked = tuple[float, Memory]  # a memory and its retention

@@ -19,7 +19,7 @@ from enum import IntEnum, StrEnum
 from math import isfinite
 
 from nagori.core.sha256_without_openssl import sha256
-from nagori.core.value_class import (
+from nagori.core.value_object import (
     Value,
     check_list,
     check_text,
@@ -34,7 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar
 
-    from nagori.core.value_class import Metadata
+    from nagori.core.value_object import Metadata
 
     Choice = TypeVar("Choice", bound=StrEnum)
     Made = TypeVar("Made")
@@ -680,7 +680,7 @@ def check_memory(memory: Memory) -> None:
             raise InvalidInput("keywords", "error.keywords_type")
         _check_string("keywords", word)
     if memory.metadata:
-        from nagori.core.value_class import read_metadata
+        from nagori.core.value_object import read_metadata
 
         read_metadata(memory.metadata)
     for text in memory.texts.values():

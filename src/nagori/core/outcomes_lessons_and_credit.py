@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 
 from nagori.core.model import Credit
-from nagori.core.value_class import Value, check_bool, check_text, check_whole
+from nagori.core.value_object import Value, check_bool, check_text, check_whole
 
 # ── the outcome of a turn ────────────────────────────────────────────────────────────────────────
 

@@ -30,7 +30,7 @@ from math import exp, log1p
 from operator import mul
 
 from nagori.core.model import ALIVE, THREAD_ID, Filter
-from nagori.core.value_class import Value, clamp_unit
+from nagori.core.value_object import Value, clamp_unit
 
 K1, B = 1.2, 0.75
 NEAR, WIDE = 1, 3  # turns to each side

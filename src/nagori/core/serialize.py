@@ -28,7 +28,7 @@ from nagori.core.model import (
     Trust,
     utc,
 )
-from nagori.core.value_class import read_metadata
+from nagori.core.value_object import read_metadata
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False

@@ -28,7 +28,7 @@ from nagori.core.decay import Curve
 from nagori.core.levels import LEVELS
 from nagori.core.model import EPOCH, Emotion, Level, Memory, Privacy, Text, to_micros, utc
 from nagori.core.serialize import PLAIN, RENAMED, TIMES
-from nagori.core.value_class import Value, build_unchecked
+from nagori.core.value_object import Value, build_unchecked
 from nagori.errors import InvalidInput
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from math import log
 from typing import NamedTuple
 
 from nagori.core.model import Recollection
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 
 MOST_CONCEPTS = 200  # kept in one step
 MOST_MEMORIES = 400

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from nagori.core.events import RecordedTurn
 from nagori.core.model import Item, Memory, Relation
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 
 Owner = tuple[str, str]  # tenant and user: the unit of ownership and erasure
 

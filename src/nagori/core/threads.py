@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from nagori.core.events import RecordedTurn
 from nagori.core.levels import Threads
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 
 SHORTEST = 2  # turns of a thread before a topic can end it
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nagori.core.sha256_without_openssl import sha256
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.files import ERASED, private_dir, sync_folder, write_durably
 
 

@@ -32,7 +32,7 @@ from zlib import crc32
 from nagori.core.events import RENAMED_TYPES, SKIPPABLE, Event
 from nagori.core.model import utc
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, default_factory, replace
+from nagori.core.value_object import Value, default_factory, replace
 from nagori.errors import (
     Conflict,
     EncryptionError,

@@ -19,7 +19,7 @@ from threading import get_ident
 from nagori.config.postgres_address import Address
 from nagori.core.events import TURNS, Event
 from nagori.core.storage_types import Owner, Vector
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import Conflict, JournalError, JournalTooNew, MemoryErased, NagoriError, Notice
 from nagori.journals.file import LOCK_SECONDS, Damage, Verdict, decode, encode
 from nagori.postgres import Database, Session

@@ -20,7 +20,7 @@ from math import sqrt, tanh
 
 from nagori.core.decay import Retention, coefficient_of_worth
 from nagori.core.model import Category, Emotion, Kind, Valence
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.language.learned_heads import head_score
 from nagori.language.lexicon import (
     JAPANESE,

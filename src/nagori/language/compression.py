@@ -19,7 +19,7 @@ from functools import cache
 from math import log, pow
 
 from nagori.core.model import Emotion, Kind, Text, Valence
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.language.keywords import RETURNS, TALK, VERB, Keyword, find_keywords, sum_weights
 from nagori.language.lexicon import Bilingual, cue
 from nagori.language.passages import sentences

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from nagori.core.value_class import PICTURE, Value, clean_text
+from nagori.core.value_object import PICTURE, Value, clean_text
 from nagori.language.tokenizer import _HAN, _HIRA, _KATA, _MARKS, normalise, tokens
 
 SIZE = 800  # characters: about the best input length of a small embedder

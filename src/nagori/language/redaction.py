@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from nagori.core.value_class import clean_text
+from nagori.core.value_object import clean_text
 from nagori.language.credentials import EDGE, PREFIXED, SPOKEN, TOKENS, WRITTEN, is_aws_secret
 
 WITHHELD = "[private]"  # recorded for a prompt that is private as a whole: its answer is not kept

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.language.lexicon import JAPANESE, LETTERS, own_words, strip_outer_quotes
 from nagori.language.passages import is_chatter
 from nagori.language.redaction import WITHHELD

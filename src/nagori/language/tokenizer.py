@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from unicodedata import category
 
-from nagori.core.value_class import TONE
+from nagori.core.value_object import TONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from heapq import merge
 
 from nagori.core.model import Filter, Kind, Memory, Scope, TurnFilter, is_thread_summary
-from nagori.core.value_class import Value, check_whole
+from nagori.core.value_object import Value, check_whole
 from nagori.language.passages import about_tokens, sentences
 from nagori.language.tokenizer import query_tokens
 from nagori.runtime import Runtime

@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import InvalidInput, Notice, StoreError
 from nagori.files import open_private, private_dir, unlock, wait_for_lock
 

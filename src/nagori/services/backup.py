@@ -30,7 +30,7 @@ from pathlib import Path
 from nagori.core.events import checksum_of
 from nagori.core.model import Scope
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.files import ENCRYPTION_NOTE, open_private, private_dir, sync_folder
 from nagori.journals import erased_owners

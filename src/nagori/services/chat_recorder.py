@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from nagori.core.model import Scope, Trust, Turn, parse_choice, utc
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, check_kind, check_list, check_text
+from nagori.core.value_object import Value, check_kind, check_list, check_text
 from nagori.errors import InvalidInput
 from nagori.event_ledger import record_turns
 from nagori.language.redaction import fit_to_keep

@@ -29,7 +29,7 @@ from nagori.core.events import CYCLE, CYCLE_STOPPED, LEARNED, TO_ERASE, Event, f
 from nagori.core.knowledge_base import is_knowledge
 from nagori.core.model import Level, Memory, Scope, Text
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, default_factory, replace, split_batches
+from nagori.core.value_object import Value, default_factory, replace, split_batches
 from nagori.errors import InvalidInput, NagoriError, Notice
 from nagori.event_ledger import Decision, read_memories
 from nagori.language.compression import compress_to_summary, compress_to_trace

@@ -10,7 +10,7 @@ from nagori.core.events import PASSED_OVER, TO_ERASE, WAITING_WISHES
 from nagori.core.knowledge_base import is_knowledge
 from nagori.core.levels import ACTIVE
 from nagori.core.model import Scope
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import JournalError, NagoriError, Notice
 from nagori.protocols import CheckedLLM
 from nagori.runtime import Runtime

@@ -12,7 +12,7 @@ from nagori.core.decay import adjust_for_feedback, coefficient_for, retention
 from nagori.core.events import Event, fold, prove
 from nagori.core.model import Filter, Memory, Relation, RelationType, Scope, Text, strictest_privacy
 from nagori.core.serialize import emotion_record, to_record
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import Conflict, InvalidInput, NotFound
 from nagori.event_ledger import read_memories
 from nagori.runtime import Runtime

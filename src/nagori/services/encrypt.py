@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nagori import encryption
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.encryption import KEY_BYTES, KeySource
 from nagori.errors import EncryptionError, InvalidInput, StoreError
 from nagori.files import ENCRYPTION_NOTE, private_dir, write_durably

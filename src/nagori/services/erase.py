@@ -17,7 +17,7 @@ from nagori.core.event_redaction import redaction_for
 from nagori.core.events import TO_ERASE, TO_REDACT, Event, checksum_of
 from nagori.core.model import Scope, TurnFilter
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import Conflict, InvalidInput
 from nagori.event_ledger import Decision, read_memories
 from nagori.journals.file import FileJournal

@@ -11,7 +11,7 @@ from unicodedata import normalize
 from nagori.core.events import RecordedTurn
 from nagori.core.model import Filter, Memory, RelationType, Scope, TurnFilter, is_thread_summary
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.errors import InvalidInput
 from nagori.journals.file import FileJournal
 from nagori.runtime import Runtime

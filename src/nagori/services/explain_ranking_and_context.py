@@ -7,7 +7,7 @@ from math import log
 
 from nagori.core.model import Memory, Recollection, Scope
 from nagori.core.relevance import WEIGHTS
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import Notice
 from nagori.language.passages import about_tokens
 from nagori.language.temporal import TimeExpression, read_time

@@ -15,7 +15,7 @@ from nagori.core.events import Event
 from nagori.core.model import Filter, Memory, RelationType, Scope, Source, Trust, Turn
 from nagori.core.relevance import Query, bm25, relevance
 from nagori.core.storage_types import Vector
-from nagori.core.value_class import Value, replace, split_batches
+from nagori.core.value_object import Value, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, StoreError
 from nagori.language.appraisal import appraise, importance, is_personal, weigh
 from nagori.language.corrections import replacement_odds, updates_subject

@@ -15,7 +15,7 @@ from hashlib import sha256
 from nagori.core.model import ALIVE, Memory, Relation, Scope
 from nagori.core.spreading_activation import MirroredMemory
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import Conflict, InvalidInput, MemoryErased, Notice, StoreError
 from nagori.files import ENCRYPTION_NOTE
 from nagori.language.keywords import find_concepts

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from nagori.core.events import Event, prove
 from nagori.core.model import EPOCH, Item, ItemFilter, item_id
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, check_list, check_text, replace
+from nagori.core.value_object import Value, check_list, check_text, replace
 from nagori.errors import InvalidInput
 from nagori.runtime import Runtime
 

@@ -37,7 +37,7 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import to_record
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import check_text, check_whole
+from nagori.core.value_object import check_text, check_whole
 from nagori.errors import Conflict, InvalidInput
 from nagori.event_ledger import Decision
 from nagori.language.passages import pieces

@@ -13,7 +13,7 @@ from nagori.config import Config, load
 from nagori.core.events import LEARNED, POLICY, Event
 from nagori.core.outcomes_lessons_and_credit import LEVERS, Evidence, PolicyStep, next_step
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.errors import InvalidConfig, InvalidInput
 from nagori.event_ledger import Decision
 from nagori.runtime import Runtime

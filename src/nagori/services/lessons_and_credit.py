@@ -39,7 +39,7 @@ from nagori.core.outcomes_lessons_and_credit import (
     outcome_of,
 )
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.event_ledger import Decision, read_memories
 from nagori.language.passages import shares_own_words
 from nagori.language.speech_acts import rejects_answer

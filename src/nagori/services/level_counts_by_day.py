@@ -17,7 +17,7 @@ from nagori.core.simulate_future_cycles import (
     read_life,
     simulate_cycles,
 )
-from nagori.core.value_class import check_whole, split_batches
+from nagori.core.value_object import check_whole, split_batches
 from nagori.core.visibility import can_see
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.cycle import rules_of

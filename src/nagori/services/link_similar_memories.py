@@ -14,7 +14,7 @@ from datetime import datetime
 from nagori.core.events import LINKED, Event
 from nagori.core.model import Memory, Relation, RelationType, Scope
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import split_batches
+from nagori.core.value_object import split_batches
 from nagori.runtime import Runtime
 
 TYPE_CHECKING = False

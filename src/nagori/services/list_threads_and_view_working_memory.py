@@ -16,7 +16,7 @@ from nagori.core.events import RecordedTurn
 from nagori.core.model import THREAD, Filter, Kind, Scope, TurnFilter
 from nagori.core.storage_types import Owner
 from nagori.core.threads import Thread, TopicShift, WorkingMemory, split_threads, view_thread
-from nagori.core.value_class import Value, check_text
+from nagori.core.value_object import Value, check_text
 from nagori.language.topic_shift import has_topic_cue, topic_shift
 from nagori.runtime import Runtime
 from nagori.services.process_turns import MOST_TURNS, WINDOW

@@ -10,7 +10,7 @@ from nagori.core.levels import tier_level
 from nagori.core.memory_scores import importance
 from nagori.core.model import Filter, Level, Scope, days_between
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import split_batches
+from nagori.core.value_object import split_batches
 from nagori.runtime import Runtime
 from nagori.services.importance_factors import terms_of
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from nagori.core.cost_estimate import Tokens
 from nagori.core.cycle import CyclePlan, CycleStep
 from nagori.core.model import Level, Memory, Scope
-from nagori.core.value_class import Value, default_factory, split_batches
+from nagori.core.value_object import Value, default_factory, split_batches
 from nagori.event_ledger import read_memories
 from nagori.language.passages import about_tokens
 from nagori.runtime import Runtime

@@ -24,7 +24,7 @@ from nagori.core.model import (
     TurnFilter,
 )
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, check_kind, check_list, replace, split_batches
+from nagori.core.value_object import Value, check_kind, check_list, replace, split_batches
 from nagori.errors import InvalidInput, StoreDamaged, StoreError
 from nagori.event_ledger import record_turns
 from nagori.language.host_commands import is_built_in

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from nagori.core.model import ALIVE, Category, Kind, Memory, Scope, Trust, days_between, is_thread_summary
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.language.keywords import DAY, NOUN, WORD, find_keywords
 from nagori.language.tokenizer import stem
 from nagori.runtime import Runtime

@@ -32,7 +32,7 @@ from nagori.core.model import (
 )
 from nagori.core.sha256_without_openssl import sha256
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 from nagori.errors import StoreError
 from nagori.language.learned_heads import OWN_MATTER
 from nagori.language.passages import about_tokens, is_chatter, prompt_text, sentences

@@ -43,7 +43,7 @@ from nagori.core.relevance import (
     order_by_date,
     relevance,
 )
-from nagori.core.value_class import (
+from nagori.core.value_object import (
     Value,
     check_bool,
     check_kind,

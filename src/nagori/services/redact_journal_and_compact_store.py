@@ -12,7 +12,7 @@ from nagori.core.event_redaction import without_words
 from nagori.core.events import TO_COMPACT, TO_REDACT, Event
 from nagori.core.model import Level, Memory, is_thread_summary
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import InvalidInput
 from nagori.event_ledger import read_memories
 from nagori.runtime import Runtime

@@ -14,7 +14,7 @@ from nagori.core.events import RELATIONS_CHECKED, Event
 from nagori.core.memory_scores import order_by_strength
 from nagori.core.model import Memory, Relation, Scope, is_thread_summary, strictest_privacy
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, split_batches
+from nagori.core.value_object import Value, split_batches
 from nagori.runtime import Runtime
 
 ENDS_RELATIONS = frozenset({"archived", "forgotten", "deleted", "linked", "imported", "undone"})

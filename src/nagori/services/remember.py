@@ -35,7 +35,7 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import to_record
 from nagori.core.storage_types import Vector
-from nagori.core.value_class import (
+from nagori.core.value_object import (
     Value,
     check_bool,
     check_kind,
@@ -54,7 +54,7 @@ from nagori.runtime import Progress, Runtime, no_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nagori.core.value_class import Metadata, Scalar
+    from nagori.core.value_object import Metadata, Scalar
     from nagori.protocols import Embedder
 
 LONGEST_TEXT = 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import Notice
 from nagori.journals.file import FileJournal
 from nagori.runtime import Runtime

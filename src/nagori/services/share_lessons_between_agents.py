@@ -29,7 +29,7 @@ from nagori.core.model import (
     strictest_privacy,
 )
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, read_texts, replace
+from nagori.core.value_object import Value, read_texts, replace
 from nagori.errors import InvalidInput
 from nagori.event_ledger import read_memories
 from nagori.language.redaction import WITHHELD

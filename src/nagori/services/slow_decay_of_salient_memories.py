@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nagori.core.consolidation_salience import NEW_UP_TO, consolidated_coefficient, most_salient, salience
 from nagori.core.events import CONSOLIDATED, Event
 from nagori.core.model import Memory, Scope
-from nagori.core.salience import NEW_UP_TO, consolidated_coefficient, most_salient, salience
 from nagori.core.spreading_activation import hub_size
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import split_batches
+from nagori.core.value_object import split_batches
 from nagori.event_ledger import Decision, read_memories
 from nagori.language.keywords import find_concepts
 from nagori.runtime import Runtime

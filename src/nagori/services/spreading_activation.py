@@ -26,7 +26,7 @@ from nagori.core.spreading_activation import (
     shares,
 )
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, check_text, check_whole, replace
+from nagori.core.value_object import Value, check_text, check_whole, replace
 from nagori.errors import InvalidInput, StoreError
 from nagori.language.keywords import find_concepts
 from nagori.language.speech_acts import asks_for_several

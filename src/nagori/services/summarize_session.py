@@ -12,7 +12,7 @@ from contextlib import suppress
 from math import log, sqrt
 
 from nagori.core.model import Filter, Kind, Memory, Scope, Trust, is_thread_summary
-from nagori.core.value_class import check_text, check_whole
+from nagori.core.value_object import check_text, check_whole
 from nagori.errors import ModelError
 from nagori.language.passages import ScoredSentence, about_tokens, choose_sentences, sentences
 from nagori.language.statement_or_question import looks_like_statement

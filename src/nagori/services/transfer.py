@@ -27,7 +27,7 @@ from nagori.core.model import (
     item_id,
 )
 from nagori.core.serialize import from_record, relation_of, relation_record, to_record
-from nagori.core.value_class import (
+from nagori.core.value_object import (
     Value,
     check_kind,
     check_list,

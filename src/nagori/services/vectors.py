@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from nagori.core.cost_estimate import Tokens, price_of
 from nagori.core.model import Filter, Memory, Scope
 from nagori.core.storage_types import Owner, Vector
-from nagori.core.value_class import Value, split_batches
+from nagori.core.value_object import Value, split_batches
 from nagori.errors import InvalidInput, ModelError, StoreError
 from nagori.language.passages import about_tokens
 from nagori.runtime import Progress, Runtime, no_progress

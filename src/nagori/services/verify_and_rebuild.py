@@ -10,7 +10,7 @@ from nagori.core.events import PASSED_OVER, fold
 from nagori.core.in_memory_queries import update_items
 from nagori.core.model import Filter, Item, ItemFilter, Memory, Scope
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, default_factory, split_batches
+from nagori.core.value_object import Value, default_factory, split_batches
 from nagori.errors import JournalError, JournalMismatch, Notice, StoreError
 from nagori.event_ledger import read_memories
 from nagori.journals.file import Verdict

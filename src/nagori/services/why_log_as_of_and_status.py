@@ -13,7 +13,7 @@ from nagori.core.levels import ACTIVE, Archive, Tier, entry_scores, levels_under
 from nagori.core.memory_scores import ImportanceTerms, importance
 from nagori.core.model import ALIVE, Filter, Level, Memory, Recollection, Relation, Scope, utc
 from nagori.core.storage_types import Counts, LogEntry, Measures
-from nagori.core.value_class import Value, check_kind, check_whole, replace, split_batches
+from nagori.core.value_object import Value, check_kind, check_whole, replace, split_batches
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import InvalidInput, Notice
 from nagori.messages import ENGLISH, find, render

@@ -55,7 +55,7 @@ from nagori.core.storage_types import (
     Vector,
     VectorModels,
 )
-from nagori.core.value_class import Value, default_factory, replace
+from nagori.core.value_object import Value, default_factory, replace
 from nagori.core.visibility import can_see, matches_filter
 from nagori.errors import Conflict, Notice
 from nagori.language.tokenizer import asks, index_words

@@ -13,7 +13,7 @@ from math import sqrt
 from nagori.core.model import ALIVE, Filter, Memory, Scope, check_vector
 from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, NearConcepts
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.stores.sql_rows import SELECT, Dialect, Selection, ask, load
 from nagori.stores.sql_statements import forget_mentions, put_rows
 

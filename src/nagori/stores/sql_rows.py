@@ -44,7 +44,7 @@ from nagori.core.model import (
 )
 from nagori.core.serialize import TIMES
 from nagori.core.storage_types import LogEntry, Owner
-from nagori.core.value_class import Value, build_unchecked
+from nagori.core.value_object import Value, build_unchecked
 from nagori.errors import InvalidInput, StoreDamaged
 from nagori.language.tokenizer import asks
 

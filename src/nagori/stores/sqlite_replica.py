@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nagori.core.model import Memory, Scope
 from nagori.core.storage_types import Batch, Owner, Vector
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.errors import Conflict, InvalidInput, JournalError
 from nagori.postgres import Database
 from nagori.protocols import Observer

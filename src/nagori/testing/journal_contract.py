@@ -28,7 +28,7 @@ import pytest
 
 from nagori.core.events import Event
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.errors import Conflict, InvalidInput, JournalError, MemoryErased
 from nagori.protocols import Journal
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 
 SCRIPTED = (
     *("openai", "plain", "anthropic", "responses", "gemini", "ollama", "sharegpt", "serialised"),

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.files import package_folder
 
 TYPE_CHECKING = False

@@ -20,7 +20,7 @@ from threading import Lock
 from nagori.adapters.embed.measurement_cache import Facts, facts_of, note
 from nagori.config.sections import Embedding
 from nagori.core.memory_scores import cosine
-from nagori.core.value_class import Value, split_batches
+from nagori.core.value_object import Value, split_batches
 from nagori.errors import ModelError
 
 AT_ONCE = 64

@@ -14,7 +14,7 @@ from typing import Any
 
 from nagori.adapters.embed.calibrated import CalibratedEmbedder, Rows
 from nagori.config.sections import Embedding
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.errors import ModelError
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nagori.config.sections import Embedding
-from nagori.core.value_class import Value, fields_of
+from nagori.core.value_object import Value, fields_of
 from nagori.files import open_private
 
 FILE = "embedders.json"

@@ -18,7 +18,7 @@ from nagori.adapters.embed.calibrated import CalibratedEmbedder, Rows
 from nagori.adapters.http import post_json
 from nagori.config.sections import Embedding
 from nagori.core.cost_estimate import Tokens, price_of, prices
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.errors import ModelError
 from nagori.language.passages import about_tokens
 from nagori.runtime import SystemClock

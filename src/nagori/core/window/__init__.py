@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from nagori.core.value_class import Value, fault_beyond, fault_of, find_faults, replace, setting
+from nagori.core.value_object import Value, fault_beyond, fault_of, find_faults, replace, setting
 from nagori.errors import InvalidInput, Notice
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 
 SYSTEM, USER, ASSISTANT, TOOL = "system", "user", "assistant", "tool"
 

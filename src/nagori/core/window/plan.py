@@ -20,7 +20,7 @@ from enum import IntEnum
 from heapq import heapify, heappop, heappush
 from itertools import chain, islice
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.core.window import Window
 from nagori.core.window.messages import SYSTEM, USER, Message, Unit, Units, is_aside
 from nagori.core.window.scores import PLAIN, TextFeatures

@@ -23,7 +23,7 @@ from nagori.core import decay
 from nagori.core.events import Event, fold
 from nagori.core.levels import LEVELS, Levels, level_for, levels_under
 from nagori.core.model import Level, Memory, utc
-from nagori.core.value_class import clean_text
+from nagori.core.value_object import clean_text
 from nagori.errors import InvalidInput
 
 DAY = timedelta(days=1)

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from nagori.config import Config, LoadedConfig
 from nagori.core.model import Memory, Scope
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.edges.locale import Translator
 from nagori.errors import InvalidInput, LimitReached, NagoriError
 from nagori.protocols import Observer

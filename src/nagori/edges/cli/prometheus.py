@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from nagori.core.levels import Tier
 from nagori.core.model import Kind, Level, Scope
 from nagori.core.storage_types import Measures
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.services.why_log_as_of_and_status import Status
 
 ESCAPED = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})

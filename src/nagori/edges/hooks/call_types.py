@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 
 QUICK = "local"  # the only embedder that is fast enough for a hook
 

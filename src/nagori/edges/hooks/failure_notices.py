@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from zlib import crc32
 
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 from nagori.edges.locale import language
 from nagori.errors import NagoriError, Notice
 from nagori.files import private_dir, sweep, write_private

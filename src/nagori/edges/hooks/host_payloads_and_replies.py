@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from nagori.core.value_class import Value, clean_text
+from nagori.core.value_object import Value, clean_text
 from nagori.edges.hooks.call_types import Answer, At, Moment
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.worker.run import work
 from nagori.errors import Notice
 

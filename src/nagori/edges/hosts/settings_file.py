@@ -13,7 +13,7 @@ import stat
 from datetime import datetime
 from pathlib import Path
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.hosts.settings_patch import Json
 from nagori.edges.hosts.spec import Host
 from nagori.errors import Conflict, InvalidInput

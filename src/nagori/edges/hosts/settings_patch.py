@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import InvalidInput
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.hosts import settings_patch
 from nagori.edges.hosts.settings_patch import Json, Shape
 from nagori.files import expand_home

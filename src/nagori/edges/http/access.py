@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from starlette.requests import HTTPConnection
 
 from nagori.core.model import Scope
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import NagoriError
 
 VISIBLE = re.compile(r"[!-~]{1,256}")

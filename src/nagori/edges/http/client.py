@@ -44,7 +44,7 @@ from nagori.core.simulate_future_cycles import Population
 from nagori.core.spreading_activation import Association
 from nagori.core.storage_types import Measures
 from nagori.core.threads import WorkingMemory
-from nagori.core.value_class import Value, fields_of
+from nagori.core.value_object import Value, fields_of
 from nagori.edges.http.wire import from_plain, to_plain
 from nagori.errors import InvalidInput, NagoriError, Notice, StoreError
 from nagori.services.assemble_full_context import FullContext
@@ -67,7 +67,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from nagori.app import ExportFormat, Ranking, Texts
     from nagori.core.model import CategoryName, KindName, OutcomeName, PrivacyName, RelationName, TrustName
-    from nagori.core.value_class import Metadata
+    from nagori.core.value_object import Metadata
 
 
 TIMEOUT = 60.0

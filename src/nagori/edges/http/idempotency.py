@@ -15,7 +15,7 @@ from typing import Any
 from nagori.app import Nagori
 from nagori.core.model import Memory
 from nagori.core.storage_types import Owner, Vector
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.edges.http.access import Refused
 from nagori.edges.http.operations import Operation
 from nagori.edges.http.request_structs import RequestBody

@@ -19,7 +19,7 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from nagori.core.model import Scope
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.http.access import Access, Grant, Refused, bearer
 from nagori.edges.http.client import ServerConnection
 from nagori.edges.http.keys import ID_LENGTH, OWNER, PREFIX, digest

@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 
 from nagori.app import Nagori
 from nagori.core.model import Scope
-from nagori.core.value_class import Value, fields_of, replace
+from nagori.core.value_object import Value, fields_of, replace
 from nagori.edges.http.access import Grant, Refused, bearer
 from nagori.errors import InvalidInput, NotFound
 from nagori.services import audit_log

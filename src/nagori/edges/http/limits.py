@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from nagori.config.sections import ServerSettings
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.http.access import Refused
 
 

@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from nagori.app import Nagori
 from nagori.core.model import Filter, Kind, Memory, Source, Turn
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.http.access import Refused
 from nagori.edges.http.mem0_filters import matches
 from nagori.edges.http.mem0_rows import (

@@ -11,7 +11,7 @@ from typing import Any
 
 from nagori.app import Nagori
 from nagori.core.model import Filter, Memory
-from nagori.core.value_class import read_texts
+from nagori.core.value_object import read_texts
 from nagori.edges.http.access import Grant, Refused
 from nagori.edges.http.mem0_filters import matches, named_users
 from nagori.errors import InvalidInput, NotFound

@@ -12,7 +12,7 @@ import msgspec
 
 from nagori import __version__
 from nagori.core.model import Memory, Recollection, Source
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.http.access import SCOPE_HEADERS, UNNAMED_AGENT, VISIBLE
 from nagori.edges.http.operations import QUERY_METHODS, Operation
 from nagori.edges.http.wire import LISTS, TABLES, field_types

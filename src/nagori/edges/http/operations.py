@@ -29,7 +29,7 @@ from nagori.core.simulate_future_cycles import Population
 from nagori.core.spreading_activation import Association
 from nagori.core.storage_types import Measures
 from nagori.core.threads import WorkingMemory
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.edges.http.request_structs import (
     AsOf,
     Associate,

@@ -25,7 +25,7 @@ from nagori.core.model import (
     TaskOutcome,
     Trust,
 )
-from nagori.core.value_class import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
+from nagori.core.value_object import LARGEST, LONGEST_KEY, LONGEST_VALUE, MOST, MOST_KEYS
 from nagori.services.remember import Draft
 from nagori.services.share_lessons_between_agents import MOST_LESSONS
 

@@ -10,7 +10,7 @@ import anyio.to_thread
 from starlette.requests import Request
 
 from nagori.app import Nagori
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.http.access import Access, Grant, Refused
 from nagori.edges.http.limits import Limits, RateLimiter
 

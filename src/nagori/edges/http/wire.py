@@ -20,7 +20,7 @@ from typing import Any
 
 from nagori.core.model import Memory, Recollection
 from nagori.core.serialize import from_record
-from nagori.core.value_class import Value, fields_of
+from nagori.core.value_object import Value, fields_of
 from nagori.errors import InvalidInput, NagoriError, Notice
 
 NAMES = {"Any": Any, "Metadata": dict[str, Any], "Owner": tuple[str, str]}  # imported for type checkers only

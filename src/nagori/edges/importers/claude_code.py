@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from nagori.core.model import EPOCH, Trust, Turn
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.importers.fields import moment, name, text
 from nagori.language.host_commands import BUILT_IN
 from nagori.language.redaction import strip_private

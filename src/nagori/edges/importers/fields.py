@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from nagori.core.value_class import clean_text
+from nagori.core.value_object import clean_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nagori.app import Nagori
 from nagori.core.model import Filter, Memory, Turn
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.hooks.handlers import project_of
 from nagori.edges.importers import claude_code, claude_mem, markdown, mem0
 from nagori.errors import InvalidInput, Notice

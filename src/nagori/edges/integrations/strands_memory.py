@@ -12,7 +12,7 @@ import asyncio
 from typing import Any
 
 from nagori.app import Nagori
-from nagori.core.value_class import read_metadata
+from nagori.core.value_object import read_metadata
 from nagori.edges.integrations import finish_in_thread, record_messages
 
 

@@ -8,7 +8,7 @@ import the SDK, which is optional (`nagori[mcp]`).
 from __future__ import annotations
 
 from nagori.app import Nagori
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.locale import Translator
 
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 from nagori.edges.hosts.settings_file import replace_file
 from nagori.edges.scheduling import formats
 from nagori.edges.scheduling.formats import LABEL, MARK, Job

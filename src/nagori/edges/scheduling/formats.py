@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
 from xml.sax.saxutils import escape
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import InvalidInput
 
 MARK = "nagori schedule"

@@ -7,7 +7,7 @@ from typing import Any
 
 from nagori.app import SAME, Nagori
 from nagori.core.model import Memory
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.locale import Translator
 from nagori.edges.viewer.levels_plan_costs import show_policy
 from nagori.edges.viewer.page_data import Fields, memory_rows, standing_changes

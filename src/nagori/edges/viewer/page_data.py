@@ -25,7 +25,7 @@ from nagori.core.model import (
     TurnFilter,
     parse_choice,
 )
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.charts import DAY, life_series
 from nagori.edges.cli.render import event_line, one_line, size
 from nagori.edges.locale import Translator

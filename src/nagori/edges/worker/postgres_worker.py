@@ -17,7 +17,7 @@ from threading import Event, Thread
 
 from nagori.app import Nagori
 from nagori.core.events import CYCLE
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.worker.run import appraise_new, run_cycle_if_due
 from nagori.errors import NagoriError
 from nagori.journals.postgres import WORKER_NAME, PostgresJournal, WorkClaim

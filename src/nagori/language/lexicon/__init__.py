@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from unicodedata import normalize
 
 from nagori.core.model import Kind, RelationType
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 
 # The forms a Japanese word takes after its stem: 狭い 狭く 狭かった, 喜ばない 喜びます 喜んだ.
 _ROWS = {

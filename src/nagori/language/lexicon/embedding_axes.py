@@ -12,7 +12,7 @@ from math import sqrt
 from operator import mul
 from struct import unpack
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.language.lexicon import rows
 
 

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import islice
 
 from nagori.core.model import utc
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.language.temporal import english, japanese, offsets, vague
 from nagori.language.temporal.calendar import DAY, EITHER, FUTURE, PAST, Asker, Rule, Span
 from nagori.language.tokenizer import normal_form

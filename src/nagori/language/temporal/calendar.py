@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 
 PAST, EITHER, FUTURE = -1, 0, 1
 DAY = timedelta(days=1)

@@ -8,7 +8,7 @@ from nagori.core.decay import coefficient_for
 from nagori.core.events import Event
 from nagori.core.model import TAGS, Category, Emotion, Kind, Memory, RelationType, Trust, Valence
 from nagori.core.serialize import emotion_record
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.language.llm_answer_checks import belongs
 from nagori.language.tokenizer import tokens
 from nagori.runtime import Runtime

@@ -17,7 +17,7 @@ from nagori.core.events import Event
 from nagori.core.llm import CompletionRequest
 from nagori.core.model import Filter, Memory, Scope
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.event_ledger import read_memories
 from nagori.language.passages import about_tokens

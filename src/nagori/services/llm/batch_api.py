@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from nagori.core.llm import CompletionRequest, Reply
 from nagori.core.model import Memory
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 from nagori.errors import ModelError, Notice
 from nagori.event_ledger import read_memories
 from nagori.protocols import BatchLLM

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from nagori.config.sections import Llm
 from nagori.core.cost_estimate import Price, Tokens, price_of, prices
 from nagori.core.llm import CompletionRequest, Prompt, Reply
-from nagori.core.value_class import clean_text
+from nagori.core.value_object import clean_text
 from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.llm_answer_checks import exactly, fits
 from nagori.language.passages import about_tokens

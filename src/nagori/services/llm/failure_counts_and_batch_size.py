@@ -8,7 +8,7 @@ from functools import cached_property
 
 from nagori.core.events import Event
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 from nagori.errors import Notice, StoreError
 from nagori.runtime import Runtime
 

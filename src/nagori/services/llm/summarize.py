@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from nagori.core.llm import CompletionRequest
 from nagori.core.model import Level, Memory, Text
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import Value, default_factory
+from nagori.core.value_object import Value, default_factory
 from nagori.errors import ModelError, Notice, UnusableAnswer
 from nagori.language.llm_answer_checks import belongs, strays
 from nagori.language.passages import about_tokens

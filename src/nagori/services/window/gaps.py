@@ -15,7 +15,7 @@ from hashlib import sha256
 from math import ceil
 from typing import Any
 
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, USER, Message, is_aside
 from nagori.core.window.plan import Gap, Plan, Prices
 from nagori.errors import ModelError

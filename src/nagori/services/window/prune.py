@@ -17,7 +17,7 @@ from uuid import uuid4
 from zlib import crc32
 
 from nagori.core.model import Memory, Scope
-from nagori.core.value_class import Value, check_bool, default_factory, replace
+from nagori.core.value_object import Value, check_bool, default_factory, replace
 from nagori.core.window import Window
 from nagori.core.window.messages import SYSTEM, Message
 from nagori.core.window.plan import NOTHING, Band, Fold, Plan, band_of, plan_window

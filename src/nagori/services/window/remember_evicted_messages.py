@@ -15,7 +15,7 @@ from hashlib import sha256
 
 from nagori.core.events import Event
 from nagori.core.model import Memory, Scope, TurnFilter
-from nagori.core.value_class import clean_text, fields_of
+from nagori.core.value_object import clean_text, fields_of
 from nagori.core.window.messages import Message
 from nagori.errors import StoreError
 from nagori.event_ledger import record_turns

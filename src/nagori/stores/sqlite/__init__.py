@@ -32,7 +32,7 @@ from nagori.core.storage_types import (
     Vector,
     VectorModels,
 )
-from nagori.core.value_class import Value, no_observer, split_batches
+from nagori.core.value_object import Value, no_observer, split_batches
 from nagori.errors import Conflict, EncryptionError, Notice, SchemaTooNew, StoreDamaged, StoreError
 from nagori.files import (
     ENCRYPTION_NOTE,

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 
 import apsw
 
-from nagori.core.value_class import split_batches
+from nagori.core.value_object import split_batches
 from nagori.stores.sql_rows import Model, Selection, ask, keys
 from nagori.stores.sqlite.search import meant_by_bits
 

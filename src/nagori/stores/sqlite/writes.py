@@ -11,7 +11,7 @@ import apsw
 
 from nagori.core.model import Memory, check_vector
 from nagori.core.storage_types import Batch, Owner, Vector
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.language.tokenizer import index_words
 from nagori.stores.sql_rows import (
     SELECT,

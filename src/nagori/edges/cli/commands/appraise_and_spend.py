@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nagori.app import Nagori
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, moment, print_json, progress
 from nagori.errors import InvalidInput, Notice

@@ -8,7 +8,7 @@ import typer
 
 from nagori.config import Config
 from nagori.core.cost_estimate import DAYS, Bill, Price, Usage, bill, price_of, prices
-from nagori.core.value_class import Value, replace
+from nagori.core.value_object import Value, replace
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json
 

@@ -12,7 +12,7 @@ import typer
 
 from nagori.app import Nagori
 from nagori.core.model import Scope
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.cli import render
 from nagori.edges.cli.context import CommandSession, Json, print_json, progress
 from nagori.errors import InvalidInput, Notice

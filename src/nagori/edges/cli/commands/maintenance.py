@@ -10,7 +10,7 @@ import typer
 
 from nagori.app import Nagori
 from nagori.config import rows, schema
-from nagori.core.value_class import fields_of
+from nagori.core.value_object import fields_of
 from nagori.edges.cli import render
 from nagori.edges.cli.commands import setup
 from nagori.edges.cli.commands.schedule import nights

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.edges.cli.context import CommandSession
 from nagori.errors import InvalidInput
 

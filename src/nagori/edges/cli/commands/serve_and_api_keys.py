@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from nagori.core.value_class import fields_of
+from nagori.core.value_object import fields_of
 from nagori.edges.cli.context import CommandSession, Json, print_json
 from nagori.errors import InvalidInput, NagoriError
 from nagori.files import read_secret

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from math import ceil
 from typing import Any
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.errors import InvalidInput
 from nagori.language.tokenizer import is_japanese
 from nagori.services.window.formats import Count, copy_with, field, plain

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nagori.core.value_class import Value
+from nagori.core.value_object import Value
 from nagori.services.window.formats import Count
 from nagori.services.window.formats.count_and_cut_content import OVERHEAD, as_json
 

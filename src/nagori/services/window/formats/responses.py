@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nagori.core.value_class import replace
+from nagori.core.value_object import replace
 from nagori.core.window.messages import ASSISTANT, SYSTEM, TOOL, Message
 from nagori.services.window.formats import Count, copy_with, field, plain, refuse
 from nagori.services.window.formats.count_and_cut_content import (

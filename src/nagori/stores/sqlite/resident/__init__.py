@@ -24,7 +24,7 @@ import numpy
 from nagori.core.model import Memory, Scope
 from nagori.core.relevance import Candidates, Query
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import no_observer
+from nagori.core.value_object import no_observer
 from nagori.stores.sql_rows import Model, Selection
 from nagori.stores.sqlite.resident.owner_search_index import OwnerIndex, State, read_state
 

@@ -8,7 +8,7 @@ from math import log
 import numpy
 
 from nagori.core.relevance import MOST_SKETCHES, sample_numbers
-from nagori.core.value_class import split_batches
+from nagori.core.value_object import split_batches
 from nagori.stores.sql_rows import KEY_BITS, Model, ask
 from nagori.stores.sqlite import search
 

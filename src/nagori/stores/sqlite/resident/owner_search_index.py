@@ -19,7 +19,7 @@ from nagori.core.relevance import (
     common_count,
 )
 from nagori.core.storage_types import Owner
-from nagori.core.value_class import split_batches
+from nagori.core.value_object import split_batches
 from nagori.language.tokenizer import index_words
 from nagori.stores.sql_rows import SKETCH, SKETCH_TYPES, Model, Selection, ask, keys, load_by_id
 from nagori.stores.sqlite import search

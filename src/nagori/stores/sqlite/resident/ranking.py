@@ -32,7 +32,7 @@ from nagori.core.relevance import (
     weigh,
     word_rarity,
 )
-from nagori.core.value_class import build_unchecked
+from nagori.core.value_object import build_unchecked
 from nagori.stores.sqlite.resident.candidate_columns import Sketch, session_of
 
 TYPE_CHECKING = False

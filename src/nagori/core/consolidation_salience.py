@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nagori.core.value_class import Value, clamp_unit, setting
+from nagori.core.value_object import Value, clamp_unit, setting
 
 EMOTION, NOVELTY, RELATEDNESS, REPETITION = 0.4, 0.3, 0.2, 0.1
 CONCEPTS = 5  # so many new concepts make a memory fully new, so many shared ones fully related
