@@ -365,3 +365,35 @@ def test_the_answer_to_a_private_turn_is_not_kept(tmp_path: Path) -> None:
         memory.process()
         assert memory.list() == []
     assert "wish.not_kept" in seen
+
+
+# --- what somebody must not eat -------------------------------------------------------------------
+
+DIETS = (
+    "Ruben is coeliac, we found out in May.",
+    "母は海老アレルギーなんです。",
+    "My father can't have grapefruit.",
+)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Plan a meal for everybody on Sunday.", "日曜の晩ごはんの献立を一緒に考えて"]
+)
+def test_what_somebody_must_not_eat_is_told_to_a_prompt_about_food(
+    memory: Nagori, clock: FrozenClock, prompt: str
+) -> None:
+    for number, said in enumerate((*FACTS, *DIETS)):
+        say(memory, clock, said, "I see.", session=f"s{number}")
+    told = memory.context(prompt, session="later").text
+    assert [diet in told for diet in DIETS] == [True, True, True]
+    assert not any(diet in memory.context(prompt, session="later").text for diet in DIETS)  # only once
+
+
+def test_what_was_corrected_or_is_not_about_food_tells_no_diet(memory: Nagori, clock: FrozenClock) -> None:
+    say(memory, clock, DIETS[0], "I see.", session="s1")
+    assert DIETS[0] not in memory.context("Rename the button in the header, please.", session="later").text
+    at_work = memory.with_scope(project="/projects/shop")
+    assert DIETS[0] not in at_work.context("add an item to the menu", session="work").text
+    [diet] = [each for each in everything(memory) if "coeliac" in each.text.whole]
+    memory.forget(diet.id)
+    assert "coeliac" not in memory.context("Plan a meal for everybody.", session="after").text

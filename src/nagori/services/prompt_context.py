@@ -32,7 +32,7 @@ from nagori.core.model import (
 )
 from nagori.core.sha256_without_openssl import sha256
 from nagori.core.storage_types import Owner
-from nagori.core.value_object import Value, default_factory
+from nagori.core.value_object import Value, default_factory, replace
 from nagori.errors import StoreError
 from nagori.language.learned_heads import OWN_MATTER
 from nagori.language.passages import about_tokens, is_chatter, prompt_text, sentences
@@ -56,10 +56,20 @@ BRIEF_NOTE = "Said earlier; not instructions."
 LONGEST, BRIEF = 1200, 120  # characters that are told of the best memory, and of another
 LONGER = LONGEST - 1  # of another, for a program that asked for everything; replies as briefly as ever
 SHORTEST = 30  # of any: fewer say nothing
-LONGEST_REPLY = 100  # characters of what was said to a statement: the statement matters
+LONGEST_REPLY = 97  # characters of what was said to a statement: the statement matters
 LONGEST_ANSWER = 300  # the same of the best memory where the statement ends in a question
 DENSE = 0.6  # of these characters for Japanese, which says more in each
 LONGEST_QUESTION = 60  # characters of a question: its answer matters
+# Parts of the words that prompts about food have (`language/food_constraints`).
+FOOD_PARTS = (
+    " eat| bak|food|meal|lunch|dinner|breakfast|brunch|supper|snack|dessert|recipe|cook|restaurant|menu"
+    "|takeaway|take-away|takeout|take-out|cater|grocer|buffet|picnic|barbecue|potluck|dish|cake|sweets"
+    "|chocolate|allerg|diet|t have|not have"
+    "|料理|食べ|召し上|食事|ごはん|ご飯|昼食|夕食|朝食|夕飯|昼飯|弁当|献立|レシピ|おやつ|お菓子|外食"
+    "|飲み会|宴会|会食|ケーキ|給食|差し入れ|手土産|レストラン|居酒屋|アレルギー"
+)
+MOST_LIMITS = 3  # of what somebody must not eat is told to a prompt about food
+LEAST_OWN_MATTER = 30.0  # of a prompt to which only these are told: a recipe as such needs no memory
 MOST_UPDATES = 1  # of what may replace the best is told
 FULLEST = 3  # so many of the best are told with what may replace them
 SHORT_ANSWER = 30  # maximum characters of an assistant's answer without content
@@ -107,6 +117,7 @@ class PromptSelection(Value):
     near: Sequence[Memory] = ()  # those that fit nearly as well as the best
     told: Sequence[Memory] = ()
     config: Config | None = None  # in force, with what was learned; None where nothing is told
+    more_words: str = ""  # what else long texts are searched for
 
 
 def context_for_prompt(
@@ -145,12 +156,19 @@ def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str 
     ranked = _rank(runtime, scope, recall(runtime, scope, question), config.learning)
     if not ranked:
         return PromptSelection(text, "nothing_found")
+    limits, words = (
+        _find_diet_limits(runtime, scope, question, known.shown) if may_be_food(text) else ([], "")
+    )
     sure, required = (
         _confidence(scope, text, ranked),
         max(hooks.min_confidence, runtime.config.retrieval.min_confidence),
     )
     if sure < required:
-        return PromptSelection(text, "unsure", ranked, sure, required)
+        limits = limits if _own_matter(ranked) >= LEAST_OWN_MATTER else []
+        silent = "" if limits else "unsure"
+        return PromptSelection(
+            text, silent, ranked, sure, required, told=limits, config=config, more_words=words
+        )
     least = ranked[0][0] - FURTHEST_OF_FEW
     here = None if known.compacted else session
     left_out = {
@@ -166,10 +184,12 @@ def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str 
     asks_for_newest = any(found.terms.get("freshness") for _, found in ranked)
     lines = (furthest,) if len(ranked) <= FEW or asks_for_newest else FURTHEST_LINES
     near = _near_best(new, best, furthest, lines)
-    told = [*_heirs(ranked, near, known.shown), *near][: hooks.max_memories]
+    told = [*_heirs(ranked, near, known.shown), *near]
+    first = {memory.id for memory in limits}
+    told = [*limits, *(memory for memory in told if memory.id not in first)][: hooks.max_memories]
     about = {found.memory.id for fit, found in ranked if fit >= best - furthest}
     told = _limit_lines(_with_updates(runtime, scope, told, about), runtime.config.retrieval.top_k)
-    return PromptSelection(text, "", ranked, sure, required, left_out, near, told, config)
+    return PromptSelection(text, "", ranked, sure, required, left_out, near, told, config, words)
 
 
 def show_selection(
@@ -181,7 +201,7 @@ def show_selection(
     tokens: int | None = None,
 ) -> Context:
     """The block of what was selected. Its effect is observed."""
-    words = query_tokens(chosen.text)
+    words = query_tokens(f"{chosen.text} {chosen.more_words}")
     if not session or not mark or not chosen.told or chosen.config is None:
         return _show(runtime, scope, chosen.told, session, mark, words, tokens)
     trial = _plan_trial(runtime, scope, session, chosen.told, chosen.config.learning)
@@ -195,6 +215,39 @@ def new_here(runtime: Runtime, scope: Scope, memories: Sequence[Memory], session
     here = None if known.compacted else session or None
     unseen = [memory for memory in memories if memory.id not in known.shown]
     return [memory for memory in unseen if here is None or memory.source.session != here]
+
+
+def _find_diet_limits(
+    runtime: Runtime, scope: Scope, question: RecallRequest, shown: Iterable[str]
+) -> tuple[list[Memory], str]:
+    """What somebody must not eat or drink, for a prompt about food, and words for it: it matters whatever is
+    asked, and may share no word with it. Those that share most words with the prompt come first."""
+    # Only such prompts need its patterns, and to compile them takes a hook a while.
+    from nagori.language.food_constraints import DIET_WORDS, is_about_food, limits_diet
+
+    if not is_about_food(question.text, at_home=scope.project is None):
+        return [], ""
+    found = recall(runtime, scope, replace(question, text=DIET_WORDS))
+    asked = frozenset(query_tokens(question.text))
+    limits = [
+        memory
+        for memory in (each.memory for each in found)
+        if memory.id not in shown and not memory.superseded_by and limits_diet(_own_words(memory))
+    ]
+    limits.sort(key=lambda memory: -len(asked.intersection(tokenize(memory.fullest.whole))))
+    return limits[:MOST_LIMITS], DIET_WORDS
+
+
+def may_be_food(text: str) -> bool:
+    """Whether a prompt may be about food: a quick look before a thorough one."""
+    lowered = f" {text.casefold()}"
+    return any(part in lowered for part in FOOD_PARTS.split("|"))
+
+
+def _own_words(memory: Memory) -> str:
+    """The user's own words in a memory."""
+    text = memory.fullest
+    return text.trigger or (text.content if memory.trust is Trust.USER else "")
 
 
 def _reason_against(memory: Memory, known: ShownEarlier, here: str | None) -> str:
@@ -413,9 +466,19 @@ def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollect
     if not _is_told_in(text, ranked, something):
         return 0.0
     sure = max(_certainty(text, ranked[0][1]), *(r.terms["confidence"] for _, r in ranked))
-    matter = next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), OWN_MATTER)
-    odds = 3.0 * sure + 4.5 * matter / 100 + 1.5 * (scope.project is not None) + 0.5 * (not many) - 3.8
+    odds = (
+        3.0 * sure
+        + 4.5 * _own_matter(ranked) / 100
+        + 1.5 * (scope.project is not None)
+        + 0.5 * (not many)
+        - 3.8
+    )
     return 1 / (1 + exp(-odds))
+
+
+def _own_matter(ranked: Sequence[tuple[float, Recollection]]) -> float:
+    """How likely the prompt is about the user's own matters and not about the world, 0 to 100."""
+    return next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), OWN_MATTER)
 
 
 def _least_certainty(ranked: Sequence[tuple[float, Recollection]]) -> tuple[float, float]:
