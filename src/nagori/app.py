@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from nagori.core.outcomes_lessons_and_credit import ToolResult
     from nagori.core.simulate_future_cycles import Population
     from nagori.core.spreading_activation import Association
-    from nagori.core.storage_types import Measures
+    from nagori.core.storage_types import Measures, Owner
     from nagori.core.threads import WorkingMemory
     from nagori.core.value_object import Metadata
     from nagori.core.window import Window
@@ -187,9 +187,17 @@ class Nagori:
 
     @property
     def runtime(self) -> Runtime:
-        """The runtime; MemoryClosed after `close`."""
+        """The runtime; MemoryClosed after `close`. Messages that `prune` left out become memories first, so
+        that every verb finds them."""
         self._runtime.ensure_open()
+        self._form_evicted(self.scope.owner)
         return self._runtime
+
+    def _form_evicted(self, owner: Owner | None = None) -> None:
+        if self._runtime.unformed:
+            from nagori.services.window.remember_evicted_messages import form_evicted
+
+            form_evicted(self._runtime, owner)
 
     @property
     def items(self) -> Items:
@@ -288,8 +296,11 @@ class Nagori:
         return type(self)(self.runtime, replace(scope or self.scope, **changes))
 
     def close(self) -> None:
-        """Close it, also for every view that `within` returned. Closing again does nothing."""
-        self._runtime.close()
+        """Close it, also for every view that `with_scope` returned. Closing again does nothing."""
+        try:
+            self._form_evicted()
+        finally:
+            self._runtime.close()
 
     def __enter__(self) -> Self:
         self._runtime.ensure_open()
@@ -720,7 +731,8 @@ class Nagori:
         remember: bool = True,
     ) -> PruneResult:
         """Prune a conversation to a token `budget`, for a model's context window. A tool call is never
-        separated from its result. Pruned messages are remembered. Content that cannot be cut (arguments of a
+        separated from its result. Pruned messages are recorded, and become memories before the next verb that
+        reads, or when the memory is closed. Content that cannot be cut (arguments of a
         call, signed thoughts, pins) may exceed the budget: it is returned, and `report["fits"]` is False;
         check it before you send. `before` is the result of the previous call.
 
@@ -731,10 +743,11 @@ class Nagori:
         from nagori.services.window import prune
 
         changes = _drop_missing(budget=budget, preset=preset, strategy=strategy, target=target, model=model)
-        rules, counter = _window_rules(self.runtime, window, changes, count)
+        runtime = self._runtime  # not `self.runtime`: who prunes does not wait for memories
+        rules, counter = _window_rules(runtime, window, changes, count)
         places = prune.places(pins)
         asked = prune.PruneRequest(rules, counter, format, session, places, beside, remember, provider)
-        return prune.prune(self.runtime, self.scope, messages, asked, before)
+        return prune.prune(runtime, self.scope, messages, asked, before)
 
     def conversation(
         self,
@@ -763,8 +776,9 @@ class Nagori:
         places = prune.places(pins)
         asked = prune.PruneRequest(rules, counter, format, session, places, beside, remember, provider)
         asked = prune.with_session(asked)
+        runtime = self._runtime
         return Conversation(
-            lambda history, last: prune.prune(self.runtime, self.scope, history, asked, last, record=True),
+            lambda history, last: prune.prune(runtime, self.scope, history, asked, last, record=True),
             lambda last: prune.keep_rest(self.runtime, self.scope, last),
             self.recall,
             prune.read_messages(messages),

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 from nagori.config import Config
-from nagori.core.value_object import Value
+from nagori.core.value_object import Value, default_factory
 from nagori.errors import MemoryClosed
 from nagori.event_ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nagori.core.model import Scope
     from nagori.core.storage_types import Owner
     from nagori.protocols import (
         LLM,
@@ -76,6 +78,8 @@ class Runtime(Value, frozen=False):
     open_cache: Callable[[], ThreadCache | None] = lambda: None
     open_bucket: Callable[[], BackupBucket | None] = lambda: None
     open_graph: Callable[[], GraphMirror | None] = lambda: None
+    unformed: dict[Scope, dict[str, None]] = default_factory(dict)  # turns that left a context window, by id
+    unformed_lock: Lock = default_factory(Lock)
     closed: bool = False
 
     def ensure_open(self) -> None:

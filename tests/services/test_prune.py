@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 
 from nagori import AsyncNagori, Config, Nagori
+from nagori.core.model import TurnFilter
 from nagori.core.window import STRATEGIES
 from nagori.core.window.plan import Gap
 from nagori.errors import InvalidInput, JournalError, ModelError, NagoriError, Notice, StoreError
 from nagori.language.tokens import estimate_tokens
 from nagori.messages import find
-from nagori.services import process_turns, vectors
+from nagori.services import formation, process_turns, vectors
 from nagori.services.vectors import without_vector
 from nagori.services.window import formats, gaps, remember_evicted_messages
 from nagori.services.window.formats import format_of
@@ -412,11 +413,60 @@ def test_a_crash_between_writing_down_and_forming_is_healed_by_the_worker(
 
     with monkeypatch.context() as patch:
         patch.setattr(process_turns, "form_memories", crash)
+        memory.prune(talk(60), budget=1000)
         with pytest.raises(KeyboardInterrupt):
-            memory.prune(talk(60), budget=1000)
+            memory.list()
+        memory._runtime.unformed.clear()  # as in the next process
     assert memory.list() == []
     memory.process()
     assert memory.recall("Which port does the staging server listen on?")
+
+
+def test_whoever_prunes_does_not_wait_for_memories(memory: Nagori, monkeypatch: pytest.MonkeyPatch) -> None:
+    formed: list[int] = []
+    whole = formation.form_memories
+
+    def form(*given: Any) -> list[Any]:
+        formed.append(1)
+        return whole(*given)
+
+    monkeypatch.setattr(process_turns, "form_memories", form)
+    owner = memory.scope.owner
+    done = memory.prune(talk(60), budget=1000)
+    memory.prune([*talk(60), *talk(20)], budget=1000, before=done)
+    assert not formed
+    assert len(memory._runtime.store.turns(owner, TurnFilter(pending=True))) > 50
+    assert memory.list()
+    assert formed == [1]  # both at once
+    assert process_turns.count_pending(memory.runtime, owner) == 0
+
+
+def test_who_closes_the_memory_leaves_no_message_without_its_memory(tmp_path: Path) -> None:
+    with Nagori.open(tmp_path, config=Config(), embedder=None) as memory:
+        memory.with_scope(user="aiko").prune(talk(60), budget=1000)
+    with Nagori.open(tmp_path, config=Config(), embedder=None) as memory:
+        theirs = memory.with_scope(user="aiko")
+        assert process_turns.count_pending(memory.runtime, theirs.scope.owner) == 0
+        assert theirs.recall("Which port does the staging server listen on?")
+        assert memory.list() == []
+
+
+def test_what_another_program_erased_meanwhile_does_not_come_back(tmp_path: Path) -> None:
+    with Nagori.open(tmp_path, config=Config(), embedder=None) as memory:
+        memory.prune(talk(60), budget=1000, session="gardens")
+        with Nagori.open(tmp_path, config=Config(), embedder=None) as other:
+            other.erase(other.plan_erasure(session="gardens"))
+        assert memory._runtime.unformed
+        assert memory.list() == []
+        assert not memory._runtime.unformed
+
+
+def test_the_end_of_a_turn_forms_what_left_the_window(memory: Nagori) -> None:
+    with memory.turn("Shall we go on?", session="s") as turn:
+        memory.prune(talk(60), budget=1000)
+        turn.answer("We shall go on with the gardens tomorrow.")
+    assert not memory._runtime.unformed
+    assert process_turns.count_pending(memory._runtime, memory.scope.owner) == 0
 
 
 def test_a_tools_result_is_written_down_whole_and_remembered_in_short(memory: Nagori) -> None:
@@ -440,6 +490,7 @@ def test_a_long_past_that_leaves_at_once_gets_its_vectors_bit_by_bit(tmp_path: P
         waiting = len(without_vector(memory.runtime, memory.scope.owner, embedder.model, 1000))
         for n in range(40):
             conversation.add(user(f"Garden {n} has {n} trees of the old kind, and they grow."))
+            conversation.recall("trees")
         left = len(without_vector(memory.runtime, memory.scope.owner, embedder.model, 1000))
         assert waiting > 50 > left
 

@@ -46,6 +46,10 @@ class OpenTurn(Value):
         from nagori.services.process_turns import process
 
         self.runtime.ensure_open()
+        if self.runtime.unformed:
+            from nagori.services.window.remember_evicted_messages import form_evicted
+
+            form_evicted(self.runtime, self.scope.owner)  # many at once get their vectors later
         process(self.runtime, self.scope.owner)
 
     def __enter__(self) -> Self:

@@ -19,7 +19,8 @@ from nagori.core.threads import Thread, TopicShift, WorkingMemory, split_threads
 from nagori.core.value_object import Value, check_text
 from nagori.language.topic_shift import has_topic_cue, topic_shift
 from nagori.runtime import Runtime
-from nagori.services.process_turns import MOST_TURNS, WINDOW
+from nagori.services.process_turns import MOST_TURNS
+from nagori.services.record_turns_or_spool import WINDOW
 from nagori.services.remember import embed_texts
 
 MOST_MEMORIES = 1000  # of one session

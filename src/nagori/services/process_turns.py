@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
-from nagori.core.events import SESSIONS, THREADS, WORK, Event, RecordedTurn, fold, turn_id
+from nagori.core.events import SESSIONS, THREADS, WORK, Event, RecordedTurn
 from nagori.core.model import (
     Filter,
     Kind,
@@ -25,21 +25,19 @@ from nagori.core.model import (
 )
 from nagori.core.storage_types import Owner
 from nagori.core.value_object import Value, check_kind, check_list, replace, split_batches
-from nagori.errors import InvalidInput, StoreDamaged, StoreError
-from nagori.event_ledger import record_turns
+from nagori.errors import InvalidInput, StoreDamaged
 from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
 from nagori.language.speech_acts import NO_WISH, WishKind, classify_wish, is_statement, without_wishes
 from nagori.runtime import Progress, Runtime, no_progress
 from nagori.services.formation import FormationInput, form_memories
 from nagori.services.link_similar_memories import link_event
-from nagori.services.record_turns_or_spool import turn_event
+from nagori.services.record_turns_or_spool import WINDOW, record_new, turn_event
 from nagori.services.remember import AT_ONCE as BUNDLE
 from nagori.services.remember import Draft, remember_many
 
 AT_ONCE = 100  # turns per batch; progress is saved after each
 SPOKEN = ("user", "assistant", "import")
-WINDOW = "window"  # host name of turns that left a context window
 LIVE = "live"  # in a uri: recorded by a hook, not read from a transcript
 LEAST_TURNS = 4  # a shorter thread is told by its memories
 MOST_TURNS = 600  # turns of a store in which no thread was ended before
@@ -341,7 +339,7 @@ def form_turns(
     for bundle in split_batches(check_list("turns", turns), BUNDLE):
         told = _without_commands([check_kind("turns", turn, Turn) for turn in bundle])
         pairs = [(turn, event) for turn in told if (event := _event_of(runtime, scope, turn)) is not None]
-        recorded = _record_new(runtime, scope.owner, [event for _, event in pairs])
+        recorded = record_new(runtime, scope.owner, [event for _, event in pairs])
         said = [FormationInput(turn, known.seq) for (turn, _), known in zip(pairs, recorded, strict=True)]
         formed += form_memories(runtime, scope, said)
         _finish(runtime, scope.owner, recorded)
@@ -361,21 +359,11 @@ def _without_commands(turns: Sequence[Turn]) -> list[Turn]:
     return kept
 
 
-def ingest(runtime: Runtime, scope: Scope, events: Sequence[Event]) -> list[Memory]:
-    """Record new turns and form their memories at once."""
-    recorded = [turn for turn in _record_new(runtime, scope.owner, events) if not turn.processed]
-    formed = form_exchanges(runtime, scope, recorded)
-    _finish(runtime, scope.owner, recorded)
+def form_recorded(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]) -> list[Memory]:
+    """Form the memories of some recorded turns, and mark these as processed."""
+    formed = form_exchanges(runtime, scope, turns)
+    _finish(runtime, scope.owner, turns)
     return formed
-
-
-def _record_new(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> list[RecordedTurn]:
-    """The turns of these events, in order; unknown ones are recorded now."""
-    known = _known_turns(runtime, owner, events)
-    fresh = {_id(event): event for event in events if _id(event) not in known}
-    written = record_turns(runtime.journal, owner, list(fresh.values()))
-    known |= {turn.id: turn for turn in fold(written, {}).turns}
-    return [known[_id(event)] for event in events]
 
 
 def _finish(runtime: Runtime, owner: Owner, turns: Sequence[RecordedTurn]) -> None:
@@ -401,17 +389,3 @@ def _event_of(runtime: Runtime, scope: Scope, turn: Turn) -> Event | None:
         uri=turn.uri,
         ref=turn.ref,
     )
-
-
-def _known_turns(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> dict[str, RecordedTurn]:
-    """The turns that were recorded before; none if the store cannot be read."""
-    try:
-        runtime.ledger.catch_up(owner, turns=True)
-        known = runtime.store.turns(owner, TurnFilter(ids=tuple(_id(event) for event in events)))
-    except StoreError:
-        return {}
-    return {turn.id: turn for turn in known}
-
-
-def _id(event: Event) -> str:
-    return str(event.data.get("turn") or turn_id(event.data, event.at))

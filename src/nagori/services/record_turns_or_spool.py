@@ -1,7 +1,7 @@
 """Record turns: append what was said to the journal, before memories are formed.
 
 Hooks, library, context window, transcripts and servers all use this: a turn becomes an event `turn_recorded`,
-without private passages and secrets. `ingest` forms memories later.
+without private passages and secrets. `process_turns` forms memories later.
 
 If the journal cannot be written (it is locked or damaged), a hook writes to a file of its own in `spool/`;
 the worker reads it from there.
@@ -18,8 +18,9 @@ from datetime import datetime
 from errno import ENOSPC
 from pathlib import Path
 
-from nagori.core.events import WORK, Event
-from nagori.errors import JournalError, JournalTooNew, MemoryErased
+from nagori.core.events import WORK, Event, RecordedTurn, fold, turn_id
+from nagori.core.model import TurnFilter
+from nagori.errors import JournalError, JournalTooNew, MemoryErased, StoreError
 from nagori.event_ledger import record_turns
 from nagori.files import private_dir
 from nagori.journals.file import FileJournal, decode, encode
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from nagori.config.sections import PrivacySettings as PrivacySettings
     from nagori.core.model import Scope
     from nagori.core.storage_types import Owner
+    from nagori.runtime import Runtime
     from nagori.services.tool_outcome_log import Result
 
+WINDOW = "window"  # host name of turns that left a context window
 OUTSIDE = -1  # index of a turn that is no part of the conversation
 HOOK_PATIENCE = 1.0  # seconds to wait for the journal; the host is waiting, and the spool is safe, too
 SPOOL = "spool"
@@ -69,6 +72,29 @@ def work_event(scope: Scope, results: Sequence[Result], at: datetime, session: s
     whose = {"project": scope.project, "agent": scope.agent, "agent_role": scope.role, "task": scope.task}
     data = {"session": session, "role": WORK, "text": text, "index": OUTSIDE, **whose, **more}
     return Event("worked", at, {name: v for name, v in data.items() if v is not None}, by="host")
+
+
+def record_new(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> list[RecordedTurn]:
+    """The turns of these events, in order; unknown ones are recorded now."""
+    known = _known_turns(runtime, owner, events)
+    fresh = {_id(event): event for event in events if _id(event) not in known}
+    written = record_turns(runtime.journal, owner, list(fresh.values()))
+    known |= {turn.id: turn for turn in fold(written, {}).turns}
+    return [known[_id(event)] for event in events]
+
+
+def _known_turns(runtime: Runtime, owner: Owner, events: Sequence[Event]) -> dict[str, RecordedTurn]:
+    """The turns that were recorded before; none if the store cannot be read."""
+    try:
+        runtime.ledger.catch_up(owner, turns=True)
+        known = runtime.store.turns(owner, TurnFilter(ids=tuple(_id(event) for event in events)))
+    except StoreError:
+        return {}
+    return {turn.id: turn for turn in known}
+
+
+def _id(event: Event) -> str:
+    return str(event.data.get("turn") or turn_id(event.data, event.at))
 
 
 # --- from a hook ----------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ from nagori.services.prompt_context import Context
 from nagori.services.related_memories_and_stale_links import RelatedMemory
 from nagori.services.transfer import ImportReport
 from nagori.services.why_log_as_of_and_status import Explanation, LifeEvent, Status
+from nagori.services.window.remember_evicted_messages import form_evicted
 
 QUERY_METHODS = ("GET", "DELETE")
 
@@ -190,6 +191,7 @@ def undo(memory: Nagori, body: ById) -> Undone:
 
 def prune(memory: Nagori, body: Prune) -> Pruned:
     done = memory.prune(**arguments(body))
+    form_evicted(memory.runtime, memory.scope.owner)  # another node may be asked next
     return Pruned(done.messages, done.report)
 
 

@@ -1,7 +1,8 @@
 """Prune a conversation to its budget [C1-C9].
 
-`core.window` makes the plan. This module reads the messages, records those that leave (`evict`), fills the
-gaps with texts (`gaps`), and returns the caller's own objects. It changes none of them.
+`core.window` makes the plan. This module reads the messages, records those that leave, so that they become
+memories (`remember_evicted_messages`), fills the gaps with texts (`gaps`), and returns the caller's own
+objects. It changes none of them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from nagori.language.tokens import estimate_tokens
 from nagori.runtime import Runtime
 from nagori.services.window.formats import Count, Format, detect_format, format_of
 from nagori.services.window.gaps import Words, is_notice, prices, view
-from nagori.services.window.remember_evicted_messages import leave, note_down
+from nagori.services.window.remember_evicted_messages import form_later, form_messages, record_messages
 
 LOG = getLogger("nagori.window")
 MOST_WORDS = 500  # gaps whose words are carried along
@@ -100,7 +101,7 @@ class PruneResult(Value):
     band: Band
     plan: Plan
     newly: int  # messages that left the window this time
-    remembered: int  # memories made of them
+    remembered: int  # messages recorded to become memories
     session: str
     originals: list[Any] = default_factory(list)
     marks: list[int] = default_factory(list)  # what the originals were like when they were read
@@ -149,14 +150,15 @@ def prune(
     before: PruneResult | None = None,
     record: bool = False,
 ) -> PruneResult:
-    """Prune a conversation to its budget. Messages that leave are remembered first. With `record`, all new
+    """Prune a conversation to its budget. Messages that leave are recorded first. With `record`, all new
     messages are recorded before that."""
     if not isinstance(before, PruneResult | None):
         raise InvalidInput("before", "error.type_not_pruned", type=type(before).__name__)
+    runtime.ensure_open()
     asked = replace(asked, provider=_safe_provider(asked.provider, runtime))
     work = _Work(runtime, scope, read_messages(messages), asked, before)
     if record and asked.remember:
-        work.note_down()
+        work.record_new_messages()
     done = work.run()
     _tell(runtime, done, work.rules)
     return done
@@ -165,7 +167,8 @@ def prune(
 def keep_rest(runtime: Runtime, scope: Scope, done: PruneResult) -> list[Memory]:
     """Remember the messages that are still in the window, because the conversation has ended."""
     rest = {at: read for at, read in enumerate(done.read) if at not in done.plan.dropped}
-    return leave(runtime, scope, done.session, {at: read for at, read in rest.items() if read.role != SYSTEM})
+    said = {at: read for at, read in rest.items() if read.role != SYSTEM}
+    return form_messages(runtime, scope, record_messages(runtime, scope, done.session, said))
 
 
 class _Work:
@@ -201,9 +204,9 @@ class _Work:
         self.kept = 0
         self.unkept = before.unkept if before else frozenset[int]()
 
-    def note_down(self) -> None:
+    def record_new_messages(self) -> None:
         """Record new and changed messages in the journal before anything else."""
-        self._write({at: self.read[at] for at in range(self.same, len(self.read))}, note_down)
+        self._record({at: self.read[at] for at in range(self.same, len(self.read))})
 
     def run(self) -> PruneResult:
         """Prune until the provider's own count, if there is one, is within the budget. As long as it is not,
@@ -276,16 +279,20 @@ class _Work:
         ours = set(self.told.values()) if leaving else ()  # our own words, handed back, tell nothing new
         messages = {at: self.read[at] for at in leaving if self.read[at].text not in ours}
         if messages and self.asked.remember:
-            self._write(messages, leave)
+            turns = self._record(messages)
+            form_later(self.runtime, self.scope, turns)
+            self.kept += len(turns)
 
-    def _write(self, messages: Mapping[int, Message], write: Callable[..., Sequence[Memory]]) -> None:
+    def _record(self, messages: Mapping[int, Message]) -> list[str]:
         try:
-            self.kept += len(write(self.runtime, self.scope, self.session, messages))
-            self.unkept -= messages.keys()
+            turns = record_messages(self.runtime, self.scope, self.session, messages)
         except JournalError as trouble:
             self.unkept |= messages.keys()
             self.runtime.observe("window.not_kept", reason=trouble.notice, messages=len(messages))
             LOG.warning("not kept: %s", trouble)
+            return []
+        self.unkept -= messages.keys()
+        return turns
 
 
 def safe_counter(count: Count, runtime: Runtime) -> Count:
