@@ -15,7 +15,7 @@ from nagori.core.cycle import Census, CycleRows, life_row
 from nagori.core.decay import retention
 from nagori.core.memory_scores import cosine
 from nagori.core.model import ALIVE, Filter, Hit, ItemFilter, check_vector, to_micros
-from nagori.core.relevance import CandidateInfo, Candidates
+from nagori.core.relevance import CandidateInfo, Candidates, cosines_of_nearest
 from nagori.core.storage_types import NOTHING_APPLIED, Counts, VectorModels
 from nagori.core.value_object import replace
 from nagori.core.visibility import can_see, matches_filter
@@ -125,14 +125,15 @@ class DictionaryStore:
     def candidates(self, scope, query):
         meant, words = self.meant(scope, query.filter), set(query.words) - {""}
         bags = {id: Counter(index_words(m)) for id, m in self.data(scope.owner).memories.items()}
-        hits = []
+        near: dict[str, float] = {}
         if query.vector is not None and query.model is not None:
-            [hits] = self.vectors.nearest(scope, [query.vector], query.model, query.nearest, query.filter)
+            rules = (query.model, query.filter, -inf)
+            near = cosines_of_nearest(query, lambda v, k: dict(self.vectors.hits(scope, v, *rules)[:k]))
         places = {word: {m.id: bags[m.id][word] for m in meant if word in bags[m.id]} for word in words}
-        named = {hit.id for hit in hits}.union(*places.values())
+        named = near.keys() | set().union(*places.values())
         infos = {m.id: self.sketch(m, bags[m.id].total()) for m in meant if m.id in named}
         mean = sum(bag.total() for bag in bags.values()) / max(1, len(bags))
-        near, found = {hit.id: hit.score for hit in hits}, {word: ids for word, ids in places.items() if ids}
+        found = {word: ids for word, ids in places.items() if ids}
         return Candidates(len(bags), len(words), mean, found, near, (0.0, 1.0), infos)
 
     def sketch(self, memory, tokens):

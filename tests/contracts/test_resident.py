@@ -15,7 +15,8 @@ import pytest
 
 from nagori import Draft, Filter, Nagori, Scope, Source
 from nagori.config import Config
-from nagori.core.relevance import Query
+from nagori.core.relevance import OtherLanguage, Query
+from nagori.core.value_object import replace
 from nagori.errors import NagoriError
 from nagori.stores import sqlite
 from nagori.stores.sqlite import SqliteStore, resident, writes
@@ -108,6 +109,9 @@ class World:
         vector = WordEmbedder().embed_query(question)
         query = Query(question.split(), vector, WordEmbedder().model, 12, filter)
         stores = (resident.runtime.store, file.runtime.store)
+        moved = OtherLanguage(WordEmbedder().embed_query("the other garden"), 0.05)
+        both = replace(query, other=moved)
+        assert stores[0].candidates(scope, both) == stores[1].candidates(scope, both)
         ours, theirs = (store.candidates(scope, query) for store in stores)
         assert ours == theirs
         assert [list(ours.infos), list(ours.cosines)] == [list(theirs.infos), list(theirs.cosines)]

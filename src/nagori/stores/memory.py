@@ -43,7 +43,7 @@ from nagori.core.model import (
     check_vector,
     to_micros,
 )
-from nagori.core.relevance import CandidateInfo, Candidates, Query
+from nagori.core.relevance import CandidateInfo, Candidates, Query, cosines_of_nearest
 from nagori.core.spreading_activation import ActiveConcept, MemoryConcepts, NearConcepts
 from nagori.core.storage_types import (
     AppliedPosition,
@@ -183,8 +183,10 @@ class MemoryStore:
         room, meant = self.room(scope.owner), self.meant(scope, query.filter)
         bags = {m.id: Counter(index_words(m)) for m in room.memories.values()}
         near: dict[str, float] = {}
-        if query.vector is not None and query.model is not None:
-            near = self.vectors.cosines(scope, query.vector, query.model, query.nearest, query.filter)
+        if query.vector is not None and (model := query.model) is not None:
+            near = cosines_of_nearest(
+                query, lambda vector, k: self.vectors.cosines(scope, vector, model, k, query.filter)
+            )
         every = list(near.values()) or [0.0]
         words = {word for word in query.words if word}
         places = {word: {m.id: bags[m.id][word] for m in meant if bags[m.id][word]} for word in words}
@@ -417,8 +419,10 @@ class MemoryVectors:
         near = [self.cosines(scope, vector, model, k, filter) for vector in vectors]
         return [[Hit(id, score) for id, score in each.items() if score >= least] for each in near]
 
-    def cosines(self, scope: Scope, vector: bytes, model: str, k: int, filter: Filter) -> dict[str, float]:
-        """The k nearest, best first."""
+    def cosines(
+        self, scope: Scope, vector: bytes, model: str, k: int | None, filter: Filter
+    ) -> dict[str, float]:
+        """The k nearest (None: all), best first."""
         check_vector(vector, self._store.dimension(model))
         room, query = self._store.room(scope.owner), array("f", vector)
         scores = {

@@ -38,7 +38,7 @@ from nagori.core.model import (
     Text,
     TurnFilter,
 )
-from nagori.core.relevance import Query
+from nagori.core.relevance import OtherLanguage, Query
 from nagori.core.storage_types import AppliedPosition, Batch, LogEntry, Owner
 from nagori.errors import Conflict, InvalidInput
 from nagori.language.tokenizer import query_tokens
@@ -297,10 +297,23 @@ class StoreContract:
         stranger = Query(["tea"], vector(1, size=16), "unknown model", 5)
         assert set(store.candidates(ME, stranger).infos) == {"mem_a"}
 
+    def test_of_a_question_in_two_languages_the_nearer_vector_counts(self, store: Store) -> None:
+        memories = [memory(f"mem_{name}", f"tea {name}") for name in "abc"]
+        vectors = {"mem_a": vector(1, 0, 0), "mem_b": vector(0, 1, 0), "mem_c": vector(0, 0, 1)}
+        put(store, *memories, vectors=vectors)
+        other = OtherLanguage(vector(0, 1, 0), -0.25)
+        evidence = store.candidates(ME, Query([], vector(1, 0, 0), "m3", 2, other=other))
+        assert dict(evidence.cosines) == pytest.approx({"mem_a": 1.0, "mem_b": 0.75}, abs=1e-6)
+
     def test_a_bad_vector_of_a_question_is_refused(self, store: Store) -> None:
         put(store, memory(), vectors={"mem_a": vector(1, 0, 0)})
-        with pytest.raises(InvalidInput, match="dimensions"):
-            store.candidates(ME, Query(["tea"], vector(1, size=16), "m3"))
+        bad = vector(1, size=16)
+        for query in (
+            Query(["tea"], bad, "m3"),
+            Query(["tea"], vector(1, 0, 0), "m3", other=OtherLanguage(bad, 0.0)),
+        ):
+            with pytest.raises(InvalidInput, match="dimensions"):
+                store.candidates(ME, query)
 
     # relations and history
 
@@ -802,7 +815,10 @@ class StoreContract:
         live((store, oracle), dice)
         for scope in ASKERS:
             for filter in FILTERS:
-                query = Query(WORDS, random_vector(dice), "m3", 99, filter)
+                other = OtherLanguage(random_vector(dice), dice.uniform(-0.1, 0.1))
+                query = Query(
+                    WORDS, random_vector(dice), "m3", 99, filter, other if dice.random() < 0.5 else None
+                )
                 assert store.find(scope, filter) == oracle.find(scope, filter)
                 ours, true = (each.candidates(scope, query) for each in (store, oracle))
                 assert (ours.places, ours.infos) == (true.places, true.infos)

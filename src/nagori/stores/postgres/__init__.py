@@ -15,7 +15,7 @@ from math import inf
 
 from nagori.config.postgres_address import Address
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector
-from nagori.core.relevance import Candidates, Query
+from nagori.core.relevance import Candidates, Query, check_query
 from nagori.core.storage_types import NOTHING_APPLIED, AppliedPosition, Batch, Owner, Vector, VectorModels
 from nagori.errors import Conflict, Notice, StoreDamaged, StoreError
 from nagori.journals.postgres import STEPS as JOURNAL_STEPS
@@ -127,7 +127,7 @@ class PostgresStore(SqlReads):
         with self.reading(scope.owner) as db:
             model = find_model(db, query.model) if query.model else None
             if query.vector is not None:
-                check_vector(query.vector, model.dimension if model else None)
+                check_query(query, model.dimension if model else None)
             return search.find_candidates(db, self.selection(db, scope, query.filter), query, model)
 
     def check(self) -> list[Notice]:

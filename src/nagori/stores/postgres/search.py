@@ -75,9 +75,11 @@ def find_candidates(db: Session, selection: Selection, query: Query, model: Mode
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
     if query.vector is not None and model is not None:
-        [hits] = nearest(db, selection, [query.vector], model, query.nearest)
+        [hits] = nearest(db, selection, [query.search_vector], model, query.nearest)
         near = {key: score for key, _, score in hits}
-        usual = _usual(db, number, query.vector, model, last)
+        if query.other is not None:
+            near = _measure(db, number, list(near), query, model)
+        usual = _usual(db, number, query, model, last)
     infos = _sketches(db, selection, most_telling(places, total) | near.keys())
     size = (total, tokens / total if total else 1.0)
     return join_candidates(words, size, places, left_out, near, usual, infos)
@@ -94,14 +96,33 @@ def _places(db: Session, number: int | None, words: Sequence[str], total: int) -
     return found
 
 
-def _usual(db: Session, number: int | None, vector: bytes, model: Model, last: int) -> tuple[float, float]:
-    """Mean and spread of the question's cosines over an even sample of memories."""
-    low, _ = keys(number)
+def _measure(
+    db: Session, number: int | None, spots: Sequence[int], query: Query, model: Model
+) -> dict[int, float]:
+    """The larger one of both cosines of some memories, for a question with two vectors."""
+    assert query.vector is not None
+    assert query.other is not None
     sql = """
+        SELECT key, greatest(1 - (v <=> ?), 1 - (v <=> ?) + ?::float8) FROM embedding
+        WHERE owner = ? AND model = ? AND key = ANY(?)"""
+    both = (full_vector(query.vector), full_vector(query.other.vector), query.other.offset)
+    return dict(ask(db, sql, (*both, number, model.id, list(spots))))
+
+
+def _usual(db: Session, number: int | None, query: Query, model: Model, last: int) -> tuple[float, float]:
+    """Mean and spread of the question's cosines over an even sample of memories."""
+    assert query.vector is not None
+    low, _ = keys(number)
+    cosine = "-(h <#> ?)"
+    values: tuple[object, ...] = (half_vector(query.vector),)
+    if query.other is not None:
+        cosine = f"greatest({cosine}, {cosine} + ?::float8)"
+        values = (*values, half_vector(query.other.vector), query.other.offset)
+    sql = f"""
         SELECT avg(c), avg(c * c) FROM (
-            SELECT -(h <#> ?) AS c FROM embedding WHERE owner = ? AND model = ? AND key = ANY(?)) sample"""
+            SELECT {cosine} AS c FROM embedding WHERE owner = ? AND model = ? AND key = ANY(?)) sample"""
     spots = [low + n for n in sample_numbers(last)]
-    [(mean, square)] = ask(db, sql, (half_vector(vector), number, model.id, spots))
+    [(mean, square)] = ask(db, sql, (*values, number, model.id, spots))
     return usual_cosine(mean, square)
 
 

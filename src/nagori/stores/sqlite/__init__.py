@@ -23,7 +23,7 @@ from pathlib import Path
 import apsw
 
 from nagori.core.model import ALIVE, Filter, Hit, Memory, Scope, check_vector
-from nagori.core.relevance import Candidates, Query
+from nagori.core.relevance import Candidates, Query, check_query
 from nagori.core.storage_types import (
     NOTHING_APPLIED,
     AppliedPosition,
@@ -195,7 +195,7 @@ class SqliteStore(SqlReads):
         with self.reading() as db:
             model = find_model(db, query.model) if query.model else None
             if query.vector is not None:
-                check_vector(query.vector, model.dimension if model else None)
+                check_query(query, model.dimension if model else None)
             selection = self.selection(db, scope, query.filter)
             if (indexes := self._find_indexes(db, scope.owner, search=True)) is not None and (
                 found := indexes.candidates(db, selection, query, model)

@@ -80,7 +80,7 @@ def nearest_keys(db: apsw.Connection, selection: Selection, vector: bytes, model
     if model.center is None:
         return _scan(db, selection, vector, model, k)
     shortlist = _shortlist(db, selection, vector, model, max(SHORTLIST, 2 * k))
-    return _measure(db, shortlist, vector, model, k)
+    return _measure_shortlist(db, shortlist, vector, model, k)
 
 
 def _scan(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, k: int) -> Near:
@@ -114,7 +114,9 @@ def meant_by_bits(selection: Selection) -> Condition:
     return " AND ".join(parts), (*keys(selection.number), *values, *more)
 
 
-def _measure(db: apsw.Connection, shortlist: Sequence[int], vector: bytes, model: Model, k: int) -> Near:
+def _measure_shortlist(
+    db: apsw.Connection, shortlist: Sequence[int], vector: bytes, model: Model, k: int
+) -> Near:
     """Exact cosines of the shortlist. CROSS JOIN keeps SQLite from starting with the whole table."""
     sql = f"""
         SELECT v.key, 1 - vec_distance_cosine(v.v, ?) AS score
@@ -134,8 +136,8 @@ def candidates(db: apsw.Connection, selection: Selection, query: Query, model: M
     near: dict[int, float] = {}
     spread = (0.0, 1.0)
     if query.vector is not None and model is not None:
-        near = dict(nearest_keys(db, selection, query.vector, model, query.nearest))
-        spread = usual(db, number, query.vector, model, last)
+        near = find_near(db, selection, query, model)
+        spread = usual(db, number, query, model, last)
     infos = _sketches(db, selection, most_telling(places, total) | near.keys())
     return join_candidates(words, (total, mean), places, left_out, near, spread, infos)
 
@@ -160,16 +162,31 @@ def _places(
     return {word: Counter(docs_of[word]) for word in chosen}, left_out
 
 
+def find_near(db: apsw.Connection, selection: Selection, query: Query, model: Model) -> dict[int, float]:
+    """Keys and cosines of the memories nearest to a question."""
+    near = nearest_keys(db, selection, query.search_vector, model, query.nearest)
+    return dict(near if query.other is None else _measure(db, [key for key, _ in near], query, model))
+
+
 def usual(
-    db: apsw.Connection, number: int | None, vector: bytes, model: Model, last: int
+    db: apsw.Connection, number: int | None, query: Query, model: Model, last: int
 ) -> tuple[float, float]:
     """Mean and spread of the question's cosines over an even sample of memories."""
     low, _ = keys(number)
-    spots = json.dumps([low + n for n in sample_numbers(last)])
+    cosines = _measure(db, [low + n for n in sample_numbers(last)], query, model)
+    return summarize_cosines([cosine for _, cosine in cosines])
+
+
+def _measure(db: apsw.Connection, spots: Sequence[int], query: Query, model: Model) -> Near:
+    """The cosines of some memories: the larger one, if the question has two vectors."""
+    score = "1 - vec_distance_cosine(v.v, ?)"
+    values: tuple[object, ...] = (query.vector,)
+    if query.other is not None:
+        score = f"max({score}, {score} + ?)"
+        values = (query.vector, query.other.vector, query.other.offset)
     sql = f"""
-        SELECT 1 - vec_distance_cosine(v.v, ?)
-        FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value"""
-    return summarize_cosines([cosine for (cosine,) in ask(db, sql, (vector, spots))])
+        SELECT v.key, {score} FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value"""
+    return ask(db, sql, (*values, json.dumps(spots)))
 
 
 def summarize_cosines(cosines: Sequence[float]) -> tuple[float, float]:

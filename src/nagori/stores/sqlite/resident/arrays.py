@@ -258,7 +258,12 @@ class Vectors:
             apart += few
         return apart
 
-    def usual(self, asked: AskedVector, last: int) -> tuple[float, float] | None:
+    def measure(self, places: Any, asked: AskedVector, other: AskedVector) -> Any:
+        """The larger one of both cosines; None if one is too large."""
+        one, two = self._cosines(places, asked), self._cosines(places, other)
+        return None if one is None or two is None else numpy.maximum(one, two + other.offset)
+
+    def usual(self, asked: AskedVector, other: AskedVector | None, last: int) -> tuple[float, float] | None:
         """`search.usual`; None if the file has to be asked. Every question asks for the same vectors, so they
         are kept as columns, which are added faster."""
         if not self._exact:
@@ -269,16 +274,19 @@ class Vectors:
             self._sample = (last, numpy.ascontiguousarray(self._vectors[places].T), self._norms[places])
         _, columns, norms = self._sample
         cosines = _divide(_sum_in_order((columns * asked.values[:, None]).T), asked, norms)
+        if other is not None and cosines is not None:
+            more = _divide(_sum_in_order((columns * other.values[:, None]).T), other, norms)
+            cosines = None if more is None else numpy.maximum(cosines, more + other.offset)
         return None if cosines is None else search.summarize_cosines(cosines.tolist())
 
 
 class AskedVector:
-    """The vector of a question, with its length."""
+    """The vector of a question, with its length, and what is added to its cosines."""
 
-    __slots__ = ("data", "norm", "values")
+    __slots__ = ("data", "norm", "offset", "values")
 
-    def __init__(self, data: bytes) -> None:
-        self.data, self.values = data, numpy.frombuffer(data, "<f4")
+    def __init__(self, data: bytes, offset: float = 0.0) -> None:
+        self.data, self.values, self.offset = data, numpy.frombuffer(data, "<f4"), offset
         self.norm = _norms(self.values[None])[0]
 
 

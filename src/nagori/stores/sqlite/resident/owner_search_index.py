@@ -310,7 +310,6 @@ class OwnerIndex:
         self, db: Connection, selection: Selection, query: Query, model: Model, mask: Any
     ) -> tuple[Any, Any, tuple[float, float]]:
         """`search.nearest_keys`, places and cosines, and `search.usual`."""
-        vector = query.vector or b""
         vectors = self._vectors.get(model.id)
         if vectors is None or vectors.model != model:
             vectors = self._vectors[model.id] = Vectors(
@@ -318,22 +317,26 @@ class OwnerIndex:
             )
             vectors.load(db, "BETWEEN ? AND ?", keys(self.state.number))
             vectors.compare(db)
-        asked = AskedVector(vector)
-        found = vectors.nearest(db, asked, mask, query.nearest)
-        usual = vectors.usual(asked, self.state.last)
-        if found is None:
-            keys_found = search.nearest_keys(db, selection, vector, model, query.nearest)
-            near = self._columns.find(to_numbers([key for key, _ in keys_found]))
-            cosines = numpy.array([cosine for _, cosine in keys_found], float)
-        else:
+        asked = AskedVector(query.vector or b"")
+        other = None if query.other is None else AskedVector(query.other.vector, query.other.offset)
+        search_vector = asked if other is None else AskedVector(query.search_vector)
+        found = vectors.nearest(db, search_vector, mask, query.nearest)
+        usual = vectors.usual(asked, other, self.state.last)
+        if found is not None:
             near, cosines = found
             if model.center is None:  # of equally near ones the first by id
                 self._read_sketches(db, near)
                 ids = [self._sketches.row(place).id for place in near.tolist()]
                 order = sorted(range(len(ids)), key=lambda at: (-cosines[at], ids[at]))[: query.nearest]
                 near, cosines = near[order], cosines[order]
+            if other is not None:
+                cosines = vectors.measure(near, asked, other)
+        if found is None or cosines is None:
+            keys_found = search.find_near(db, selection, query, model)
+            near = self._columns.find(to_numbers(list(keys_found)))
+            cosines = numpy.array(list(keys_found.values()), float)
         if usual is None:
-            usual = search.usual(db, self.state.number, vector, model, self.state.last)
+            usual = search.usual(db, self.state.number, query, model, self.state.last)
         return near, cosines, usual
 
     # --- whole memories -------------------------------------------------------------------------
