@@ -4,7 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from nagori.aio import AsyncConversation as AsyncConversation
     from nagori.aio import AsyncNagori as AsyncNagori
+    from nagori.aio import AsyncTurn as AsyncTurn
+    from nagori.aio import PendingOpen as PendingOpen
     from nagori.app import Nagori as Nagori
     from nagori.config import Config as Config
     from nagori.config import load_config as load_config
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from nagori.services.remember import Draft as Draft
     from nagori.services.why_log_as_of_and_status import Explanation as Explanation
     from nagori.services.why_log_as_of_and_status import Status as Status
+    from nagori.services.window.bounded_conversation import Conversation as Conversation
+    from nagori.services.window.prune import PruneResult as PruneResult
 
 __version__ = "0.1.0"
 
@@ -55,8 +60,10 @@ _HOMES = {
     "Draft": "nagori.services.remember",
     "ToolResult": "nagori.core.outcomes_lessons_and_credit",
     # what the verbs return
+    **dict.fromkeys(("AsyncConversation", "AsyncTurn", "PendingOpen"), "nagori.aio"),
     "Context": "nagori.services.prompt_context",
     "ContextExplanation": "nagori.services.explain_ranking_and_context",
+    "Conversation": "nagori.services.window.bounded_conversation",
     "CyclePlan": "nagori.core.cycle",
     "CycleReport": "nagori.services.cycle",
     "ErasurePlan": "nagori.services.erasure_plan",
@@ -66,6 +73,7 @@ _HOMES = {
     "OpenTurn": "nagori.services.chat_recorder",
     "Policy": "nagori.services.learned_settings",
     "Profile": "nagori.services.profile_of_topics_and_speakers",
+    "PruneResult": "nagori.services.window.prune",
     "Status": "nagori.services.why_log_as_of_and_status",
     **dict.fromkeys(
         ("Category", "Emotion", "Filter", "Kind", "Level", "Memory", "Privacy", "Recollection"),
