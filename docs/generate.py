@@ -98,9 +98,9 @@ def settings_ja() -> str:
         + "。"
         + "、".join(f"`{name}`" for name in config.NOT_SETTINGS)
         + " は設定ではなく、ファイルやユーザーなどの選択に使います。\n",
-        "知らない名前や範囲外の値はエラーになり、問題はまとめて報告されます。"
+        "存在しない設定名や範囲外の値はエラーになり、問題はまとめて報告されます。"
         "[config.schema.json](config.schema.json) を使うと、書きながらエディタで確かめられます。\n",
-        "どの設定にも効果があります。効果がなくなれば失敗するテストが、設定ごとにあります（`tests/settings`）。"
+        "すべての設定が実際に効くことを、設定ごとのテストで確かめています（`tests/settings`）。"
         "名前が変わった設定や、なくなった設定を書くと、そのことがエラーに出ます。\n",
     ]
     for section, group in groupby(config.describe(), lambda setting: setting.key.partition(".")[0]):

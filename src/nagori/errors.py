@@ -144,7 +144,12 @@ class InvalidInput(NagoriError):
 
     @property
     def notice(self) -> Notice:
-        return Notice("error.in_field", field=FieldName(self.field), problem=super().notice)
+        return Notice("error.in_field", field=FieldName(self.field), problem=self.problem)
+
+    @property
+    def problem(self) -> Notice:
+        """What is wrong, without the name of the field."""
+        return super().notice
 
 
 class FieldName(str):

@@ -100,9 +100,8 @@ class CommandSession:
         """What the user should know although nothing failed."""
         if name == "embedder.missing" and self._first_time("lexical-only"):
             package = str(fields["package"])
-            self.err.print(
-                self.translator("cli.lexical_only", package=PACKAGES.get(package, package)), style="dim"
-            )
+            told = self.translator("cli.lexical_only", package=PACKAGES.get(package, package))
+            self.err.print(told, style="dim", markup=False)
         elif name == "embedder.keyless" and self._first_time("keyless"):
             self.err.print(self.translator("cli.keyless", **fields), style="dim", markup=False)
         elif name == "embedder.silent" and not self.by_words:
@@ -112,9 +111,13 @@ class CommandSession:
         elif name == "embedder.differs" and self._first_time("differs"):
             self.err.print(self.translator("cli.embedder_differs", **fields), style="dim", markup=False)
         elif name == "store.behind":
-            self.err.print(self.translator("cli.behind", reason=fields["reason"]), style="yellow")
+            self.err.print(
+                self.translator("cli.behind", reason=fields["reason"]), style="yellow", markup=False
+            )
         elif name == "store.set_aside":
-            self.err.print(self.translator("cli.set_aside", path=fields["path"]), style="yellow")
+            self.err.print(
+                self.translator("cli.set_aside", path=fields["path"]), style="yellow", markup=False
+            )
 
     def tell_again(self, what: str) -> None:
         """Forget that something was said: it may become true anew."""

@@ -185,7 +185,7 @@ def _suggest_host_option(named: list[str] | None) -> Iterator[None]:
     except InvalidInput as fault:
         if named:
             raise
-        raise InvalidInput("settings", "error.host_left_out", reason=fault.notice) from fault
+        raise InvalidInput("settings", "error.host_left_out", reason=fault.problem) from fault
 
 
 def _forget_users(session: CommandSession, left: set[Path]) -> None:
