@@ -440,6 +440,5 @@ def test_without_its_package_the_mcp_server_says_what_to_install(
 def test_who_has_no_embedder_is_told_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nagori.adapters.embed.package_folder", lambda name: None)
     monkeypatch.setenv("NAGORI_EMBEDDING__PROVIDER", "local")
-    run("remember", "The spare key hangs behind the lamp.")
-    told = run("recall", "where is the key?").err
+    told = run("remember", "The spare key hangs behind the lamp.").err
     assert "'nagori[local]'" in told.replace("\n", " ")
