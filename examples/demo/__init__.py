@@ -127,7 +127,7 @@ def _answer(stage: Stage, question: str, found: Sequence[Recollection]) -> None:
     stage.say(f"» {question}", "bold cyan")
     table = quiet_table(("", "green"), ("", ""))
     for one in found:
-        table.add_row(f"{one.score:.2f}", Text(one_line(one.memory)))
+        table.add_row(f"{one.confidence:.0%}", Text(one_line(one.memory)))
     stage.show(table if found else Text(stage.translator("cli.no_match"), style="dim"))
 
 
@@ -155,7 +155,7 @@ def _found(stage: Stage, one: Recollection | None, days: int) -> Text:
         return Text("–", style="dim")
     name = next(name for name, id in stage.ids.items() if id == one.memory.id)
     memory, score = stage.days[name][days]
-    return Text(f"{one.score:.2f}  ", style="green") + strength_bar(score, memory.level, 2)
+    return Text(f"{one.confidence:4.0%}  ", style="green") + strength_bar(score, memory.level, 2)
 
 
 def explain(stage: Stage) -> None:

@@ -187,8 +187,8 @@ SAID: dict[str, tuple[str, str]] = {
     "wish": ("🔒 was asked for: it does not fade.", "🔒 は保護を頼まれた記憶。薄れません。"),
     "before": ("What comes to mind today", "今日、思い出すこと"),
     "before_text": (
-        "Two questions on the evening of day 0; the number is the score of the answer.",
-        "0日目の夜に、ふたつの問い。数字は答えの点です。",
+        "Two questions on the evening of day 0; the number is the confidence of the answer.",
+        "0日目の夜に、ふたつの問い。数字は答えの確信度です。",
     ),
     "across": (
         "And across languages, by meaning:",
@@ -262,7 +262,7 @@ SAID: dict[str, tuple[str, str]] = {
     "after": ("The same questions, {n} days later", "{n}日後、同じ問い"),
     "after_text": (
         "Relevance comes first: the answer is still found, in the words that are left.",
-        "関連の強さが先に立つので、答えは今も、残った言葉で見つかります。",
+        "関連性を優先するので、答えは今も、残った言葉で見つかります。",
     ),
     "on_day": ("day {n}", "{n}日目"),
     "undone_fade": (

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from array import array
+
+import pytest
+
 from nagori.core import relevance
 from nagori.core.relevance import (
     COMMON,
     CandidateInfo,
+    OtherLanguage,
+    Query,
+    check_query,
     choose_words,
     common_count,
+    cosines_of_nearest,
     join_candidates,
     most_telling,
     sample_numbers,
     usual_cosine,
 )
+from nagori.errors import InvalidInput
+
+ONE, OTHER = array("f", [1.0, 0.0]).tobytes(), array("f", [0.0, 1.0]).tobytes()
 
 
 def info(id: str) -> CandidateInfo:
@@ -67,3 +78,25 @@ def test_candidates_are_joined_by_id() -> None:
     assert joined.cosines == {"m1": 0.9}
     assert (joined.total, joined.asked, joined.mean_tokens, joined.usual) == (10, 2, 4.0, (0.1, 0.2))
     assert joined.infos == {"m1": info("m1")}
+
+
+def test_a_question_in_two_languages_is_searched_by_the_mean_of_both_and_measured_by_the_nearer() -> None:
+    near = {ONE: {"a": 0.9, "b": 0.2, "c": 0.1}, OTHER: {"a": 0.3, "b": 0.8, "c": 0.4}}
+    both = Query(vector=ONE, nearest=2, other=OtherLanguage(OTHER, -0.1))
+    assert array("f", both.search_vector).tolist() == [1.0, 1.0]
+    asked: list[int | None] = []
+
+    def nearest(vector: bytes, k: int | None) -> dict[str, float]:
+        asked.append(k)
+        return near.get(vector, {"b": 0.9, "a": 0.8})
+
+    assert cosines_of_nearest(both, nearest) == pytest.approx({"b": 0.7, "a": 0.9})
+    assert asked == [None, None, 2]
+    assert cosines_of_nearest(Query(vector=ONE, nearest=3), nearest) == near[ONE]
+
+
+def test_each_vector_of_a_question_is_checked() -> None:
+    check_query(Query(vector=ONE, other=OtherLanguage(OTHER, 0.0)), 2)
+    for bad in (Query(vector=ONE[:4]), Query(vector=ONE, other=OtherLanguage(OTHER[:4], 0.0))):
+        with pytest.raises(InvalidInput, match="dimensions"):
+            check_query(bad, 2)
