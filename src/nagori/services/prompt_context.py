@@ -417,7 +417,7 @@ ABOUT_THAT_TIME = 0.6  # the same where it was said in the time that the questio
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
 # How far below the best a memory may fit; one of a session that is told; one of few, whose typical spread is
 # unknown.
-FURTHEST, FURTHEST_THERE, FURTHEST_OF_FEW = 3.5, 6.0, 7.0
+FURTHEST, FURTHEST_THERE, FURTHEST_OF_FEW = 3.5, 5.7, 7.0
 FURTHEST_LINES = (3.5, 3.0, 1.8, 0.5)  # for the first line and the next ones
 LOOKED_AT = 25
 ABOUT_IT_BY_WORDS, ABOUT_SOMETHING_BY_WORDS = 0.4, 0.3  # the same where there are no vectors

@@ -75,7 +75,7 @@ def find_candidates(db: Session, selection: Selection, query: Query, model: Mode
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
     if query.vector is not None and model is not None:
-        [hits] = nearest(db, selection, [query.search_vector], model, query.nearest)
+        [hits] = nearest(db, selection, [query.search_vector], model, query.search_count)
         near = {key: score for key, _, score in hits}
         if query.other is not None:
             near = _measure(db, number, list(near), query, model)
@@ -103,10 +103,10 @@ def _measure(
     assert query.vector is not None
     assert query.other is not None
     sql = """
-        SELECT key, greatest(1 - (v <=> ?), 1 - (v <=> ?) + ?::float8) FROM embedding
-        WHERE owner = ? AND model = ? AND key = ANY(?)"""
+        SELECT key, greatest(1 - (v <=> ?), 1 - (v <=> ?) + ?::float8) AS score FROM embedding
+        WHERE owner = ? AND model = ? AND key = ANY(?) ORDER BY score DESC, key LIMIT ?"""
     both = (full_vector(query.vector), full_vector(query.other.vector), query.other.offset)
-    return dict(ask(db, sql, (*both, number, model.id, list(spots))))
+    return dict(ask(db, sql, (*both, number, model.id, list(spots), query.nearest)))
 
 
 def _usual(db: Session, number: int | None, query: Query, model: Model, last: int) -> tuple[float, float]:

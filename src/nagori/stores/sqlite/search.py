@@ -164,8 +164,11 @@ def _places(
 
 def find_near(db: apsw.Connection, selection: Selection, query: Query, model: Model) -> dict[int, float]:
     """Keys and cosines of the memories nearest to a question."""
-    near = nearest_keys(db, selection, query.search_vector, model, query.nearest)
-    return dict(near if query.other is None else _measure(db, [key for key, _ in near], query, model))
+    near = nearest_keys(db, selection, query.search_vector, model, query.search_count)
+    if query.other is not None:
+        measured = _measure(db, [key for key, _ in near], query, model)
+        near = sorted(measured, key=lambda pair: -pair[1])[: query.nearest]
+    return dict(near)
 
 
 def usual(
