@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import metrics
-from bench.data_sets import FORMATS, Talk
+from bench.data_sets import FORMATS, Question, Talk
 from bench.recall import CACHE, DURABLE, OVERALL, Result, durable
 from bench.report import header, machine, number, python, table, write_json
 from bench.systems import PIECES, keep, timed
@@ -43,6 +43,7 @@ class Aged:
     words: int = 0  # bytes of the words that recall can show
     kept: int = 0  # bytes of all words, earlier and fuller ones among them
     levels: dict[str, int] = field(default_factory=dict)
+    within: list[float] = field(default_factory=list)  # share of the evidence within the token budget
 
     def measure(self, memory: Nagori) -> None:
         status = memory.status()
@@ -57,7 +58,8 @@ class Aged:
     def figures(self, apart: frozenset[str]) -> dict[str, Any]:
         sizes = {name: getattr(self, name) for name in ("store", "journal", "words", "kept")}
         levels = {level.name.lower(): self.levels.get(level.name.lower(), 0) for level in Level}
-        return {**self.result.figures(apart, 0.0), "bytes": sizes, "levels": levels}
+        within = round(100 * sum(self.within) / len(self.within), 1) if self.within else None
+        return {**self.result.figures(apart, 0.0), "bytes": sizes, "levels": levels, "within": within}
 
 
 def pages(path: Path) -> int:
@@ -68,7 +70,9 @@ def pages(path: Path) -> int:
     return (count - free) * size
 
 
-def live(talk: Talk, folder: Path, embedder: Remembered | None, k: int, ages: dict[int, Aged]) -> None:
+def live(
+    talk: Talk, folder: Path, embedder: Remembered | None, k: int, ages: dict[int, Aged], budget: int
+) -> None:
     """One talk's life, asked at every age on the way."""
     clock = FrozenClock()
     with Nagori.open(folder, config=Config(), clock=clock, embedder=embedder) as memory:
@@ -81,6 +85,10 @@ def live(talk: Talk, folder: Path, embedder: Remembered | None, k: int, ages: di
             found = memory.recall(question, k=PIECES * k, mark=False)
             return [(each.memory.source.uri or "", each.memory.searchable) for each in found]
 
+        def share_within(question: Question) -> float:
+            found = memory.recall(question.text, k=PIECES * k, tokens=budget, mark=False)
+            return len(question.gold & {each.memory.source.uri for each in found}) / len(question.gold)
+
         lived = 0
         for age, aged in sorted(ages.items()):
             for _ in range(age - lived):
@@ -91,6 +99,7 @@ def live(talk: Talk, folder: Path, embedder: Remembered | None, k: int, ages: di
             durable(told, [talk], facts)
             aged.result.answers += told.answers
             aged.result.asked += told.asked
+            aged.within += map(share_within, talk.questions) if budget else ()
             aged.measure(memory)
 
 
@@ -105,6 +114,7 @@ def rows(ages: dict[str, dict[str, Any]]) -> Iterator[list[str]]:
             f"{whole['R@10']:.1f} [{low:.0f}-{high:.0f}]",
             "–" if facts is None else f"{facts['R@10']:.1f} ({facts['n']})",
             number(whole["tokens"]),
+            "–" if each["within"] is None else f"{each['within']:.1f}",
             *(f"{sizes[name] / 1024:,.0f}" for name in ("words", "kept", "store", "journal")),
             " ".join(f"{n}" for n in each["levels"].values()),
         ]
@@ -116,6 +126,7 @@ TITLES = [
     "R@10",
     "facts (n)",
     "tokens",
+    "in budget",
     "words KiB",
     "kept KiB",
     "store KiB",
@@ -124,7 +135,8 @@ TITLES = [
 ]
 NOTES = """\
 R@10: per cent of n questions, [95 % bootstrap interval]; facts: of those about durable facts alone. tokens:
-of the top 10 texts. words: what recall can show; kept: fuller and earlier words among them; store: pages in
+of the top 10 texts. in budget: per cent of the evidence of all questions that `recall` gives within the token
+budget (--budget). words: what recall can show; kept: fuller and earlier words among them; store: pages in
 use, with vectors and indexes. A night after every day, nothing recalled."""
 
 
@@ -137,6 +149,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draw them there, as SVG")
     parser.add_argument("--no-embedder", action="store_true", help="by words alone")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions of each talk")
+    parser.add_argument("--budget", type=int, default=0, metavar="TOKENS", help="what an answer may take")
     parser.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where vectors are kept")
     options = parser.parse_args(given)
     try:
@@ -157,7 +170,7 @@ def measure(options: argparse.Namespace, talks: Sequence[Talk]) -> dict[str, Any
         embedder = stack.enter_context(closing(Remembered(real, options.cache))) if real else None
         for place, talk in enumerate(talks, 1):
             print(f"{talk.name} ({place}/{len(talks)})", file=sys.stderr)
-            live(talk, work / str(place), embedder, metrics.DEEPEST, ages)
+            live(talk, work / str(place), embedder, metrics.DEEPEST, ages, options.budget)
         head = {
             "machine": machine(work),
             "python": python(),

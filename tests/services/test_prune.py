@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from time import sleep
@@ -459,6 +460,27 @@ def test_what_another_program_erased_meanwhile_does_not_come_back(tmp_path: Path
         assert memory._runtime.unformed
         assert memory.list() == []
         assert not memory._runtime.unformed
+
+
+def _count_memories(memory: Nagori, found: list[int]) -> None:
+    found.append(len(memory.list(limit=1000)))
+
+
+def test_threads_that_read_at_once_find_all_and_form_each_message_once(tmp_path: Path) -> None:
+    states = []
+    for readers in (1, 6):
+        with Nagori.open(tmp_path / str(readers), config=Config(), embedder=None) as memory:
+            memory.prune(talk(60), budget=1000, session="s")
+            found: list[int] = []
+            read = partial(_count_memories, memory, found)
+            threads = [Thread(target=read) for _ in range(readers)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            states.append({each.id: each.mentions for each in memory.list(limit=1000)})
+            assert found == [len(states[-1])] * readers
+    assert states[0] == states[1]
 
 
 def test_the_end_of_a_turn_forms_what_left_the_window(memory: Nagori) -> None:
