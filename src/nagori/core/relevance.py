@@ -76,8 +76,8 @@ class OtherLanguage(Value):
 
 
 class Query(Value):
-    """The query for candidates: tokens, and a vector if there is a model. With `other`, twice as many are
-    searched by the mean of both vectors, and those stay whose larger cosine is largest."""
+    """The query for candidates: tokens, and a vector if there is a model. With `other`, of both cosines the
+    larger one counts."""
 
     words: Sequence[str] = ()
     vector: bytes | None = None
@@ -88,14 +88,9 @@ class Query(Value):
 
     @property
     def search_vector(self) -> bytes:
-        """The vector whose nearest are searched."""
+        """The vector by which a shortlist is made: with `other`, the mean of both."""
         vector = self.vector or b""
         return vector if self.other is None else _sum(vector, self.other.vector)
-
-    @property
-    def search_count(self) -> int:
-        """How many of its nearest are searched."""
-        return self.nearest if self.other is None else 2 * self.nearest
 
 
 def cosines_of_nearest(
@@ -106,9 +101,8 @@ def cosines_of_nearest(
     if query.other is None:
         return nearest(query.search_vector, query.nearest)
     one, two = nearest(query.vector or b"", None), nearest(query.other.vector, None)
-    found = nearest(query.search_vector, query.search_count)
-    larger = {id: max(one[id], two[id] + query.other.offset) for id in found}
-    return dict(sorted(larger.items(), key=lambda pair: -pair[1])[: query.nearest])
+    larger = {id: max(one[id], two[id] + query.other.offset) for id in one}
+    return dict(sorted(larger.items(), key=lambda pair: (-pair[1], pair[0]))[: query.nearest])
 
 
 def check_query(query: Query, dimension: int | None) -> None:

@@ -75,7 +75,8 @@ def find_candidates(db: Session, selection: Selection, query: Query, model: Mode
     near: dict[int, float] = {}
     usual = (0.0, 1.0)
     if query.vector is not None and model is not None:
-        [hits] = nearest(db, selection, [query.search_vector], model, query.search_count)
+        several = 1 if query.other is None else 2  # those of one vector alone may be nearer than of the mean
+        [hits] = nearest(db, selection, [query.search_vector], model, several * query.nearest)
         near = {key: score for key, _, score in hits}
         if query.other is not None:
             near = _measure(db, number, list(near), query, model)

@@ -63,7 +63,7 @@ def nearest(
 
         if together.pays(model):
             return _hits(db, together.nearest_keys(db, selection, vectors, model, k, least))
-    near = [nearest_keys(db, selection, vector, model, k) for vector in vectors]
+    near = [nearest_keys(db, selection, Query(vector=vector, nearest=k), model) for vector in vectors]
     return _hits(db, [[(key, score) for key, score in each if score >= least] for each in near])
 
 
@@ -75,21 +75,31 @@ def _hits(db: apsw.Connection, near: Sequence[Near]) -> list[list[Hit]]:
     return [sorted(each, key=lambda hit: (-hit.score, hit.id)) for each in hits]
 
 
-def nearest_keys(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, k: int) -> Near:
-    """Keys and cosines of the k nearest: over all vectors, or over a shortlist if there are many."""
+def nearest_keys(db: apsw.Connection, selection: Selection, query: Query, model: Model) -> Near:
+    """Keys and cosines of the memories nearest to a question: over all vectors, or over a shortlist if there
+    are many."""
     if model.center is None:
-        return _scan(db, selection, vector, model, k)
-    shortlist = _shortlist(db, selection, vector, model, max(SHORTLIST, 2 * k))
-    return _measure_shortlist(db, shortlist, vector, model, k)
+        return _scan(db, selection, query, model)
+    shortlist = _shortlist(db, selection, query.search_vector, model, max(SHORTLIST, 2 * query.nearest))
+    return _measure_shortlist(db, shortlist, query, model)
 
 
-def _scan(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, k: int) -> Near:
-    where, values = selection.meant()
+def _score(query: Query) -> tuple[str, tuple[object, ...]]:
+    """SQL: the cosine of the vector v; the larger one, if the question has two vectors."""
+    score = "1 - vec_distance_cosine(v.v, ?)"
+    if query.other is None:
+        return score, (query.vector,)
+    values = (query.vector, query.other.vector, query.other.offset)
+    return f"max({score}, {score} + ?)", values
+
+
+def _scan(db: apsw.Connection, selection: Selection, query: Query, model: Model) -> Near:
+    (where, values), (score, asked) = selection.meant(), _score(query)
     sql = f"""
-        SELECT m.key, 1 - vec_distance_cosine(v.v, ?) AS score
+        SELECT m.key, {score} AS score
         FROM {model.vectors} v CROSS JOIN memory m ON m.key = v.key
         WHERE v.key BETWEEN ? AND ? AND {where} ORDER BY score DESC, m.id LIMIT ?"""
-    return ask(db, sql, (vector, *keys(selection.number), *values, k))
+    return ask(db, sql, (*asked, *keys(selection.number), *values, query.nearest))
 
 
 def _shortlist(db: apsw.Connection, selection: Selection, vector: bytes, model: Model, n: int) -> list[int]:
@@ -114,15 +124,14 @@ def meant_by_bits(selection: Selection) -> Condition:
     return " AND ".join(parts), (*keys(selection.number), *values, *more)
 
 
-def _measure_shortlist(
-    db: apsw.Connection, shortlist: Sequence[int], vector: bytes, model: Model, k: int
-) -> Near:
+def _measure_shortlist(db: apsw.Connection, shortlist: Sequence[int], query: Query, model: Model) -> Near:
     """Exact cosines of the shortlist. CROSS JOIN keeps SQLite from starting with the whole table."""
+    score, asked = _score(query)
     sql = f"""
-        SELECT v.key, 1 - vec_distance_cosine(v.v, ?) AS score
+        SELECT v.key, {score} AS score
         FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value
         ORDER BY score DESC, v.key LIMIT ?"""
-    return ask(db, sql, (vector, json.dumps(shortlist), k))
+    return ask(db, sql, (*asked, json.dumps(shortlist), query.nearest))
 
 
 # --- candidates -----------------------------------------------------------------------------------
@@ -136,7 +145,7 @@ def candidates(db: apsw.Connection, selection: Selection, query: Query, model: M
     near: dict[int, float] = {}
     spread = (0.0, 1.0)
     if query.vector is not None and model is not None:
-        near = find_near(db, selection, query, model)
+        near = dict(nearest_keys(db, selection, query, model))
         spread = usual(db, number, query, model, last)
     infos = _sketches(db, selection, most_telling(places, total) | near.keys())
     return join_candidates(words, (total, mean), places, left_out, near, spread, infos)
@@ -162,34 +171,16 @@ def _places(
     return {word: Counter(docs_of[word]) for word in chosen}, left_out
 
 
-def find_near(db: apsw.Connection, selection: Selection, query: Query, model: Model) -> dict[int, float]:
-    """Keys and cosines of the memories nearest to a question."""
-    near = nearest_keys(db, selection, query.search_vector, model, query.search_count)
-    if query.other is not None:
-        measured = _measure(db, [key for key, _ in near], query, model)
-        near = sorted(measured, key=lambda pair: -pair[1])[: query.nearest]
-    return dict(near)
-
-
 def usual(
     db: apsw.Connection, number: int | None, query: Query, model: Model, last: int
 ) -> tuple[float, float]:
     """Mean and spread of the question's cosines over an even sample of memories."""
     low, _ = keys(number)
-    cosines = _measure(db, [low + n for n in sample_numbers(last)], query, model)
-    return summarize_cosines([cosine for _, cosine in cosines])
-
-
-def _measure(db: apsw.Connection, spots: Sequence[int], query: Query, model: Model) -> Near:
-    """The cosines of some memories: the larger one, if the question has two vectors."""
-    score = "1 - vec_distance_cosine(v.v, ?)"
-    values: tuple[object, ...] = (query.vector,)
-    if query.other is not None:
-        score = f"max({score}, {score} + ?)"
-        values = (query.vector, query.other.vector, query.other.offset)
+    spots = json.dumps([low + n for n in sample_numbers(last)])
+    score, asked = _score(query)
     sql = f"""
-        SELECT v.key, {score} FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value"""
-    return ask(db, sql, (*values, json.dumps(spots)))
+        SELECT {score} FROM json_each(?) CROSS JOIN {model.vectors} v ON v.key = value"""
+    return summarize_cosines([cosine for (cosine,) in ask(db, sql, (*asked, spots))])
 
 
 def summarize_cosines(cosines: Sequence[float]) -> tuple[float, float]:

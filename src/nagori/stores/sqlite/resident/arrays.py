@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import log
 
 import numpy
 
-from nagori.core.relevance import MOST_SKETCHES, sample_numbers
+from nagori.core.relevance import MOST_SKETCHES, Query, sample_numbers
 from nagori.core.value_object import split_batches
 from nagori.stores.sql_rows import KEY_BITS, Model, ask
 from nagori.stores.sqlite import search
@@ -199,7 +199,7 @@ class Vectors:
             sums[at : at + BLOCK] = _sum_in_order(rows)
         return _divide(sums, asked, self._norms[places])
 
-    def nearest(self, db: Connection, asked: AskedVector, mask: Any, k: int) -> tuple[Any, Any] | None:
+    def nearest(self, db: Connection, asked: AskedQuery, mask: Any, k: int) -> tuple[Any, Any] | None:
         """Places and cosines of the k nearest of those in the mask, best first; without a shortlist also
         those that are as near as the last. None if the file has to be asked."""
         if not self._exact:
@@ -207,10 +207,10 @@ class Vectors:
         if self.model.center is None:
             places = numpy.flatnonzero(mask & self._has_vector)
         else:
-            places = self._shortlist(db, asked.data, mask, max(search.SHORTLIST, 2 * k))
+            places = self._shortlist(db, asked.search_vector, mask, max(search.SHORTLIST, 2 * k))
             places = numpy.sort(places[self._has_vector[places]])
             places = self._narrow(places, asked, k)
-        cosines = self._cosines(places, asked)
+        cosines = asked.larger(lambda vector: self._cosines(places, vector))
         if cosines is None:
             return None
         order = numpy.argsort(-cosines, kind="stable")
@@ -220,22 +220,25 @@ class Vectors:
             order = order[cosines[order] >= cosines[order[k - 1]]]
         return places[order], cosines[order]
 
-    def _narrow(self, places: Any, asked: AskedVector, k: int) -> Any:
+    def _narrow(self, places: Any, asked: AskedQuery, k: int) -> Any:
         """Those that can be among the k nearest. Sums in any order are fast; only these few are added as the
         file adds them."""
         if len(places) <= k:
             return places
+        cosines = asked.larger(lambda vector: self._fast_cosines(places, vector))
+        if cosines is None:
+            return places
+        least = numpy.partition(cosines, len(cosines) - k)[len(cosines) - k]
+        return places[cosines >= least - DIFFERENCE]
+
+    def _fast_cosines(self, places: Any, asked: AskedVector) -> Any:
         sums = numpy.empty(len(places), "<f4")
         rows = numpy.empty((BLOCK, self.model.dimension), "<f4")
         for at in range(0, len(places), BLOCK):
             some = places[at : at + BLOCK]
             here = self._vectors.take(some, axis=0, out=rows[: len(some)], mode="clip")
             numpy.vecdot(here, asked.values, out=sums[at : at + BLOCK])
-        cosines = _divide(sums, asked, self._norms[places])
-        if cosines is None:
-            return places
-        least = numpy.partition(cosines, len(cosines) - k)[len(cosines) - k]
-        return places[cosines >= least - DIFFERENCE]
+        return _divide(sums, asked, self._norms[places])
 
     def _shortlist(self, db: Connection, vector: bytes, mask: Any, n: int) -> Any:
         """`search._shortlist`: the n whose bits agree best; of equal ones the first."""
@@ -258,12 +261,7 @@ class Vectors:
             apart += few
         return apart
 
-    def measure(self, places: Any, asked: AskedVector, other: AskedVector) -> Any:
-        """The larger one of both cosines; None if one is too large."""
-        one, two = self._cosines(places, asked), self._cosines(places, other)
-        return None if one is None or two is None else numpy.maximum(one, two + other.offset)
-
-    def usual(self, asked: AskedVector, other: AskedVector | None, last: int) -> tuple[float, float] | None:
+    def usual(self, asked: AskedQuery, last: int) -> tuple[float, float] | None:
         """`search.usual`; None if the file has to be asked. Every question asks for the same vectors, so they
         are kept as columns, which are added faster."""
         if not self._exact:
@@ -273,20 +271,41 @@ class Vectors:
             places = places[self._has_vector[places]]
             self._sample = (last, numpy.ascontiguousarray(self._vectors[places].T), self._norms[places])
         _, columns, norms = self._sample
-        cosines = _divide(_sum_in_order((columns * asked.values[:, None]).T), asked, norms)
-        if other is not None and cosines is not None:
-            more = _divide(_sum_in_order((columns * other.values[:, None]).T), other, norms)
-            cosines = None if more is None else numpy.maximum(cosines, more + other.offset)
+        cosines = asked.larger(
+            lambda vector: _divide(_sum_in_order((columns * vector.values[:, None]).T), vector, norms)
+        )
         return None if cosines is None else search.summarize_cosines(cosines.tolist())
+
+
+class AskedQuery:
+    """The vector of a question, or its two vectors."""
+
+    __slots__ = ("search_vector", "vectors")
+
+    def __init__(self, query: Query) -> None:
+        self.search_vector = query.search_vector
+        self.vectors = [AskedVector(query.vector or b"")]
+        if query.other is not None:
+            self.vectors.append(AskedVector(query.other.vector, query.other.offset))
+
+    def larger(self, cosines_by: Callable[[AskedVector], Any]) -> Any:
+        """The larger one of the cosines by each vector; None if one of them is None."""
+        best: Any = None
+        for vector in self.vectors:
+            cosines = cosines_by(vector)
+            if cosines is None:
+                return None
+            best = cosines if best is None else numpy.maximum(best, cosines + vector.offset)
+        return best
 
 
 class AskedVector:
     """The vector of a question, with its length, and what is added to its cosines."""
 
-    __slots__ = ("data", "norm", "offset", "values")
+    __slots__ = ("norm", "offset", "values")
 
     def __init__(self, data: bytes, offset: float = 0.0) -> None:
-        self.data, self.values, self.offset = data, numpy.frombuffer(data, "<f4"), offset
+        self.values, self.offset = numpy.frombuffer(data, "<f4"), offset
         self.norm = _norms(self.values[None])[0]
 
 

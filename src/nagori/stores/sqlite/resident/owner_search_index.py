@@ -27,7 +27,7 @@ from nagori.stores.sqlite.resident.arrays import (
     AT_ONCE,
     NUMBER,
     SPARE,
-    AskedVector,
+    AskedQuery,
     Columns,
     Places,
     Vectors,
@@ -317,25 +317,20 @@ class OwnerIndex:
             )
             vectors.load(db, "BETWEEN ? AND ?", keys(self.state.number))
             vectors.compare(db)
-        asked = AskedVector(query.vector or b"")
-        other = None if query.other is None else AskedVector(query.other.vector, query.other.offset)
-        search_vector = asked if other is None else AskedVector(query.search_vector)
-        found = vectors.nearest(db, search_vector, mask, query.search_count)
-        usual = vectors.usual(asked, other, self.state.last)
-        if found is not None:
+        asked = AskedQuery(query)
+        found = vectors.nearest(db, asked, mask, query.nearest)
+        usual = vectors.usual(asked, self.state.last)
+        if found is None:
+            keys_found = dict(search.nearest_keys(db, selection, query, model))
+            near = self._columns.find(to_numbers(list(keys_found)))
+            cosines = numpy.array(list(keys_found.values()), float)
+        else:
             near, cosines = found
             if model.center is None:  # of equally near ones the first by id
                 self._read_sketches(db, near)
                 ids = [self._sketches.row(place).id for place in near.tolist()]
-                order = sorted(range(len(ids)), key=lambda at: (-cosines[at], ids[at]))
-                near, cosines = near[order[: query.search_count]], cosines[order[: query.search_count]]
-            if other is not None and (cosines := vectors.measure(near, asked, other)) is not None:
-                best = numpy.argsort(-cosines, kind="stable")[: query.nearest]
-                near, cosines = near[best], cosines[best]
-        if found is None or cosines is None:
-            keys_found = search.find_near(db, selection, query, model)
-            near = self._columns.find(to_numbers(list(keys_found)))
-            cosines = numpy.array(list(keys_found.values()), float)
+                order = sorted(range(len(ids)), key=lambda at: (-cosines[at], ids[at]))[: query.nearest]
+                near, cosines = near[order], cosines[order]
         if usual is None:
             usual = search.usual(db, self.state.number, query, model, self.state.last)
         return near, cosines, usual
