@@ -732,9 +732,9 @@ class Nagori:
     ) -> PruneResult:
         """Prune a conversation to a token `budget`, for a model's context window. A tool call is never
         separated from its result. Pruned messages are recorded, and become memories before the next verb that
-        reads, or when the memory is closed. Content that cannot be cut (arguments of a
-        call, signed thoughts, pins) may exceed the budget: it is returned, and `report["fits"]` is False;
-        check it before you send. `before` is the result of the previous call.
+        reads, or when the memory is closed. Content that cannot be cut (arguments of a call, signed thoughts,
+        pins) may exceed the budget: it is returned, and `report["fits"]` is False; check it before you send.
+        `before` is the result of the previous call.
 
         `preset`, `strategy` and `target` are settings of `window`; `window` replaces all of them. Tokens are
         counted as by `model`, by `count` for one text, or by `provider` for all messages. `beside` is the

@@ -483,6 +483,23 @@ def test_threads_that_read_at_once_find_all_and_form_each_message_once(tmp_path:
     assert states[0] == states[1]
 
 
+def test_a_store_that_fails_stops_neither_a_read_nor_the_end_of_a_conversation(
+    memory: Nagori, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = memory.conversation(talk(60), budget=1000)
+    conversation.add(user("Shall we go on?"))
+
+    def fails(*_: object) -> list[Any]:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(process_turns, "form_memories", fails)
+        assert conversation.end() == []
+        assert memory.list() == []
+    memory.process()
+    assert memory.recall("Which port does the staging server listen on?")
+
+
 def test_the_end_of_a_turn_forms_what_left_the_window(memory: Nagori) -> None:
     with memory.turn("Shall we go on?", session="s") as turn:
         memory.prune(talk(60), budget=1000)

@@ -43,28 +43,35 @@ def form_later(runtime: Runtime, scope: Scope, turns: Sequence[str]) -> None:
 
 
 def form_evicted(runtime: Runtime, owner: Owner | None = None) -> None:
-    """Form the memories that wait, of one owner or of all. If that fails, whoever reads gets what there is:
-    the turns stay recorded, and the worker forms them."""
+    """Form the memories that wait, of one owner or of all."""
     with runtime.unformed_lock:
         waiting = {scope: list(turns) for scope, turns in runtime.unformed.items()}
     for scope, turns in waiting.items():
         if owner is None or scope.owner == owner:
-            try:
-                form_messages(runtime, scope, turns)
-            except NagoriError as trouble:
-                runtime.observe("store.behind", owner=scope.owner, reason=trouble.notice)
+            form_messages(runtime, scope, turns)
             _drop_formed(runtime, scope, turns)  # only now: another thread that reads meanwhile forms, too
 
 
 def _drop_formed(runtime: Runtime, scope: Scope, turns: Sequence[str]) -> None:
     with runtime.unformed_lock:
-        rest = {turn: None for turn in runtime.unformed.pop(scope, ()) if turn not in set(turns)}
+        rest = runtime.unformed.pop(scope, {})
+        for turn in turns:
+            rest.pop(turn, None)
         if rest:
             runtime.unformed[scope] = rest
 
 
 def form_messages(runtime: Runtime, scope: Scope, turns: Sequence[str]) -> list[Memory]:
-    """Form memories of recorded messages. Those that were erased or formed meanwhile are passed over."""
+    """Form memories of recorded messages. Those that were erased or formed meanwhile are passed over. If it
+    fails, whoever reads gets what there is: the turns stay recorded, and the worker forms them."""
+    try:
+        return _form_pending(runtime, scope, turns)
+    except NagoriError as trouble:
+        runtime.observe("store.behind", owner=scope.owner, reason=trouble.notice)
+        return []
+
+
+def _form_pending(runtime: Runtime, scope: Scope, turns: Sequence[str]) -> list[Memory]:
     from nagori.services.process_turns import form_recorded
     from nagori.services.vectors import catch_up_on_vectors
 
