@@ -5,6 +5,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -349,6 +350,23 @@ def test_a_bug_of_ours_is_owned_up_to(run: Run, monkeypatch: pytest.MonkeyPatch)
     answer = run("status")
     assert answer.code == 70
     assert "bug in nagori" in answer.err
+
+
+@pytest.mark.parametrize("typed", [("--version",), ("config", "--schema")], ids=["buffered", "at once"])
+def test_a_reader_who_has_seen_enough_is_no_error(typed: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    unbuffered = {"PYTHONUNBUFFERED": "1"} if len(typed) > 1 else {}
+    done = subprocess.run(
+        [sys.executable, "-m", "nagori", *typed],
+        env=os.environ | unbuffered,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_being_interrupted_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,12 +181,14 @@ def main() -> NoReturn:
     except NagoriError as error:
         code = error.exit_code
         _complain(error, translator)
-    except BrokenPipeError:  # `nagori export | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # `nagori export | head`: typer makes an exit of it
         code = 0
     except Exception as error:
         code = _usage_error(error, translator) or _bug(error, translator)
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # a reader that has seen enough; Python would try again at exit, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
