@@ -159,6 +159,8 @@ def test_a_recollection_says_what_a_caller_wants_to_know() -> None:
         "confidence": 0.9,
         "retention": 60.0,
         "terms": {"confidence": 0.9},
+        "in_full": False,
+        "text": "tea",
     }
     assert found.memory.to_dict() == to_record(found.memory)
     assert Recollection(memory(), 0.5, 60.0).confidence is None

@@ -114,6 +114,46 @@ def test_answers_stay_within_the_budget(memory: Nagori, budget: int, count: int)
     assert len(contents(memory, "kettle", tokens=budget)) == count
 
 
+FADED = [
+    f"The {colour} kettle stood in the {room} when we moved in, and nobody knew whose it had been. {more}"
+    for colour, room, more in (
+        ("green", "hall", "We kept it for the garden, because its lid is missing, and it whistles at noon."),
+        ("grey", "cellar", "It went to the school in May, together with the two lamps of the landlord."),
+        (
+            "white",
+            "kitchen",
+            "It is the one that leaks a little, so it only holds water for the plants.",
+        ),
+    )
+]
+
+
+@pytest.fixture
+def faded(memory: Nagori, clock: FrozenClock) -> Nagori:
+    """A memory in which everything is told by a few words only."""
+    for text in FADED:
+        memory.remember(text, kind="episode", category="casual", emotion=Emotion(60))
+    while any(each.level < 3 for each in memory.list(Filter(archived=True))):
+        clock.forward(days=1)
+        memory.cycle()
+    return memory
+
+
+def test_L42_the_best_two_answers_are_told_in_full_and_the_others_as_their_level_shows(faded: Nagori) -> None:
+    found = faded.recall("kettle moved in landlord garden plants", 3, mark=False)
+    assert len(found) == 3
+    assert [each.in_full for each in found] == [True, True, False]
+    assert all(each.text == each.memory.fullest.whole in FADED for each in found[:2])
+    assert found[2].text == found[2].memory.text.whole not in FADED
+    assert found[0].to_dict()["text"] == found[0].text
+
+
+def test_L42_what_does_not_fit_in_full_is_told_as_its_level_shows(faded: Nagori) -> None:
+    found = faded.recall("kettle moved in landlord garden plants", 3, mark=False, tokens=60)
+    assert [each.in_full for each in found][:2] == [True, False]
+    assert found[1].text == found[1].memory.text.whole not in FADED
+
+
 # --- mood
 
 

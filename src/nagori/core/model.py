@@ -532,12 +532,14 @@ class Hit(Value):
 
 
 class Recollection(Value):
-    """A recalled memory with its score; `terms` are the named parts of the score."""
+    """A recalled memory with its score; `terms` are the named parts of the score. Of the best answers the
+    fullest words that are kept are told (`in_full`), of the others what their level shows [ruling 42]."""
 
     memory: Memory
     score: float
     retention: float
     terms: dict[str, float] = default_factory(dict)
+    in_full: bool = False
 
     @property
     def id(self) -> str:
@@ -545,9 +547,14 @@ class Recollection(Value):
         return self.memory.id
 
     @property
+    def shown_text(self) -> Text:
+        """What is told of the memory."""
+        return self.memory.fullest if self.in_full else self.memory.text
+
+    @property
     def text(self) -> str:
-        """The present text of the memory, trigger and content."""
-        return self.memory.text.whole
+        """What is told of the memory, trigger and content."""
+        return self.shown_text.whole
 
     @property
     def created(self) -> datetime:
@@ -567,6 +574,8 @@ class Recollection(Value):
             "confidence": self.confidence,
             "retention": self.retention,
             "terms": dict(self.terms),
+            "in_full": self.in_full,
+            "text": self.text,
         }
 
     def __repr__(self) -> str:

@@ -72,6 +72,7 @@ FINALISTS = 30  # minimum number of whole memories read; else twice the number w
 SPREAD_FINALISTS = 200  # the same where activation spreads: what it reaches may be far down
 LONGEST_QUERY = 2000
 STRENGTHENS = 0.1  # minimum confidence of an answer that is reinforced by being recalled
+TOLD_IN_FULL = 2  # answers of which the fullest words are told, whatever their level
 TIES, FADING = 10, 0.1  # relations followed per step, and the factor per step
 QUESTION_WORDS = frozenset(
     [
@@ -316,7 +317,7 @@ def _best(
     ordered = sorted(about, key=_order)
     distinct = _distinct(question.text, ordered, k)
     ordered = sorted([*distinct, *_follow_relations(runtime, scope, distinct)], key=_order)[:k]
-    return _fit_budget(ordered, question.tokens)
+    return list(_fit_budget(ordered, question.tokens))
 
 
 def _order(recollection: Recollection) -> tuple[bool, float, str]:
@@ -367,17 +368,19 @@ def _follow_relations(runtime: Runtime, scope: Scope, best: Sequence[Recollectio
             yield Recollection(found[id].memory, share, found[id].retention, {"tied": share})
 
 
-def _fit_budget(best: list[Recollection], tokens: int | None) -> list[Recollection]:
-    """As many as the budget allows; one that is too long does not exclude shorter ones."""
-    if tokens is None:
-        return best
-    kept = []
-    for recollection in best:
-        cost = about_tokens(recollection.memory.text.whole)
-        if cost <= tokens:
-            kept.append(recollection)
-            tokens -= cost
-    return kept
+def _fit_budget(best: Iterable[Recollection], tokens: int | None) -> Iterator[Recollection]:
+    """As many as the budget allows, the first ones in their fullest words; one that is too long does not
+    exclude shorter ones."""
+    for place, recollection in enumerate(best):
+        forms = [replace(recollection, in_full=True)] if place < TOLD_IN_FULL else []
+        for told in (*forms, recollection):
+            if tokens is None:
+                yield told
+                break
+            if (cost := about_tokens(told.text)) <= tokens:
+                tokens -= cost
+                yield told
+                break
 
 
 def mark_recalled(

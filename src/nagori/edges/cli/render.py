@@ -15,7 +15,7 @@ from nagori.core.cost_estimate import STAGES, Bill
 from nagori.core.events import Event
 from nagori.core.knowledge_base import DocumentInfo, KnowledgePassage
 from nagori.core.memory_scores import importance
-from nagori.core.model import Level, Memory, Recollection
+from nagori.core.model import Level, Memory, Recollection, Text
 from nagori.core.serialize import relation_record, to_record
 from nagori.core.spreading_activation import Topic
 from nagori.edges.locale import Translator
@@ -28,9 +28,11 @@ MARKS = {"ok": "[green]✓[/]", "warn": "[yellow]![/]", "fail": "[red]✗[/]"}
 BAR = "▏▎▍▌▋▊▉█"
 
 
-def one_line(memory: Memory, width: int = 200) -> str:
-    """Trigger and content on one line [E22], cut where it gets too long."""
-    halves = (" ".join(half.split()) for half in (memory.text.trigger, memory.text.content) if half)
+def one_line(memory: Memory, width: int = 200, text: Text | None = None) -> str:
+    """Trigger and content on one line [E22], cut where it gets too long; of `text` instead of the words that
+    the memory's level shows."""
+    shown = text or memory.text
+    halves = (" ".join(half.split()) for half in (shown.trigger, shown.content) if half)
     said = " → ".join(halves)
     if memory.source.speaker:
         said = f"{memory.source.speaker}: {said}"
@@ -95,11 +97,17 @@ def document_json(document: DocumentInfo) -> dict[str, Any]:
 
 
 Row = tuple[Memory, float, float | None]
+InFull = Collection[str]  # ids of memories of which the fullest words are told
 NARROW = 72  # columns
 
 
 def memory_table(
-    rows: Sequence[Row], translator: Translator, zone: tzinfo, *, answers: bool = False
+    rows: Sequence[Row],
+    translator: Translator,
+    zone: tzinfo,
+    *,
+    answers: bool = False,
+    in_full: InFull = (),
 ) -> Table:
     """Memories with their strength and, for answers to a question, the confidence in each. The project is a
     column of its own where there is more than one."""
@@ -117,9 +125,14 @@ def memory_table(
             *_cells(memory, strength, translator, zone),
             *([_percent(confidence)] if answers else []),
             *([escape(memory.project or "")] if projects else []),
-            f"{escape(one_line(memory))} {badges(memory)}",
+            _told(memory, in_full),
         )
     return table
+
+
+def _told(memory: Memory, in_full: InFull) -> str:
+    text = memory.fullest if memory.id in in_full else memory.text
+    return f"{escape(one_line(memory, text=text))} {badges(memory)}"
 
 
 def _cells(memory: Memory, strength: float, translator: Translator, zone: tzinfo) -> list[str]:
@@ -138,11 +151,17 @@ def _percent(share: float | None) -> str:
 
 
 def memory_list(
-    rows: Sequence[Row], translator: Translator, zone: tzinfo, width: int, *, answers: bool = False
+    rows: Sequence[Row],
+    translator: Translator,
+    zone: tzinfo,
+    width: int,
+    *,
+    answers: bool = False,
+    in_full: InFull = (),
 ) -> RenderableType:
     """A table; in a narrow terminal some lines for each memory, because a column for its text has no room."""
     if width >= NARROW:
-        return memory_table(rows, translator, zone, answers=answers)
+        return memory_table(rows, translator, zone, answers=answers, in_full=in_full)
     lines: list[RenderableType] = []
     for memory, strength, confidence in rows:
         id, when, level, _ = _cells(memory, strength, translator, zone)
@@ -151,7 +170,7 @@ def memory_list(
         lines.append(
             Styled.from_markup(f"  {level} {' '.join(shares)} {escape(memory.project or '')}".rstrip())
         )
-        lines.append(Styled.from_markup(f"  {escape(one_line(memory))} {badges(memory)}"))
+        lines.append(Styled.from_markup(f"  {_told(memory, in_full)}"))
     return Group(*lines)
 
 
@@ -162,6 +181,7 @@ def recollection_json(found: Recollection) -> dict[str, Any]:
         "confidence": None if sure is None else round(sure, 6),
         "retention": round(found.retention, 3),
         "terms": {name: round(value, 6) for name, value in found.terms.items()},
+        "text": found.text,
         "memory": to_record(found.memory),
     }
 

@@ -136,6 +136,7 @@ def _rank(own: Nagori, query: str, filters: Any, count: int) -> list[tuple[dict[
                 row_of(
                     own,
                     each.memory,
+                    memory=each.text,
                     score=round(each.score if each.confidence is None else each.confidence, 6),
                 ),
                 own,

@@ -68,22 +68,22 @@ class Tenant:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def row_of(own: Nagori, memory: Memory, **more: object) -> dict[str, Any]:
+def row_of(own: Nagori, kept: Memory, /, **more: object) -> dict[str, Any]:
     """A memory as mem0's clients know one."""
     user = own.scope.user
-    changed = memory.reinforced_at or memory.created
+    changed = kept.reinforced_at or kept.created
     kind, _, name = user.partition(":")
     alone = kind if f"{kind}_id" in ENTITIES and name else None
     return {
-        "id": _write_id(memory.id, user),
-        "memory": memory.text.whole,
+        "id": _write_id(kept.id, user),
+        "memory": kept.text.whole,
         "user_id": None if alone else user,
-        "agent_id": name if alone == "agent" else memory.agent,
-        "app_id": name if alone == "app" else memory.project,
-        "run_id": name if alone == "run" else memory.source.session,
-        "metadata": dict(memory.metadata) or None,
-        "categories": [str(memory.category)] if memory.category else [],
-        "created_at": memory.created.isoformat(),
+        "agent_id": name if alone == "agent" else kept.agent,
+        "app_id": name if alone == "app" else kept.project,
+        "run_id": name if alone == "run" else kept.source.session,
+        "metadata": dict(kept.metadata) or None,
+        "categories": [str(kept.category)] if kept.category else [],
+        "created_at": kept.created.isoformat(),
         "updated_at": changed.isoformat(),
         "expiration_date": None,
         **more,

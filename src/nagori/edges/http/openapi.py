@@ -190,7 +190,7 @@ def _mirror(kind: Any) -> Any:
         optional = kind is Source or (kind is Memory and name not in ("id", "created", "texts"))
         fields.append((name, json_type(each), None) if optional else (name, json_type(each)))
     if kind is Recollection:
-        fields.append(("confidence", float | None))
+        fields += [("confidence", float | None), ("text", str)]
     return msgspec.defstruct(kind.__name__, fields, kw_only=True)
 
 

@@ -31,11 +31,13 @@ class NagoriRetriever(BaseRetriever):  # type: ignore[misc, unused-ignore] # lan
     ) -> list[Any]:
         most = self.k if k is None else k
         found = self.memory.recall(query, most, min_confidence=self.min_confidence)
-        documents = [_document(each.memory, each.confidence) for each in found]
+        documents = [_document(each.memory, each.confidence, each.text) for each in found]
         if self.min_confidence == 0:
             known = {document.id for document in documents}
             newest = self.memory.list(limit=most + len(known))
-            others = [_document(memory, None) for memory in newest if memory.id not in known]
+            others = [
+                _document(memory, None, memory.text.whole) for memory in newest if memory.id not in known
+            ]
             documents += others[: most - len(documents)]
         return documents
 
@@ -45,11 +47,11 @@ class NagoriRetriever(BaseRetriever):  # type: ignore[misc, unused-ignore] # lan
         return await asyncio.to_thread(self._get_relevant_documents, query, k=k)
 
 
-def _document(memory: Memory, confidence: float | None) -> Any:
+def _document(memory: Memory, confidence: float | None, text: str) -> Any:
     about = {
         "created": memory.created.isoformat(),
         "kind": str(memory.kind),
         "superseded_by": memory.superseded_by,
         "confidence": confidence,
     }
-    return Document(page_content=memory.text.whole, metadata=about, id=memory.id)
+    return Document(page_content=text, metadata=about, id=memory.id)

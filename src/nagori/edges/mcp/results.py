@@ -97,10 +97,12 @@ class ProfileShown(BaseModel):
     sessions: list[SessionShown] = Field(description="The last ones, newest first.")
 
 
-def show(memory: Memory, confidence: float | None = None, *, whole: bool = False) -> Shown:
-    """A memory as a client sees it. A long one is cut unless it is asked for by its id: clients refuse large
-    answers."""
-    text = memory.text.whole
+def show(
+    memory: Memory, confidence: float | None = None, *, whole: bool = False, text: str | None = None
+) -> Shown:
+    """A memory as a client sees it, in the words that its level shows or in `text`. A long one is cut unless
+    it is asked for by its id: clients refuse large answers."""
+    text = memory.text.whole if text is None else text
     cut = not whole and len(text) > LONGEST_LISTED
     return Shown(
         id=memory.id,

@@ -171,7 +171,7 @@ def recall(
     `superseded_by` no longer holds."""
     with told_errors(ctx):
         found: Sequence[Recollection] = view.recall(query, k, filter=Filter(archived=archived))
-    return Shortlist(memories=[show(each.memory, each.confidence) for each in found])
+    return Shortlist(memories=[show(each.memory, each.confidence, text=each.text) for each in found])
 
 
 def context(

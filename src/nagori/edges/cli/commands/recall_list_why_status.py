@@ -60,8 +60,11 @@ def recall(
         session.say("cli.no_match")
     else:
         lines = [(r.memory, r.retention, r.confidence) for r in found]
-        width = session.out.width
-        session.out.print(render.memory_list(lines, session.translator, zone, width, answers=True))
+        in_full = {r.id for r in found if r.in_full}
+        shown = render.memory_list(
+            lines, session.translator, zone, session.out.width, answers=True, in_full=in_full
+        )
+        session.out.print(shown)
 
 
 def show(context: typer.Context, id: Id, as_json: Json = False) -> None:
