@@ -439,3 +439,19 @@ def test_what_was_said_in_one_language_is_found_in_the_other(tmp_path: Path) -> 
         }
     missed = [question for question, answer in ACROSS.items() if answer not in found[question]]
     assert not missed
+
+
+def test_a_wish_that_no_rule_knows_is_obeyed(memory: Nagori, clock: FrozenClock) -> None:
+    def tell(text: str) -> None:
+        clock.forward(minutes=1)
+        memory.turn(text, session="s1").answer("OK.")
+        memory.process()
+
+    tell("Our allotment is plot 14 behind the station.")
+    tell("dont hold on to any of this, im only thinking out loud about the move")
+    assert [each.text.whole for each in memory.list()] == ["Our allotment is plot 14 behind the station."]
+    tell("tuck this away for next time: the key hangs behind the blue door")
+    assert [each.protected for each in memory.list()] == [True, False]
+    tell("the allotment thing i told you about, get rid of it, we gave the plot back")
+    [left] = memory.list()
+    assert left.protected

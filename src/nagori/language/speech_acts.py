@@ -235,6 +235,7 @@ class Wish(Value):
     kind: WishKind
     matter: str = ""
     last: bool = False
+    learned: bool = False  # not by a rule: which of its sentences say it is unknown
 
 
 NO_WISH = Wish(WishKind.NONE)
@@ -243,13 +244,26 @@ NO_WISH = Wish(WishKind.NONE)
 def classify_wish(text: str) -> Wish:
     """The wish that a text expresses. Of several, FORGET has priority over NOT_KEEP, and that over KEEP: the
     more private reading is the safer one."""
-    ends = text if len(text) <= 2 * MOST else f"{text[:MOST]}\n{text[-MOST:]}"
-    if text == WITHHELD or _PRIVATE.search(ends):
+    if is_withheld(text):
         return Wish(WishKind.NOT_KEEP)
-    spoken = own_words(_CODE.sub(" … ", strip_outer_quotes(normal_form("NFKC", ends).replace("’", "'"))))
-    found = list(_wishes_in(spoken))
+    found = list(_wishes_in(spoken_words(text)))
     order = (WishKind.FORGET, WishKind.NOT_KEEP, WishKind.KEEP)
     return next((wish for kind in order for wish in found if wish.kind is kind), NO_WISH)
+
+
+def is_withheld(text: str) -> bool:
+    """Whether a text was marked as private."""
+    return text == WITHHELD or _PRIVATE.search(_ends(text)) is not None
+
+
+def spoken_words(text: str) -> str:
+    """What the user says in a text, without code and quotations; the beginning and the end of a long one."""
+    plain = normal_form("NFKC", _ends(text)).replace("’", "'")
+    return own_words(_CODE.sub(" … ", strip_outer_quotes(plain)))
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * MOST else f"{text[:MOST]}\n{text[-MOST:]}"
 
 
 def without_wishes(text: str) -> str:

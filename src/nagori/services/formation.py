@@ -14,14 +14,15 @@ from datetime import timedelta
 from nagori.core.events import Event
 from nagori.core.model import Filter, Memory, RelationType, Scope, Source, Trust, Turn
 from nagori.core.relevance import Query, bm25, relevance
-from nagori.core.storage_types import Vector
+from nagori.core.storage_types import Owner, Vector
 from nagori.core.value_object import Value, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, StoreError
 from nagori.language.appraisal import appraise, importance, is_personal, weigh
 from nagori.language.corrections import replacement_odds, updates_subject
+from nagori.language.learned_wishes import understand_wish
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
-from nagori.language.speech_acts import WishKind, classify_wish, is_statement
+from nagori.language.speech_acts import Wish, WishKind, is_statement
 from nagori.language.tokenizer import tokens
 from nagori.runtime import Runtime
 from nagori.services.link_similar_memories import link_event, supersede_events
@@ -123,7 +124,7 @@ def _form(runtime: Runtime, scope: Scope, passage: _Passage, known: Mapping[str,
         created=turn.at,
         source=Source(turn.session, turn.index, turn.speaker, turn.uri),
         trust=turn.role,
-        protect=felt.protect if turn.speaker else _asks_to_keep(turn, text),
+        protect=felt.protect if turn.speaker else _asks_to_keep(runtime, scope, turn, text),
         kind=born.kind,
         category=born.category,
         emotion=born.emotion,
@@ -139,8 +140,24 @@ def _form(runtime: Runtime, scope: Scope, passage: _Passage, known: Mapping[str,
     return _Formation(compose(runtime, place, draft), seqs, tie if users else None, states)
 
 
-def _asks_to_keep(turn: Turn, text: str) -> bool:
-    return turn.role is Trust.USER and classify_wish(text).kind is WishKind.KEEP
+def read_wish(runtime: Runtime, owner: Owner, text: str) -> Wish:
+    """What the user wishes of the memory in a text."""
+
+    def embed(spoken: str) -> tuple[str | None, bytes | None]:
+        embedder = runtime.embedder_for(owner)
+        if embedder is None:
+            return None, None
+        try:
+            return embedder.model, embedder.embed_query(spoken)
+        except Exception as trouble:  # an embedder may be anybody's code: judge by words alone
+            runtime.observe("embedder.silent", error=trouble)
+            return None, None
+
+    return understand_wish(text, embed)
+
+
+def _asks_to_keep(runtime: Runtime, scope: Scope, turn: Turn, text: str) -> bool:
+    return turn.role is Trust.USER and read_wish(runtime, scope.owner, text).kind is WishKind.KEEP
 
 
 def _keep(

@@ -28,10 +28,11 @@ from nagori.core.value_object import Value, check_kind, check_list, replace, spl
 from nagori.errors import InvalidInput, StoreDamaged
 from nagori.language.host_commands import is_built_in
 from nagori.language.passages import is_chatter
-from nagori.language.speech_acts import NO_WISH, WishKind, classify_wish, is_statement, without_wishes
+from nagori.language.speech_acts import NO_WISH, WishKind, is_statement, without_wishes
 from nagori.runtime import Progress, Runtime, no_progress
-from nagori.services.formation import FormationInput, form_memories
+from nagori.services.formation import FormationInput, form_memories, read_wish
 from nagori.services.link_similar_memories import link_event
+from nagori.services.off_record_keep_and_forget_requests import obey_forget, withhold_turns
 from nagori.services.record_turns_or_spool import WINDOW, record_new, turn_event
 from nagori.services.remember import AT_ONCE as BUNDLE
 from nagori.services.remember import Draft, remember_many
@@ -195,15 +196,14 @@ def form_exchanges(runtime: Runtime, scope: Scope, turns: Sequence[RecordedTurn]
     formed: list[Memory] = []
     said: list[FormationInput] = []
     for exchange in pair_turns([*_open_prompts(runtime, scope.owner, turns), *turns]):
-        wish = classify_wish(exchange.turn.text) if _is_users(exchange.turn) else NO_WISH
+        users = _is_users(exchange.turn)
+        wish = read_wish(runtime, scope.owner, exchange.turn.text) if users else NO_WISH
         if wish.kind in (WishKind.NOT_KEEP, WishKind.FORGET):
-            from nagori.services.off_record_keep_and_forget_requests import obey_forget, withhold_turns
-
             if wish.kind is WishKind.FORGET:  # it may mean what was said just before
                 formed, said = formed + form_memories(runtime, scope, said), []
                 gone = {memory.id for memory in obey_forget(runtime, scope, wish, exchange.turn)}
                 formed = [memory for memory in formed if memory.id not in gone]
-                rest = without_wishes(exchange.turn.text)
+                rest = "" if wish.learned else without_wishes(exchange.turn.text)
                 if rest and is_statement(rest):  # what else was said is not to be forgotten
                     alone = Exchange(replace(exchange.turn, text=rest))
                     formed += form_memories(runtime, scope, _what_was_said(alone))
