@@ -2,10 +2,12 @@
 
 The cases are in `bench/data_corrections`, written by hand for this. In talk a statement seldom stands alone,
 and most statements replace nothing: so each case is learned a second time among other statements, in longer
-turns, and turns made of the statements of `bench/data_importance` show what is near and replaces nothing. A
-logistic regression over what `nagori.language.corrections` counts becomes
-`src/nagori/language/lexicon/corrections.tsv`. `--check` only measures; `--cases FILE…` measures on other
-cases (JSON lines with `old`, `between` and `new`).
+turns; turns made of the statements of `bench/data_importance`, and messages of `bench/data_pairs`, of which
+several are on one matter, show what is near and replaces nothing. A logistic regression over what
+`nagori.language.corrections` counts becomes `src/nagori/language/lexicon/corrections.tsv`. One of the signs
+is a head over the vector of the new statement, which tells how much it sounds like news of a change: a ridge
+regression, `lexicon/updates.tsv`; each case is judged by a head that has not seen it. `--check` only
+measures; `--cases FILE…` measures on other cases (JSON lines with `old`, `between` and `new`).
 """
 
 from __future__ import annotations
@@ -28,13 +30,17 @@ from nagori.services.formation import ALONE, COMPARED
 
 HERE = Path(__file__).parent
 DATA = HERE / "data_corrections"
-TABLE = HERE.parent / "src" / "nagori" / "language" / "lexicon" / "corrections.tsv"
-STATEMENTS = HERE / "data_importance"
-PENALTY = 1.0
+LEXICON = HERE.parent / "src" / "nagori" / "language" / "lexicon"
+TABLE, HEAD = LEXICON / "corrections.tsv", LEXICON / "updates.tsv"
+STATEMENTS, MESSAGES = HERE / "data_importance", HERE / "data_pairs"
+PENALTY, HEAD_PENALTY = 1.0, 1.0
 FOLDS = 8
 ROUNDS = 60
+LANGUAGES = ("english", "japanese")
 TURNS = 400  # of unrelated talk in each language
-IN_TALK, UNRELATED = 0.3, 0.1  # weights of a case in longer turns, and of a pair of unrelated turns
+IN_TALK, UNRELATED = 0.3, 0.3  # weights of a case in longer turns, and of a pair of unrelated turns
+OTHER_MODELS = 0.3  # share of the latter where nothing is known about the sound of news: fewer cases are left
+MESSAGE = -2  # the group of pairs of messages
 Case = tuple[str, list[str], str]  # old, those in between, new
 
 
@@ -51,20 +57,45 @@ def _vector(text: str) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def compare(new: str, older: Sequence[str]) -> Iterator[tuple[str, dict[str, float]]]:
+class NewsHead:
+    """How much a statement sounds like news of a change, 0 to 1: a ridge regression over vectors."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        news = [new for _, _, new in cases]
+        others = [text for old, between, _ in cases for text in (old, *between)]
+        others += [text for language in LANGUAGES for text in statements(language)[::2]]
+        x = np.array([_vector(text) for text in (*news, *others)], dtype=float)
+        y = np.r_[np.ones(len(news)), np.zeros(len(others))]
+        centre, middle = x.mean(axis=0), y.mean()
+        square = (x - centre).T @ (x - centre) + HEAD_PENALTY * np.eye(x.shape[1])
+        self.weights = np.linalg.solve(square, (x - centre).T @ (y - middle))
+        self.bias = float(middle - centre @ self.weights)
+
+    def of(self, text: str) -> float:
+        return float(_vector(text) @ self.weights + self.bias)
+
+    def line(self) -> str:
+        weights = " ".join(str(round(1000 * float(weight))) for weight in self.weights)
+        return f"{_embedder().model}\t{round(1000 * self.bias)}\t{weights}"
+
+
+def compare(new: str, older: Sequence[str], head: NewsHead) -> Iterator[tuple[str, dict[str, float]]]:
     """The nearest older statements, each with what is counted."""
+    news = head.of(new)
     mean, spread = _embedder().unrelated
     near = {old: (float(_vector(old) @ _vector(new)) - mean) / spread for old in older}
     nearest = sorted(near, key=lambda old: -near[old])[:COMPARED]
     for old in nearest:
         others = [near[other] for other in nearest if other != old]
-        yield old, correction_features(old, new, near[old], near[old] - max(others) if others else ALONE)
+        lead = near[old] - max(others) if others else ALONE
+        yield old, correction_features(old, new, near[old], lead, news)
 
 
 class Pairs:
     """Each statement of each case with each earlier one: what is counted, and whether it is replaced."""
 
-    def __init__(self) -> None:
+    def __init__(self, heads: Sequence[NewsHead]) -> None:
+        self.heads = heads  # by the fold that each has not seen, or one for all
         self.names: list[str] = []
         self._rows: list[tuple[list[float], float, int, float, tuple[int, int, float]]] = []
 
@@ -72,18 +103,19 @@ class Pairs:
         for number, (old, between, new) in enumerate(cases):
             texts = [old, *between, new]
             for later in range(1, len(texts)):
-                for earlier, found in compare(texts[later], texts[:later]):
+                head = self.heads[number % len(self.heads)]
+                for earlier, found in compare(texts[later], texts[:later], head):
                     replaced = earlier == old and later == len(texts) - 1
                     self._add(found, replaced, number, weight, (number, later, weight))
         return self
 
-    def add_unrelated(self, turns: Sequence[list[str]]) -> Pairs:
+    def add_unrelated(self, turns: Sequence[list[str]], group: int = -1) -> Pairs:
         """Turns of several statements, of which none replaces another."""
         for later in range(20, len(turns)):
             others = [_join(turn) for turn in turns[:later] if not set(turn) & set(turns[later])]
             if is_statement(_join(turns[later])):
-                for _, found in compare(_join(turns[later]), others):
-                    self._add(found, False, -1, UNRELATED, (-1, later, UNRELATED))
+                for _, found in compare(_join(turns[later]), others, self.heads[0]):
+                    self._add(found, False, group, UNRELATED, (group, later, UNRELATED))
         return self
 
     def _add(
@@ -152,8 +184,17 @@ def in_talk(cases: Sequence[Case], dice: random.Random) -> list[Case]:
 
 
 def unrelated(language: str, dice: random.Random) -> list[list[str]]:
-    pool = statements(language)
+    pool = statements(language)[1::2]  # the others have taught the head
     return [dice.sample(pool, dice.choice((1, 1, 2, 3))) for _ in range(TURNS)]
+
+
+def messages(language: str, dice: random.Random) -> list[list[str]]:
+    """Messages of many people, some on one matter of one person; none replaces another."""
+    lines = (MESSAGES / f"{language}.jsonl").read_text("utf-8").splitlines()
+    items = [json.loads(line) for line in dice.sample(lines, TURNS // 4)]
+    made = [[text] for item in items for text in (item["told"], *item["near"])]
+    dice.shuffle(made)
+    return made
 
 
 @cache
@@ -174,13 +215,24 @@ def fit(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, f
     return weights, float(w[-1] - weights @ mean)
 
 
+def fit_without_news(pairs: Pairs, cases: Sequence[Case]) -> tuple[np.ndarray, float]:
+    """For vectors of other models: without that sign, and without what only it can tell apart."""
+    quiet = {case[2] for path in DATA.glob("*_quiet.tsv") for case in read_cases(path)}
+    known = [group != MESSAGE and (group < 0 or cases[group][2] not in quiet) for group in pairs.groups]
+    told = np.array(known)
+    news = pairs.names.index("news")
+    counts = np.where(pairs.groups < 0, OTHER_MODELS, 1.0) * pairs.weights
+    found, bias = fit(np.delete(pairs.x, news, axis=1)[told], pairs.y[told], counts[told])
+    return np.insert(found, news, 0.0), bias
+
+
+def read_cases(path: Path) -> list[Case]:
+    rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
+    return [(old, between, new) for old, new, *between in rows]
+
+
 def own_cases() -> list[Case]:
-    cases = []
-    for path in sorted(DATA.glob("*.tsv")):
-        for line in path.read_text("utf-8").splitlines():
-            old, new, *between = line.split("\t")
-            cases.append((old, between, new))
-    return cases
+    return [case for path in sorted(DATA.glob("*.tsv")) for case in read_cases(path)]
 
 
 def other_cases(paths: list[Path]) -> list[Case]:
@@ -194,9 +246,12 @@ def main() -> None:
     options.add_argument("--cases", type=Path, nargs="*", default=[])
     chosen = options.parse_args()
     dice, cases = random.Random(3), own_cases()
-    pairs = Pairs().add(cases).add(in_talk(cases, dice), IN_TALK)
-    for language in ("english", "japanese"):
+    folds = [[case for n, case in enumerate(cases) if n % FOLDS != fold] for fold in range(FOLDS)]
+    pairs = Pairs([NewsHead(others) for others in folds])
+    pairs.add(cases).add(in_talk(cases, dice), IN_TALK)
+    for language in LANGUAGES:
         pairs.add_unrelated(unrelated(language, dice))
+        pairs.add_unrelated(messages(language, dice), MESSAGE)
     x, y, counts, groups = pairs.x, pairs.y, pairs.weights, pairs.groups
     odds = np.zeros(len(y))
     for fold in range(FOLDS):
@@ -205,13 +260,17 @@ def main() -> None:
         odds[test] = x[test] @ weights + bias
     pairs.show(f"own, {FOLDS} folds", odds)
     weights, bias = fit(x, y, counts)
+    others_weights, others_bias = fit_without_news(pairs, cases)
     if chosen.cases:
-        others = Pairs().add(other_cases(chosen.cases))
+        others = Pairs([NewsHead(cases)]).add(other_cases(chosen.cases))
         others.show("others", others.x @ weights + bias)
     if not chosen.check:
-        lines = [f"{name}\t{weight:.3f}" for name, weight in zip(pairs.names, weights, strict=True)]
+        both = zip(pairs.names, weights, others_weights, strict=True)
+        lines = [f"{name}\t{weight:.3f}\t{other:.3f}" for name, weight, other in both]
         head = "# How much each sign tells that a statement replaces another: bench/train_corrections.py."
-        TABLE.write_text("\n".join([head, f"bias\t{bias:.3f}", *lines, ""]), "utf-8")
+        sort = "# How much a statement sounds like news of a change, in tenths: bench/train_corrections.py."
+        HEAD.write_text(f"{sort}\n{NewsHead(cases).line()}\n", "utf-8")
+        TABLE.write_text("\n".join([head, f"bias\t{bias:.3f}\t{others_bias:.3f}", *lines, ""]), "utf-8")
 
 
 if __name__ == "__main__":

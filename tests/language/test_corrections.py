@@ -2,7 +2,13 @@
 
 import pytest
 
-from nagori.language.corrections import OF_ANOTHER, correction_features, replacement_odds, updates_subject
+from nagori.language.corrections import (
+    OF_ANOTHER,
+    correction_features,
+    news_of_change,
+    replacement_odds,
+    updates_subject,
+)
 
 NEAR, FAR = 3.0, 0.5  # spreads above unrelated texts
 LEAD, BEHIND = 0.5, -0.5  # spreads above the nearest other statement, or below it
@@ -28,19 +34,23 @@ def test_another_value_of_the_same_matter_is_likelier_to_replace(old: str, new: 
     assert replacement_odds(old, new, NEAR, LEAD) > replacement_odds(other, new, NEAR, LEAD)
     assert replacement_odds(old, new, NEAR, LEAD) > replacement_odds(old, new, FAR, LEAD)
     assert replacement_odds(old, new, NEAR, LEAD) > replacement_odds(old, new, NEAR, BEHIND)
-    talk = (
-        f"{new}. We sat in the garden until late and talked about the holidays, and nobody wanted to go home"
-    )
-    assert replacement_odds(old, new, NEAR, LEAD) > replacement_odds(old, talk, NEAR, LEAD)
+
+
+def test_news_of_a_change_makes_it_likelier_and_a_foreign_vector_tells_nothing() -> None:
+    old, new = "the door code team meets on mondays", "tuesdays for the team since the holidays"
+    assert replacement_odds(old, new, NEAR, LEAD, 0.8) > replacement_odds(old, new, NEAR, LEAD, 0.0)
+    assert news_of_change(bytes(8), "another-model") is None
+    assert news_of_change(bytes(4 * 384), "multilingual-e5-small-q4") is not None
 
 
 def test_what_is_counted_has_names() -> None:
-    found = correction_features("we close at six", "from now on we close at eight", NEAR, LEAD)
+    found = correction_features("we close at six", "from now on we close at eight", NEAR, LEAD, 0.5)
     assert found["change"] == found["other_value"] == found["change_and_shared"] == 1.0
     assert found["old_value"] == found["japanese"] == 0.0
-    kept = correction_features("the price is 40", "the price was 40, it's 45 now", NEAR, LEAD)
+    kept = correction_features("the price is 40", "the price was 40, it's 45 now", NEAR, LEAD, 0.5)
     assert kept["old_value"] == 1.0
-    assert correction_features("", "", 0.0, LEAD)["share_of_shorter"] == 0.0
+    assert kept["news"] == 0.5
+    assert correction_features("", "", 0.0, LEAD, 0.0)["share_of_shorter"] == 0.0
 
 
 @pytest.mark.parametrize(

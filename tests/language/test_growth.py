@@ -105,7 +105,7 @@ NO_TEXT = {
     *("check_text", "check_bool", "check_whole", "check_number", "check_kind", "check_list", "read_texts"),
     *("read_metadata", "levels_under", "parse_choice", "item_id", "utc", "check_count", "price_of", "number"),
     *("relation_of", "no_observer", "setting", "leaves", "find_faults", "fault_of", "fault_beyond"),
-    *("is_visible", "emphasis", "knowledge_scope", "in_other_language"),
+    *("is_visible", "emphasis", "knowledge_scope", "in_other_language", "news_of_change"),
 }
 
 

@@ -1,19 +1,22 @@
 """Whether one statement replaces another that was made before: the same matter, another value.
 
 No single word decides. Counted are how near the two are in meaning, and how much nearer than any other statement;
-which words they share; whether the new one speaks of a change or names the old value; whether both give a value
-of the same sort (a time, a number, a name) and not the same one; and how much else is said. The weights are the
-table `lexicon/corrections.tsv`, learned by `bench/train_corrections.py` from cases written for it.
+which words they share; whether the new one speaks of a change, sounds like news of one (a head over its vector) or
+names the old value; whether both give a value of the same sort (a time, a number, a name) and not the same one; and
+how much else is said. The weights are the table `lexicon/corrections.tsv`, learned by `bench/train_corrections.py`
+from cases written for it.
 """
 
 # ruff: noqa: E501 — a pattern is easier to read in one piece
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from math import log1p
 
 from nagori.core.relevance import mentions_change
+from nagori.language.learned_heads import head_score
 from nagori.language.lexicon import rows
 from nagori.language.tokenizer import is_japanese, tokens
 
@@ -23,13 +26,26 @@ FARTHEST = 2.0  # spreads by which a lead counts
 OF_ANOTHER = -6.0  # log-odds where the two are about different persons
 
 
-def replacement_odds(old: str, new: str, nearness: float, lead: float) -> float:
+def news_of_change(vector: bytes, model: str | None) -> float | None:
+    """How much a statement sounds like news of a change, by its vector: about 0 to 1. None if nothing was
+    learned about vectors of this model."""
+    score = head_score("updates", vector, model)
+    return None if score is None else score / 100
+
+
+def replacement_odds(old: str, new: str, nearness: float, lead: float, news: float | None = None) -> float:
     """The logarithm of the odds that `new` replaces `old`. `nearness` is the cosine of the two, in spreads
-    above that of unrelated texts; `lead` how far it is above that of any other statement and `new`."""
-    weights = _weights()
+    above that of unrelated texts; `lead` how far it is above that of any other statement and `new`; `news`
+    how much `new` sounds like news of a change, if that is known."""
     if _about_others(old[:LONGEST], new[:LONGEST]):
         return OF_ANOTHER
-    found = correction_features(old[:LONGEST], new[:LONGEST], nearness, lead)
+    found = correction_features(old[:LONGEST], new[:LONGEST], nearness, lead, news or 0.0)
+    # Who says "now" need not sound like news, and the other way round.
+    return max(_weigh(found, with_news) for with_news in (False, *([True] if news is not None else [])))
+
+
+def _weigh(found: Mapping[str, float], with_news: bool) -> float:
+    weights = _weights(with_news)
     return weights["bias"] + sum(weights[name] * value for name, value in found.items())
 
 
@@ -87,7 +103,7 @@ def _subject() -> re.Pattern[str]:
     )
 
 
-def correction_features(old: str, new: str, nearness: float, lead: float) -> dict[str, float]:
+def correction_features(old: str, new: str, nearness: float, lead: float, news: float) -> dict[str, float]:
     """What is counted, by name."""
     before, after = set(tokens(old)), set(tokens(new))
     shared = before & after
@@ -102,6 +118,7 @@ def correction_features(old: str, new: str, nearness: float, lead: float) -> dic
         "share_of_shorter": len(shared) / max(1, min(len(before), len(after))),
         "share_of_new": len(shared) / max(1, len(after)),
         "rest_of_old": len(before - after) / max(1, len(before)),
+        "news": news,
         "change": change,
         "change_and_shared": change * any_shared,
         "several_changes": float(changes > 1),
@@ -132,8 +149,8 @@ def _names_old_value(old: str, new: str) -> bool:
 
 
 @cache
-def _weights() -> dict[str, float]:
-    return {name: float(weight) for name, weight in rows("corrections")}
+def _weights(with_news: bool) -> dict[str, float]:
+    return {name: float(known if with_news else unknown) for name, known, unknown in rows("corrections")}
 
 
 @cache

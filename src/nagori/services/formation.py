@@ -18,7 +18,7 @@ from nagori.core.storage_types import Owner, Vector
 from nagori.core.value_object import Value, replace, split_batches
 from nagori.errors import InvalidInput, LimitReached, StoreError
 from nagori.language.appraisal import appraise, importance, is_personal, weigh
-from nagori.language.corrections import replacement_odds, updates_subject
+from nagori.language.corrections import news_of_change, replacement_odds, updates_subject
 from nagori.language.learned_wishes import understand_wish
 from nagori.language.lexicon import speaks_of
 from nagori.language.passages import alike, pieces, shingles
@@ -347,12 +347,13 @@ def _find_replaced(
         and is_statement(_statement(old))
     ]
     near = {old.id: (cosines[old.id] - mean) / spread for old in older}
+    news = news_of_change(vector.data, vector.model)
     best: Memory | None = None
     highest = float("-inf")
     for old in older:
         others = [nearness for id, nearness in near.items() if id != old.id]
         lead = near[old.id] - max(others) if others else ALONE
-        odds = replacement_odds(_statement(old), new, near[old.id], lead)
+        odds = replacement_odds(_statement(old), new, near[old.id], lead, news)
         if odds > highest:
             best, highest = old, odds
     return best, highest
