@@ -27,6 +27,7 @@ from bench.vectors import Remembered
 from nagori import Config, Filter, Kind, Level, Nagori, __version__
 from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding
+from nagori.language.tokenizer import tokens
 from nagori.testing import FrozenClock
 
 AGES = "0,30,90,180,365"
@@ -44,6 +45,7 @@ class Aged:
     kept: int = 0  # bytes of all words, earlier and fuller ones among them
     levels: dict[str, int] = field(default_factory=dict)
     within: list[float] = field(default_factory=list)  # share of the evidence within the token budget
+    answered: list[bool] = field(default_factory=list)  # whether half of the answer's words are in it
 
     def measure(self, memory: Nagori) -> None:
         status = memory.status()
@@ -58,8 +60,12 @@ class Aged:
     def figures(self, apart: frozenset[str]) -> dict[str, Any]:
         sizes = {name: getattr(self, name) for name in ("store", "journal", "words", "kept")}
         levels = {level.name.lower(): self.levels.get(level.name.lower(), 0) for level in Level}
-        within = round(100 * sum(self.within) / len(self.within), 1) if self.within else None
-        return {**self.result.figures(apart, 0.0), "bytes": sizes, "levels": levels, "within": within}
+        shares = {"within": per_cent(self.within), "answered": per_cent(self.answered)}
+        return {**self.result.figures(apart, 0.0), "bytes": sizes, "levels": levels, **shares}
+
+
+def per_cent(parts: Sequence[float]) -> float | None:
+    return round(100 * sum(parts) / len(parts), 1) if parts else None
 
 
 def pages(path: Path) -> int:
@@ -71,7 +77,13 @@ def pages(path: Path) -> int:
 
 
 def live(
-    talk: Talk, folder: Path, embedder: Remembered | None, k: int, ages: dict[int, Aged], budget: int
+    talk: Talk,
+    folder: Path,
+    embedder: Remembered | None,
+    k: int,
+    ages: dict[int, Aged],
+    budget: int,
+    apart: frozenset[str],
 ) -> None:
     """One talk's life, asked at every age on the way."""
     clock = FrozenClock()
@@ -85,9 +97,13 @@ def live(
             found = memory.recall(question, k=PIECES * k, mark=False)
             return [(each.memory.source.uri or "", each.memory.searchable) for each in found]
 
-        def share_within(question: Question) -> float:
+        def ask_within_budget(question: Question, aged: Aged) -> None:
             found = memory.recall(question.text, k=PIECES * k, tokens=budget, mark=False)
-            return len(question.gold & {each.memory.source.uri for each in found}) / len(question.gold)
+            told = {each.memory.source.uri for each in found}
+            aged.within.append(len(question.gold & told) / len(question.gold))
+            if wanted := set(tokens(question.answer)):
+                words = {word for each in found for word in tokens(each.text)}
+                aged.answered.append(2 * len(wanted & words) >= len(wanted))
 
         lived = 0
         for age, aged in sorted(ages.items()):
@@ -99,7 +115,9 @@ def live(
             durable(told, [talk], facts)
             aged.result.answers += told.answers
             aged.result.asked += told.asked
-            aged.within += map(share_within, talk.questions) if budget else ()
+            for question in talk.questions if budget else ():
+                if question.category not in apart:
+                    ask_within_budget(question, aged)
             aged.measure(memory)
 
 
@@ -114,7 +132,7 @@ def rows(ages: dict[str, dict[str, Any]]) -> Iterator[list[str]]:
             f"{whole['R@10']:.1f} [{low:.0f}-{high:.0f}]",
             "–" if facts is None else f"{facts['R@10']:.1f} ({facts['n']})",
             number(whole["tokens"]),
-            "–" if each["within"] is None else f"{each['within']:.1f}",
+            *("–" if each[name] is None else f"{each[name]:.1f}" for name in ("within", "answered")),
             *(f"{sizes[name] / 1024:,.0f}" for name in ("words", "kept", "store", "journal")),
             " ".join(f"{n}" for n in each["levels"].values()),
         ]
@@ -127,6 +145,7 @@ TITLES = [
     "facts (n)",
     "tokens",
     "in budget",
+    "answered",
     "words KiB",
     "kept KiB",
     "store KiB",
@@ -135,9 +154,10 @@ TITLES = [
 ]
 NOTES = """\
 R@10: per cent of n questions, [95 % bootstrap interval]; facts: of those about durable facts alone. tokens:
-of the top 10 texts. in budget: per cent of the evidence of all questions that `recall` gives within the token
-budget (--budget). words: what recall can show; kept: fuller and earlier words among them; store: pages in
-use, with vectors and indexes. A night after every day, nothing recalled."""
+of the top 10 texts. in budget: per cent of the evidence that `recall` gives within the token budget
+(--budget); answered: of the questions, for how many that tells half of the words of the answer. words: what
+recall can show; kept: fuller and earlier words among them; store: pages in use, with vectors and indexes. A
+night after every day, nothing recalled."""
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -163,14 +183,14 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def measure(options: argparse.Namespace, talks: Sequence[Talk]) -> dict[str, Any]:
     """Head and figures, age by age."""
-    ages = {day: Aged() for day in options.days}
+    ages, apart = {day: Aged() for day in options.days}, FORMATS[options.format].apart | {DURABLE}
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nagori-bench-")))
         real = None if options.no_embedder else open_embedder(Embedding())
         embedder = stack.enter_context(closing(Remembered(real, options.cache))) if real else None
         for place, talk in enumerate(talks, 1):
             print(f"{talk.name} ({place}/{len(talks)})", file=sys.stderr)
-            live(talk, work / str(place), embedder, metrics.DEEPEST, ages, options.budget)
+            live(talk, work / str(place), embedder, metrics.DEEPEST, ages, options.budget, apart)
         head = {
             "machine": machine(work),
             "python": python(),
@@ -178,7 +198,6 @@ def measure(options: argparse.Namespace, talks: Sequence[Talk]) -> dict[str, Any
             "embedder": real.model if real else "none",
             "data": f"{options.format}, {len(talks)} talks, {sum(len(each.said) for each in talks):,} texts",
         }
-    apart = FORMATS[options.format].apart | {DURABLE}
     return {
         "dataset": options.format,
         "head": head,

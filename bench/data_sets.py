@@ -47,6 +47,7 @@ class Question:
     category: str
     gold: frozenset[str]
     superseded: frozenset[str] = frozenset()  # what was true once, and should not come before what is
+    answer: str = ""  # in the data's own words, where it gives one
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,12 @@ def locomo(path: Path) -> Iterator[Talk]:
     for sample in load(path):
         said = list(_locomo_turns(sample["conversation"]))
         asked = (
-            Question(each["question"], LOCOMO_CATEGORIES[each["category"]], dia_ids(each["evidence"]))
+            Question(
+                each["question"],
+                LOCOMO_CATEGORIES[each["category"]],
+                dia_ids(each["evidence"]),
+                answer=str(each.get("answer", "")),
+            )
             for each in sample["qa"]
         )
         yield answerable(sample["sample_id"], said, asked)
@@ -184,6 +190,7 @@ def jamem(path: Path) -> Iterator[Talk]:
                 each["category"],
                 frozenset(each["evidence"]),
                 frozenset(each.get("superseded", ())),
+                str(each.get("answer", "")),
             )
             for each in whole["questions"]
         )

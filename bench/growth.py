@@ -49,6 +49,7 @@ from nagori.language import (
     food_constraints,
     host_commands,
     keywords,
+    learned_wishes,
     lexicon,
     llm_answer_checks,
     passages,
@@ -209,7 +210,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "transfer.notes, one line": lambda said: list(transfer.notes([said])),
     "corrections.replacement_odds": lambda said: corrections.replacement_odds(said, said + " now", 0.9, 0.1),
     "corrections.updates_subject": lambda said: corrections.updates_subject(said, said + " now"),
-    "corrections.correction_features": lambda said: corrections.correction_features(said, said, 0.9, 0.1),
+    "corrections.correction_features": (
+        lambda said: corrections.correction_features(said, said, 0.9, 0.1, 0.2)
+    ),
     "credentials.looks_chosen": credentials.looks_chosen,
     "credentials.looks_generated": credentials.looks_generated,
     "credentials.is_aws_secret": credentials.is_aws_secret,
@@ -240,6 +243,11 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tokenizer.normal_form": lambda said: tokenizer.normal_form("NFC", said),
     "tokenizer.words": lambda said: list(tokenizer.words(said)),
     "speech_acts.classify_wish": speech_acts.classify_wish,
+    "speech_acts.is_withheld": speech_acts.is_withheld,
+    "speech_acts.spoken_words": speech_acts.spoken_words,
+    "learned_wishes.understand_wish": learned_wishes.understand_wish,
+    "learned_wishes.wish_runs": lambda said: list(learned_wishes.wish_runs(said)),
+    "learned_wishes.known_words": learned_wishes.known_words,
     "speech_acts.without_wishes": speech_acts.without_wishes,
     "model.text_digest": lambda said: text_digest(clean_text(said)),  # texts are cleaned when they come in
     "messages.is_aside": is_aside,
