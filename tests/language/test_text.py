@@ -440,6 +440,8 @@ def test_a_memory_is_found_by_its_text_and_by_its_keywords() -> None:
         "where’s the spare key",
         "お茶はどれだっけ。忘れた",
         "どのお茶？あとで買う",
+        "明日の昼、どうしよう",
+        "このお茶どう思う。",
     ],
 )
 def test_a_question_is_noticed_wherever_it_stands(text: str) -> None:
