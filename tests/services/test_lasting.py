@@ -146,6 +146,40 @@ def test_what_was_to_be_kept_is_told_whole_at_session_start(memory: Nagori, cloc
     assert "hazelnut spread" in memory.session_start("next").text
 
 
+def test_words_that_only_ask_to_keep_something_are_not_told_at_session_start(
+    memory: Nagori, clock: FrozenClock
+) -> None:
+    say(memory, clock, "The key is under the pot. Don't forget that one please.", "OK.")
+    clock.forward(days=2)
+    told = memory.session_start("next").text
+    assert "The key is under the pot." in told
+    assert "forget" not in told
+
+
+@pytest.mark.parametrize(
+    ("question", "detail", "conclusion", "asked"),
+    [
+        (
+            "The garden table has to go, the old one rotted. Which wood should I take?",
+            "The boards differ in weight, in price and in how they age. ",
+            "Short answer: larch. ",
+            "Which wood was it for the garden table?",
+        ),
+        (
+            "庭のテーブルが腐ったので作り直します。木は何がいい？",
+            "板は重さも値段も、年月での変わり方も、手入れにかかる手間もそれぞれに違います。",
+            "結論: カラマツです。",
+            "庭のテーブルの木は何だっけ？",
+        ),
+    ],
+)
+def test_of_a_long_answer_the_conclusion_is_told(
+    memory: Nagori, clock: FrozenClock, question: str, detail: str, conclusion: str, asked: str
+) -> None:
+    say(memory, clock, question, f"{detail * 7}{conclusion}{detail}")
+    assert conclusion.strip() in memory.context(asked, session="next").text
+
+
 def test_beside_an_answer_that_the_session_has_nothing_far_is_told(memory: Nagori) -> None:
     one, other = memory.remember("The kettle leaks."), memory.remember("The lamp is new.")
     near_best = prompt_context._near_best

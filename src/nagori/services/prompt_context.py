@@ -77,6 +77,11 @@ ID_SHOWN = (
     10  # characters of an id: every verb takes a prefix that fits one memory, as these nearly always do
 )
 ELLIPSIS, SEPARATOR = "…", " / "
+# How a sentence begins that says the rest in short.
+CONCLUDING = (
+    *("short answer", "in short", "bottom line", "tl;dr", "tldr", "to sum up", "conclusion", "verdict"),
+    *("結論", "要するに", "要は", "まとめると", "端的に"),
+)
 
 
 class Context(Value):
@@ -188,6 +193,7 @@ def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str 
     first = {memory.id for memory in limits}
     told = [*limits, *(memory for memory in told if memory.id not in first)][: hooks.max_memories]
     about = {found.memory.id for fit, found in ranked if fit >= best - furthest}
+    about -= set(known.shown)
     told = _limit_lines(_with_updates(runtime, scope, told, about), runtime.config.retrieval.top_k)
     return PromptSelection(text, "", ranked, sure, required, left_out, near, told, config, words)
 
@@ -663,13 +669,14 @@ def escape(text: str) -> str:
 
 
 def _excerpt(text: str, asked: frozenset[str], most: int) -> str:
-    """The whole of a short text; of a long one the sentences that hold most of what is asked, or a figure."""
+    """The whole of a short text; of a long one the sentences that hold most of what is asked, a figure or the
+    conclusion."""
     if len(text) > most * DENSE and is_japanese(text):
         most = int(most * DENSE)
     if len(text) <= most:
         return text
     found = sentences(text)
-    holds = [len(asked.intersection(tokenize(each))) + any(map(str.isdigit, each)) / 2 for each in found]
+    holds = [len(asked.intersection(tokenize(each))) + _tells(each) for each in found]
     room, chosen = most, list[int]()
     for place in sorted(range(len(found)), key=lambda place: (-holds[place], place)):
         if len(found[place]) < room or not chosen:
@@ -677,3 +684,9 @@ def _excerpt(text: str, asked: frozenset[str], most: int) -> str:
             room -= len(found[place]) + 1
     told = " ".join(found[place] for place in sorted(chosen))
     return told if len(told) <= most else told[: most - 1] + ELLIPSIS
+
+
+def _tells(sentence: str) -> float:
+    """How much a sentence of a long text tells whatever is asked: a figure, and more so the conclusion."""
+    concludes = sentence.lstrip(" #*-").casefold().startswith(CONCLUDING)
+    return 2.0 * concludes + any(map(str.isdigit, sentence)) / 2

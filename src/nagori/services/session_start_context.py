@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta, tzinfo
 
 from nagori.core.events import WAITING_WISHES, Event
-from nagori.core.model import Filter, Memory, Scope, Trust
+from nagori.core.model import Filter, Level, Memory, Scope, Text, Trust
 from nagori.core.storage_types import Owner
+from nagori.core.value_object import replace
 from nagori.language.passages import about_tokens
+from nagori.language.requests_to_keep import without_plea
 from nagori.runtime import Runtime
 from nagori.services.prompt_context import (
     BRIEF_NOTE,
@@ -70,12 +72,22 @@ def _describe_protected(
         day = memory.created.astimezone(zone).date().isoformat()
         speaker = memory.source.speaker or memory.trust.value
         whose = "" if speaker == Trust.USER.value else f"{escape(speaker)}: "
-        part = f"[{day}] {whose}{describe_memory(memory, PROTECTED)}"
+        part = f"[{day}] {whose}{describe_memory(_without_plea(memory), PROTECTED)}"
         text = f"{head}\n- protected: {SEPARATOR.join([*parts, part])}\n{tail}"
         if about_tokens(text) <= tokens and len(text) <= chars:
             parts.append(part)
             told.append(memory)
     return (f"{head}\n- protected: {SEPARATOR.join(parts)}\n{tail}" if parts else ""), told
+
+
+def _without_plea(memory: Memory) -> Memory:
+    """The memory without the words that only ask to keep it: that it is kept is told anyway."""
+    told = memory.fullest
+    if told.trigger:
+        told = Text(without_plea(told.trigger), told.content)
+    else:
+        told = Text("", without_plea(told.content))
+    return replace(memory, texts={Level.FULL: told})
 
 
 def describe_user(runtime: Runtime, scope: Scope, most: int) -> str:
