@@ -127,6 +127,19 @@ def test_the_value_of_a_token_or_key_goes(frame: str, value: str) -> None:
     assert value not in redact_secrets(frame.format(value))[0]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WEATHER_KEY=b41c07fe9a2d58e6c3",
+        "MAPS_KEY: b41c07fe9a2d58e6c3",
+        "it looks like this: wx_live_b41c07fe9a2d58e6c3, and says 401",
+        "TIDES_URL=https://api.example/v2\nTIDES_KEY=td_live_b41c07fe9a2d58e6c3",
+    ],
+)
+def test_a_key_of_any_service_goes(text: str) -> None:
+    assert "b41c07fe9a2d58e6c3" not in redact_secrets(text)[0]
+
+
 def test_an_aws_secret_beside_its_key_id_goes_without_a_label() -> None:
     key, other = "AK" + "IA" + "QWERTYUIOP234567", "aB3/" * 10
     assert redact_secrets(f"{key}\n{other}") == ("[secret:aws]\n[secret:aws]", ("aws",))
@@ -229,6 +242,10 @@ BENIGN = [
     "pwd: /home/user/src1",
     "the password is sha256-hashed",
     "password: 8-characters",
+    "SORT_KEY=created_at_2024",
+    "CACHE_KEY=user:1234:profile",
+    "S3_KEY=backups/2026-01-04.tar.gz",
+    "PARTITION_KEY=tenant_id_v2",
 ]
 
 

@@ -27,6 +27,7 @@ MODEL = "multilingual-e5-small-q4"
         "倉庫の解錠番号わかる？",
         "金庫の暗証番号って何番だっけ",
         "アクセスキーもう一回出して",
+        "what's the TIDES_KEY that we put in the .env?",
     ],
 )
 def test_who_asks_for_a_secret_is_recognised(text: str) -> None:
@@ -42,6 +43,9 @@ def test_who_asks_for_a_secret_is_recognised(text: str) -> None:
         "what is the code for the table in the report",
         "send me the code of the parser",
         "パスワード変更の画面を直して",
+        "which token format did we choose?",
+        "what was the token lifetime again?",
+        "認証のトークンの方式って何にしたんでしたっけ",
     ],
 )
 def test_who_speaks_about_secrets_asks_for_none(text: str) -> None:

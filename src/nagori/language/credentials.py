@@ -73,6 +73,7 @@ PREFIXED: dict[str, tuple[tuple[str, ...], str]] = {
 # Tokens of one prefix each, called by the name of nobody: trigger, and what follows the edge. Each is compiled
 # only where its trigger occurs.
 TOKENS: tuple[tuple[str, str], ...] = (
+    ("_live_", "[a-z]{2,8}_live_[A-Za-z0-9]{14,}"),  # as many smaller vendors write them
     ("figd_", f"figd_{_BODY}{{30,}}"),
     ("r8_", "r8_[A-Za-z0-9]{30,}"),
     ("pplx-", "pplx-[A-Za-z0-9]{32,}"),

@@ -167,9 +167,9 @@ _LABEL_HINTS = (
 )
 # A label and its equals sign. `[secret:password]`, which redaction writes, is not a label.
 _LABEL = (
-    r"(?=[AaBbEeLlMmPpRrSsTtパ暗秘アト])(?:(?P<pass>(?i:pass(?:word|wd|phrase|code)|pwd)|パスワード|パスフレーズ|暗証番号)"
+    r"(?=[AaBbEeKLlMmPpRrSsTtパ暗秘アト])(?:(?P<pass>(?i:pass(?:word|wd|phrase|code)|pwd)|パスワード|パスフレーズ|暗証番号)"
     r"|(?i:(?:secret|private|api|access|auth|signing|encryption|account|storage|admin|master|licen[cs]e)"
-    r"[ _-]?(?:access[_-]?)?key|(?:recovery|backup)[ _-]?code|secret|token)"
+    r"[ _-]?(?:access[_-]?)?key|(?:recovery|backup)[ _-]?code|secret|token)|(?P<env>(?<=[A-Z0-9]_)KEY)"
     r"|秘密鍵|(?:(?i:api)|アクセス)[ ・]?キー|トークン)(?![A-Za-z])"
     r"(?<!\[secret:password)(?!(?<=\[secret):[a-z-]+\])"
     r"(?P<suffix>(?:_[A-Z0-9]{1,20}){0,3})[0-9]{0,2}[\"'`)\]]{0,2}"
@@ -339,6 +339,9 @@ def _is_assigned_secret(label: re.Match[str], value: str, bare: bool, after: str
     if (bare or not label["pass"]) and _harmless().fullmatch(value) and not is_aws_secret(value):
         return False
     both = bool(re.search("[A-Za-z]", value) and re.search("[0-9]", value))
+    if label["env"]:  # WIND_KEY=…; SORT_KEY=created_at2 is a name
+        runs = re.findall("[A-Za-z0-9]{12,}", value)
+        return any(_random(run) and len(re.findall("[0-9]", run)) >= 3 for run in runs)
     if not label["pass"]:
         return both and len(value) >= 8
     if separator == "is":
@@ -379,7 +382,8 @@ def _asks_for_secret() -> re.Pattern[str]:
     lock = "(?:door|gate|alarm|keypad|safe|vault|padlock|lock(?:er)?|garage|entry)"
     named = (
         r"(?:pass ?(?:word|code|phrase)s?|(?:api|access|secret|licen[cs]e|private|signing) ?keys?|tokens?"
-        rf"|credentials?|pins?(?: code)?|cvv|secrets?|(?:{lock} ){{1,2}}(?:code|combination))"
+        rf"|credentials?|pins?(?: code)?|cvv|secrets?|(?:{lock} ){{1,2}}(?:code|combination)"
+        r"|(?-i:[A-Z][A-Z0-9_]{1,40}_(?:KEY|TOKEN|SECRET|PASS(?:WORD)?|PWD)))"
     )
     asked = (
         r"(?:what(?:'s|s| is| was| were| are)|what did (?:i|we|you) say|which (?:is|was)|remind me of"
@@ -387,12 +391,13 @@ def _asks_for_secret() -> re.Pattern[str]:
     )
     japanese = (
         "(?:パスワード|パスコード|暗証番号|合言葉|アクセスキー|シークレット(?:キー)?|秘密鍵|トークン|APIキー|(?:解錠|解除|開錠)(?:コード|番号))"
-        "[^。\n]{0,30}(?:何|なん|教え|おしえ|出して|覚えて|っけ|わかる|ちょうだい|貼って|見せて|[?？])"
+        "(?!の?(?:方式|形式|種類|仕組み|期限|有効期|寿命|上限|消費|長さ|数|更新|検証|設計|置き場|保存先|発行元))[^。\n]{0,30}(?:何|なん|教え|おしえ|出して|覚えて|っけ|わかる|ちょうだい|貼って|見せて|[?？])"
     )
-    about = "bucket|limit|count|budget|manager|rotation|polic"  # a token limit is no secret
+    # A token limit is no secret.
+    about = "bucket|limit|count|budget|manager|rotation|polic|format|method|scheme|type|lifetime|expir|length"
     return re.compile(
         rf"\b{asked}\b[^.?!\n]{{0,60}}\b{named}\b(?! (?:{about}))"
-        rf"|\b{named}\b[^.?!\n]{{0,30}}\bagain\b[^.\n]{{0,40}}\?"
+        rf"|\b{named}\b(?! (?:{about}))[^.?!\n]{{0,30}}\bagain\b[^.\n]{{0,40}}\?"
         rf"|^(?:[\w'’-]{{1,20}} ){{0,4}}{named}\?|{japanese}",
         re.IGNORECASE,
     )
