@@ -12,7 +12,7 @@ from tests.profiles import examples
 from nagori.core import value_object
 from nagori.core.model import Level, Memory, Text
 from nagori.core.value_object import clean_text
-from nagori.language import passages
+from nagori.language import passages, statement_or_question
 from nagori.language import tokenizer as t
 from nagori.language.passages import resemblance, sentences, shingles
 from nagori.language.tokenizer import stem
@@ -442,12 +442,38 @@ def test_a_memory_is_found_by_its_text_and_by_its_keywords() -> None:
         "どのお茶？あとで買う",
         "明日の昼、どうしよう",
         "このお茶どう思う。",
+        "緑茶とほうじ茶、どう使い分けるん",
+        "ほうじ茶は何度で淹れるのがええんやろ",
     ],
 )
 def test_a_question_is_noticed_wherever_it_stands(text: str) -> None:
     assert t.holds_question(text)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "the desk is large", "somewhat late today", "お茶を買った"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "  ", "the desk is large", "somewhat late today", "お茶を買った"),
+        *("誰かがお茶をくれた", "いつも緑茶", "どうも", "何度か行った。いい店"),
+    ],
+)
 def test_a_statement_holds_no_question(text: str) -> None:
     assert not t.holds_question(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "asking"),
+    [
+        ("subbase is 150 mm. how much gravel", True),
+        ("the counter resets at boot. so what do I compare then", True),
+        ("is it large?", True),
+        ("お茶は三種類ある。どれが好きですか", True),
+        ("how it went: fine. we sailed at dawn", False),
+        ("the desk is large", False),
+        ("", False),
+        ("so", False),
+        ("what " * 2000, False),
+    ],
+)
+def test_a_text_ends_in_a_question_with_and_without_its_mark(text: str, asking: bool) -> None:
+    assert statement_or_question.ends_asking(text) is asking

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from nagori.language.tokenizer import asks
+from nagori.language.tokenizer import ASKING_WORDS, asks
 
 LONGEST = 3000  # characters: whoever says more states something
 ORDER_VERBS = "add|adjust|analy[sz]e|apply|arrange|book|build|bump|calculate|change|check|clean|close|combine|commit|compare|compile|compute|continue|convert|copy|correct|count|create|debug|define|delete|deploy|describe|design|disable|display|do|double-check|download|draft|draw|edit|email|enable|estimate|explain|export|extend|extract|fetch|fill|find|finish|fix|format|generate|get|give|go|group|guess|have|help|highlight|implement|import|improve|include|insert|install|investigate|invert|join|keep going|lint|list|load|look|make|merge|modify|move|open|optimi[sz]e|order|paraphrase|paste|pick|plan|plot|polish|post|predict|prepare|print|proceed|proofread|publish|pull|push|put|query|quote|rank|read|rebase|redo|reduce|refactor|reformat|remove|rename|reorder|repeat|rephrase|replace|research|reset|restart|restore|retry|return|revert|review|rewrite|rollback|roll back|rotate|run|save|scan|schedule|search|select|send|set|shorten|show|simplify|solve|sort|split|squash|start|stop|suggest|sum|summari[sz]e|swap|switch|take|tell|test|throw|tidy|transform|translate|trim|try|turn|undo|unify|update|upgrade|upload|use|validate|verify|visuali[sz]e|walk|wait|write"
@@ -110,6 +110,15 @@ def looks_like_statement(text: str) -> bool:
     if len(text) > LONGEST:
         return True
     return any(_states(part.strip()) for part in _ENDS.split(text) if part and part.strip(" .!?。！？…"))
+
+
+def ends_asking(text: str) -> bool:
+    """Whether a text ends in a question, also without a question mark: "subbase is 150 mm. how much gravel"."""
+    if len(text) > LONGEST or asks(text):
+        return asks(text)
+    last = [part for part in _ENDS.split(text) if part and part.strip(" .!?。！？…")][-1:]
+    words = last[0].lower().replace("’", "'").split() if last else []
+    return next((word in ASKING_WORDS for word in words if word.strip(",:;.!") not in _POLITE), False)
 
 
 def _states(said: str) -> bool:

@@ -243,7 +243,7 @@ def asks(text: str) -> bool:
     return end.endswith(("?", "？", *_ASKING_ENDS))
 
 
-_ASKING_WORDS = frozenset(
+ASKING_WORDS = frozenset(
     [
         *("what", "when", "where", "which", "who", "whose", "why", "how", "whats", "whens", "wheres", "whos"),
         *("hows", "what's", "when's", "where's", "who's", "how's"),
@@ -256,7 +256,22 @@ def holds_question(text: str) -> bool:
     if asks(text) or any(sign in text for sign in ("?", "？", "っけ")):
         return True
     first = text.split(maxsplit=1)[:1]
-    return bool(first) and first[0].lower().replace("’", "'") in _ASKING_WORDS
+    if first and first[0].lower().replace("’", "'") in ASKING_WORDS:
+        return True
+    return not text.isascii() and _asking_word().search(text[-LONGEST_ASKED:]) is not None
+
+
+LONGEST_ASKED = 80  # characters from the end in which a word that asks counts
+
+
+@cache
+def _asking_word() -> re.Pattern[str]:
+    """A Japanese word that asks, in the last sentence: 「どう使い分けるん」. 誰か and いつも do not."""
+    words = (
+        "何|なに|なん(?=で|の|や|だ|か|ぼ)|なんぼ|どこ|いつ|誰|だれ|どれ|どの|どう|どっち|どちら|どんな|どない"
+        "|いくら|いくつ|なぜ"
+    )
+    return re.compile(f"(?:{words})(?![かも]|ぞ|せ|にか|とか|やら|より)[^。\n]*[。]?\\s*$")
 
 
 def _without_note(text: str) -> str:
