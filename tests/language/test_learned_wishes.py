@@ -29,6 +29,8 @@ MODEL = "multilingual-e5-small-q4"
         ("hang on, the kettle is boiling", WishKind.NONE),
         ("thanks, your support means a lot, I'll keep going!", WishKind.NONE),
         ("領収書は捨てないで箱に入れてある", WishKind.NONE),
+        ("We talked about wiping everything from the memory of your old phone.", WishKind.NONE),
+        ("前に頼んだ写真を記憶から消す話をした。", WishKind.NONE),
     ],
 )
 def test_a_wish_in_other_words_is_understood(text: str, kind: WishKind) -> None:

@@ -43,6 +43,11 @@ Shares = Mapping[WishKind, float]
 
 _JAPANESE = re.compile("[ぁ-んァ-ヶ一-鿿々ー]")
 _APOSTROPHE = re.compile("(?<=[a-z])'(?=[a-z])")
+# Who only reports a talk wishes nothing: "we talked about wiping the old phone", 破棄の話をした。
+_REPORT = re.compile(
+    r"\s*(?i:we|they|he|she) (?i:talked|spoke|chatted|discussed|argued)\b[^.!?\n]*[.!]?\s*\Z"
+    r"|[^。！？\n]*(?:話|相談)を?し(?:た|ました|てた|ていた)(?:よ|ね)?[。！]?\s*\Z"
+)
 _PARTS = re.compile(r"[.!?。\n;:…—]+| - ")
 _WORD = re.compile("[a-z0-9]+")
 _NUMBER = re.compile("[0-9]+")
@@ -62,7 +67,7 @@ def understand_wish(text: str, embed: Embed | None = None) -> Wish:
     """The wish that a text expresses; `embed` is only called where its words may be one."""
     ruled = classify_wish(text)
     spoken = spoken_words(text)
-    if is_withheld(text) or not spoken.strip():
+    if is_withheld(text) or not spoken.strip() or _REPORT.match(spoken):
         return ruled
     model, runs = wish_model(), list(wish_runs(spoken))
     shares = by_words = wish_shares(model, runs, ruled.kind, None)
