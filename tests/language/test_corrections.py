@@ -85,3 +85,18 @@ def test_a_relative_has_several_names() -> None:
     assert (
         replacement_odds("母の病院は水曜です。", "お母さんの病院は木曜になりました。", 5.0, 1.0) > OF_ANOTHER
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "exception"),
+    [
+        ("the museum closes at six", "on Sundays the museum closes at two", True),
+        ("図書館は八時まで", "土曜は図書館は五時まで", True),
+        ("the museum closes at six", "the museum closes at two", False),
+        ("on Mondays the museum closes at six", "on Sundays the museum closes at two", False),
+        ("the museum closes at six", "on Sundays the museum now closes at two", False),
+        ("choir practice is on Tuesday", "on Sundays from now on", False),
+    ],
+)
+def test_what_holds_at_certain_times_replaces_nothing(old: str, new: str, exception: bool) -> None:
+    assert (replacement_odds(old, new, 2.0, 1.0) == OF_ANOTHER) is exception

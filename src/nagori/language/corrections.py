@@ -23,7 +23,7 @@ from nagori.language.tokenizer import is_japanese, tokens
 LONGEST = 500  # characters: who says more says more than one thing
 SHORT, WIDE = 80.0, 2.2  # characters of one short statement; what a Japanese character counts
 FARTHEST = 2.0  # spreads by which a lead counts
-OF_ANOTHER = -6.0  # log-odds where the two are about different persons
+OF_ANOTHER = -6.0  # log-odds where the two are about different persons, or times
 
 
 def news_of_change(vector: bytes, model: str | None) -> float | None:
@@ -37,7 +37,7 @@ def replacement_odds(old: str, new: str, nearness: float, lead: float, news: flo
     """The logarithm of the odds that `new` replaces `old`. `nearness` is the cosine of the two, in spreads
     above that of unrelated texts; `lead` how far it is above that of any other statement and `new`; `news`
     how much `new` sounds like news of a change, if that is known."""
-    if _about_others(old[:LONGEST], new[:LONGEST]):
+    if _about_others(old[:LONGEST], new[:LONGEST]) or _is_exception(old[:LONGEST], new[:LONGEST]):
         return OF_ANOTHER
     found = correction_features(old[:LONGEST], new[:LONGEST], nearness, lead, news or 0.0)
     # Who says "now" need not sound like news, and the other way round.
@@ -53,6 +53,23 @@ def _about_others(old: str, new: str) -> bool:
     """Whether each is about persons of its own: a sister's birthday does not replace a mother's."""
     before, after = _persons(old), _persons(new)
     return bool(before and after) and before.isdisjoint(after)
+
+
+def _is_exception(old: str, new: str) -> bool:
+    """Whether the new one only tells how it is at certain times: "we close at six", "on Saturdays we close at
+    two". With a word of change it may tell what now holds at those times."""
+    begins = _certain_times().match(new)
+    return begins is not None and not _certain_times().search(old) and not mentions_change(new)
+
+
+@cache
+def _certain_times() -> re.Pattern[str]:
+    days = "(?:mon|tues|wednes|thurs|fri|satur|sun)days"
+    return re.compile(
+        rf"\s*(?i:on {days}(?: and {days})?|(?:at|on) (?:the )?weekends?|on (?:public |bank )?holidays"
+        r"|in (?:the )?(?:summer|winter|spring|autumn))\b(?! from\b)"
+        "|[月火水木金土日]曜日?(?:は|だけ|のみ)|(?:週末|祝日|平日|夏|冬|夏場|冬場)(?:は|だけ|のみ)"
+    )
 
 
 def _persons(text: str) -> set[str]:
