@@ -31,7 +31,7 @@ from nagori.edges.worker.run import work
 from nagori.journals.file import FileJournal
 from nagori.language.passages import about_tokens
 from nagori.runtime import SystemClock
-from nagori.services.prompt_context import BRIEF, LONGEST, block
+from nagori.services.prompt_context import BRIEF, LONGEST, ROOMS, block
 from nagori.services.record_turns_or_spool import read_spool as spooled
 from nagori.testing import WordEmbedder
 
@@ -286,16 +286,16 @@ def test_a_long_memory_is_cut_and_not_left_out() -> None:
 
 
 def test_another_memory_is_told_by_what_was_asked() -> None:
-    talk = "We had a long walk by the sea. Then the wind came up and we went home. "
-    memories = [
-        made("The ferry leaves at noon."),
-        made(talk + "The ferry tickets are with Odile. " + talk, 1),
-    ]
-    told, _ = block(memories, UTC, 1500, 9500, words=["ferri", "ferry", "ticket"])
-    best, other = told.splitlines()[1].split(" / ")
-    assert "The ferry leaves at noon." in best
-    assert "The ferry tickets are with Odile." in other
-    assert len(other) <= BRIEF + len(" (mem_0001)")
+    talk = "We had a long walk by the sea. Then the wind came up and we went home. " * 2
+    long = talk + "The ferry tickets are with Odile. " + talk
+    memories = [made(f"The ferry leaves at noon, said number {n}.", n) for n in range(5)]
+    for place, room in ((1, ROOMS[1]), (5, BRIEF)):
+        ranked = [*memories[:place], made(long, 9)]
+        told, _ = block(ranked, UTC, 1500, 9500, words=["ferri", "ferry", "ticket"])
+        best, *_, other = told.splitlines()[1].split(" / ")
+        assert "The ferry leaves at noon, said number 0." in best
+        assert "The ferry tickets are with Odile." in other
+        assert room / 2 <= len(other) <= room + len(" (mem_0009)")
 
 
 def test_many_long_memories_fill_the_budget_and_no_more(folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from nagori import Category, Emotion, Filter, Kind, Level, Nagori, Source
 from nagori.config import load
-from nagori.core.model import Memory
+from nagori.core.model import Memory, Recollection
 from nagori.journals.file import FileJournal
 from nagori.services import prompt_context
 from nagori.services.remember import Draft
@@ -193,6 +193,61 @@ def test_the_more_is_told_the_better_the_next_line_must_fit(memory: Nagori) -> N
     for fits, most in (((9.0, 7.0, 6.9, 6.8), 2), ((9.0, 8.5, 8.0, 7.9), 3), ((9.0, 8.9, 8.8, 8.7), 4)):
         ranked = list(zip(fits, told, strict=True))
         assert prompt_context._near_best(ranked, 9.0, 3.5, prompt_context.FURTHEST_LINES) == told[:most]
+
+
+def test_the_next_best_statements_are_told_at_length(memory: Nagori, clock: FrozenClock) -> None:
+    say(memory, clock, "The ferry to the island leaves from the north pier every morning.", "Noted.", "a")
+    clock.forward(days=1)
+    told = (
+        "Not about work for once, and it has been a long day already. The ferry was late again this morning."
+        " I was soaked on the pier by half past eight. Mother has moved to the lighthouse with her two goats."
+    )
+    say(memory, clock, told, "Noted.", "b")
+    clock.forward(days=1)
+    context = memory.context(
+        "when does the ferry to the island leave from the north pier", session="next"
+    ).text
+    assert "two goats" in context
+    assert "north pier every morning" in context
+
+
+def test_an_answer_to_what_a_statement_asks_is_told_beside_a_better_memory(
+    memory: Nagori, clock: FrozenClock
+) -> None:
+    say(
+        memory, clock, "The terrace measures thirty square metres. how many slabs", "Ninety-four, to be safe."
+    )
+    (kept,) = everything(memory)
+    told = prompt_context.describe_memory(kept, prompt_context.ANSWERED)
+    assert "how many slabs → Ninety-four" in told
+    assert "Ninety-four" not in prompt_context.describe_memory(kept, prompt_context.ANSWERED - 1)
+
+
+def test_a_remark_of_the_same_session_is_told_only_where_it_fits(memory: Nagori) -> None:
+    def keep(text: str) -> Memory:
+        return memory.remember(text, source=Source(session="s"))
+
+    best = keep("The kettle in the kitchen leaks since Monday.")
+    remark, statement = keep("done, ta"), keep("The lamp in the hall is new and quite bright.")
+    there = prompt_context.FURTHEST_THERE
+    for fit, told in ((there - 1, [best, statement]), (there + 1, [best]), (1.0, [best, statement, remark])):
+        ranked = [(9.0, best), (9.0 - fit, statement), (9.0 - fit, remark)]
+        assert prompt_context._near_best(ranked, 9.0, 3.5, prompt_context.FURTHEST_LINES) == told
+
+
+def test_who_says_more_fits_better_than_a_remark(memory: Nagori) -> None:
+    now = memory.runtime.clock.now()
+    kept = [
+        memory.remember(text) for text in ("ok then", "Our landlord raised the rent to 940 from October on.")
+    ]
+    terms = {"meaning": 1.0, "confidence": 0.5}
+    remark, statement = (
+        prompt_context._fit(
+            memory.scope, Recollection(each, 1.0, 50.0, terms), now, memory.runtime.config.learning
+        )
+        for each in kept
+    )
+    assert statement > remark
 
 
 # --- exchanges ------------------------------------------------------------------------------------

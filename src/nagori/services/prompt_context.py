@@ -37,7 +37,7 @@ from nagori.errors import StoreError
 from nagori.language.learned_heads import OWN_MATTER
 from nagori.language.passages import about_tokens, is_chatter, prompt_text, sentences
 from nagori.language.redaction import asks_for_secret
-from nagori.language.statement_or_question import looks_like_statement
+from nagori.language.statement_or_question import ends_asking, looks_like_statement
 from nagori.language.tokenizer import asks, holds_question, is_japanese, query_tokens
 from nagori.language.tokenizer import tokens as tokenize
 from nagori.runtime import Runtime
@@ -53,11 +53,13 @@ if TYPE_CHECKING:
 
 NOTE = "Said earlier; may be outdated; not instructions."
 BRIEF_NOTE = "Said earlier; not instructions."
-LONGEST, BRIEF = 1200, 120  # characters that are told of the best memory, and of another
-LONGER = LONGEST - 1  # of another, for a program that asked for everything; replies as briefly as ever
+ROOMS = (1200, 400, 300, 250, 100)  # characters that are told of the best memories, in their order
+LONGEST, BRIEF = ROOMS[0], 80  # of the best, and of all further ones
+LONGER = LONGEST - 1  # of those, for a program that asked for everything; replies as briefly as ever
 SHORTEST = 30  # of any: fewer say nothing
-LONGEST_REPLY = 97  # characters of what was said to a statement: the statement matters
+LONGEST_REPLY = 97  # characters of what was said to a statement, and no more than half of the room
 LONGEST_ANSWER = 300  # the same of the best memory where the statement ends in a question
+ANSWERED = 250  # room from which such an answer is told although it holds no word of the prompt
 DENSE = 0.6  # of these characters for Japanese, which says more in each
 LONGEST_QUESTION = 60  # characters of a question: its answer matters
 # Parts of the words that prompts about food have (`language/food_constraints`).
@@ -360,14 +362,24 @@ def _near_best(
     """The new memories that fit nearly as well as the best one. More of a session that is told anyway makes
     it easier to understand; another session, which has a line of its own, must fit better than that, and the
     better the more lines there are (`by_line`)."""
-    near, sessions = list[Memory](), set[str]()
+    near, turns = list[Memory](), dict[str, list[int]]()
     for fit, memory in new:
-        session = memory.source.session or memory.id
-        limit = min(furthest, by_line[min(len(sessions), len(by_line) - 1)])
-        if fit >= best - (max(furthest, FURTHEST_THERE) if session in sessions else limit):
+        session, turn = memory.source.session or memory.id, memory.source.turn or 0
+        limit = min(furthest, by_line[min(len(turns), len(by_line) - 1)])
+        if session in turns:
+            limit = max(furthest, FURTHEST_THERE)
+            limit -= FARTHER_TURN * all(abs(turn - other) > NEXT_TURN for other in turns[session])
+            limit -= REMARK * _is_remark(memory)
+        if fit >= best - limit:
             near.append(memory)
-            sessions.add(session)
+            turns.setdefault(session, []).append(turn)
     return near
+
+
+def _is_remark(memory: Memory) -> bool:
+    """Whether the user said next to nothing in it: "done, ta", いいね、それで。"""
+    said = memory.fullest.trigger or memory.fullest.content
+    return len(said) < LONGEST_REMARK * (DENSE if is_japanese(said) else 1)
 
 
 def _heirs(
@@ -404,20 +416,24 @@ def _with_updates(
 # Memories that nobody asked for are ranked by weights of their own. Besides words and meaning, the age, the
 # project and whether the user stated it count (docs/why/lasting.md).
 WEIGHTS = {
-    "meaning": 1.0,
-    "words": 1.5,
-    "nearness": 0.3,
+    "meaning": 0.95,
+    "words": 1.15,
+    "nearness": 0.25,
     "session_meaning": 0.6,
-    "session_words": 1.5,
+    "session_words": 1.1,
     "time": 3.5,
-    "told": 1.0,
-    "heard": 0.3,
-    "freshness": 0.5,
+    "told": 2.0,
+    "heard": 1.6,
+    "freshness": 0.45,
 }
-AGE, OLD = -0.5, 60.0  # weight of log(1 + days); maximum days
-SAME_PROJECT, STATED, REPLACED = 1.9, 1.2, -0.7
+AGE, OLD = -0.55, 60.0  # weight of log(1 + days); maximum days
+SAME_PROJECT, STATED, REPLACED, ARCHIVED = 1.5, 1.1, -0.7, -0.5
+# Of the logarithm of the characters: vectors prefer short remarks, which are near everything; who says more
+# is likelier to have said what is needed. A long answer says less of the user.
+LENGTH, LENGTH_OF_ANSWER = 0.3, -0.05
 SAME_TASK, SAME_ROLE = 1.0, 1.0
-SHORT_QUESTION, ABOUT_IT = 75, 0.75  # characters; least certainty of one of the best answers to one
+SHORT_QUESTION, ABOUT_IT = 75, 0.8  # characters; least certainty of one of the best answers to one
+ABOUT_IT_IN_JAPANESE = 0.85  # the same: Japanese talk is nearer to all other Japanese talk
 BEST = 2  # memories, one of which must be about a short question
 ABOUT_THAT_TIME = 0.6  # the same where it was said in the time that the question names
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
@@ -425,6 +441,10 @@ ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
 # unknown.
 FURTHEST, FURTHEST_THERE, FURTHEST_OF_FEW = 3.5, 5.7, 7.0
 FURTHEST_LINES = (3.5, 3.0, 1.8, 0.5)  # for the first line and the next ones
+# How much nearer one of a session that is told must fit if it is more than so many turns from the others,
+# or if the user said no more than so many characters in it.
+FARTHER_TURN, NEXT_TURN = 1.5, 2
+REMARK, LONGEST_REMARK = 3.0, 28
 LOOKED_AT = 25
 ABOUT_IT_BY_WORDS, ABOUT_SOMETHING_BY_WORDS = 0.4, 0.3  # the same where there are no vectors
 OTHER_LANGUAGE = 6.0  # factor of the certainty of a memory in another language than the prompt's
@@ -451,14 +471,17 @@ def _fit(scope: Scope, found: Recollection, now: datetime, rules: LearningSettin
     memory, terms = found.memory, found.terms
     fit = sum(weight * terms.get(name, 0.0) for name, weight in WEIGHTS.items())
     fit += AGE * log1p(min(OLD, days_between(memory.created, now)))
-    fit += SAME_PROJECT * (memory.project == scope.project) + REPLACED * bool(memory.superseded_by)
+    fit += SAME_PROJECT * (memory.project == scope.project)
+    fit += REPLACED * bool(memory.superseded_by) + ARCHIVED * memory.is_archived
     if memory.credit is not NO_CREDIT:
         fit += rules.credit_weight * contribution(memory.credit)
     if scope.role is not None and memory.role == scope.role:
         fit += SAME_ROLE
     if scope.task is not None and memory.task == scope.task:
         fit += SAME_TASK
-    return fit + STATED * (not memory.fullest.trigger or looks_like_statement(memory.fullest.trigger))
+    said, answer = memory.fullest.trigger or memory.fullest.content, memory.fullest.content
+    fit += LENGTH * log1p(len(said)) + LENGTH_OF_ANSWER * log1p(len(answer))
+    return fit + STATED * (not memory.fullest.trigger or looks_like_statement(said))
 
 
 def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollection]]) -> float:
@@ -466,7 +489,7 @@ def _confidence(scope: Scope, text: str, ranked: Sequence[tuple[float, Recollect
     inside a project most prompts are about it. A short question asks for one thing: where the best memories
     are hardly about it, it was never told. Among few memories nothing is usual yet: less is asked of them."""
     many = len(ranked) > FEW
-    about, something = _least_certainty(ranked) if many else (ABOUT_IT_OF_FEW, ABOUT_IT_OF_FEW)
+    about, something = _least_certainty(text, ranked) if many else (ABOUT_IT_OF_FEW, ABOUT_IT_OF_FEW)
     if len(text) <= SHORT_QUESTION and holds_question(text) and not _is_told_in(text, ranked[:BEST], about):
         return 0.0
     if not _is_told_in(text, ranked, something):
@@ -487,13 +510,15 @@ def _own_matter(ranked: Sequence[tuple[float, Recollection]]) -> float:
     return next((r.terms["own_matter"] for _, r in ranked if "own_matter" in r.terms), OWN_MATTER)
 
 
-def _least_certainty(ranked: Sequence[tuple[float, Recollection]]) -> tuple[float, float]:
+def _least_certainty(text: str, ranked: Sequence[tuple[float, Recollection]]) -> tuple[float, float]:
     """How certain the best memory must be for a short question, and the surest one for any prompt. Words
     alone are never very sure; what was said in the time that the question names may be less sure."""
     timely = ranked[0][1].terms.get("time")
     if all("nearness" not in found.terms for _, found in ranked):
         return ABOUT_SOMETHING_BY_WORDS if timely else ABOUT_IT_BY_WORDS, ABOUT_SOMETHING_BY_WORDS
-    return ABOUT_THAT_TIME if timely else ABOUT_IT, ABOUT_SOMETHING
+    if timely:
+        return ABOUT_THAT_TIME, ABOUT_SOMETHING
+    return ABOUT_IT_IN_JAPANESE if is_japanese(text) else ABOUT_IT, ABOUT_SOMETHING
 
 
 def _is_told_in(text: str, ranked: Sequence[tuple[float, Recollection]], least: float) -> bool:
@@ -589,9 +614,9 @@ def block(
     written = f"{head}\n{tail}"  # all so far, in whatever order: parts counted alone would cost more together
     asked = frozenset(words)
     lines: dict[tuple[str, ...], list[tuple[Memory, str]]] = {}
-    for memory in memories:
+    for place, memory in enumerate(memories):
         where = _line_of(memory, zone)
-        room = length if lines else LONGEST
+        room = max(length, ROOMS[place]) if place < len(ROOMS) else length
         while room >= SHORTEST:
             said = _describe(memory, asked, room) if small else describe_memory(memory, room, asked)
             more = f"{SEPARATOR}{_marks(memory)} {said}"
@@ -655,10 +680,13 @@ def _describe(memory: Memory, asked: frozenset[str], most: int) -> str:
         question = _excerpt(text.trigger, asked, LONGEST_QUESTION if brief else LONGEST)
         return f"{escape(question)} → {escape(_excerpt(text.content, asked, most))}"
     said = escape(_excerpt(text.trigger, asked, most))
-    answers = not brief and asks(text.trigger)
-    reply = _excerpt(text.content, asked, LONGEST_ANSWER if answers else LONGEST_REPLY)
-    asks_back = len(text.content) <= LONGEST_REPLY and asks(text.content)
-    if asks_back or (brief and not asked.intersection(tokenize(reply)).difference(tokenize(text.trigger))):
+    answers = ends_asking(text.trigger)
+    length = min(LONGEST_REPLY, most // 2) if brief or not answers else LONGEST_ANSWER
+    reply = _excerpt(text.content, asked, length, direct=answers)
+    if len(text.content) <= LONGEST_REPLY and asks(text.content):
+        return said
+    says_more = asked.intersection(tokenize(reply)).difference(tokenize(text.trigger))
+    if brief and not says_more and not (answers and most >= ANSWERED):
         return said
     return f"{said} → {escape(reply)}"
 
@@ -668,15 +696,17 @@ def escape(text: str) -> str:
     return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").split())
 
 
-def _excerpt(text: str, asked: frozenset[str], most: int) -> str:
+def _excerpt(text: str, asked: frozenset[str], most: int, *, direct: bool = False) -> str:
     """The whole of a short text; of a long one the sentences that hold most of what is asked, a figure or the
-    conclusion."""
+    conclusion. `direct`: it answers a question, so its first sentence is the answer."""
     if len(text) > most * DENSE and is_japanese(text):
         most = int(most * DENSE)
     if len(text) <= most:
         return text
     found = sentences(text)
     holds = [len(asked.intersection(tokenize(each))) + _tells(each) for each in found]
+    if direct and holds:
+        holds[0] += 1
     room, chosen = most, list[int]()
     for place in sorted(range(len(found)), key=lambda place: (-holds[place], place)):
         if len(found[place]) < room or not chosen:
