@@ -281,6 +281,24 @@ def _weekends_ago(found: re.Match[str], asker: Asker) -> Span | None:
     return s.weekend(asker, past - count + 1)
 
 
+def _weekdays_ago(found: re.Match[str], asker: Asker) -> Span:
+    """Two Sundays ago: the Sunday before the last one."""
+    count = {"two": 2, "three": 3, "2": 2, "3": 3, "a couple of": 2}[found[1]]
+    last = s.near_weekday(asker, _WEEKDAYS.index(found[2][:3]), s.PAST)
+    assert last.since
+    return s.days(last.since - (count - 1) * 7 * s.DAY)
+
+
+def _week_of_month(found: re.Match[str], asker: Asker) -> Span | None:
+    """The second week of May: its 8th to 14th."""
+    week = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}[found["nth"]]
+    month = _ABBREVIATED.index(found["mo"][:3]) + 1
+    part = (7 * week - 6, 7 * week + 1) if week > 0 else (25, 0)
+    if found["y"]:
+        return s.of_month(int(found["y"]), month, part)
+    return s.yearly(asker, lambda year: s.of_month(year, month, part))
+
+
 def _year_ago_today(found: re.Match[str], asker: Asker) -> Span | None:
     count = {"a": 1, "one": 1, "two": 2, "three": 3, "1": 1, "2": 2, "3": 3}[found[1]]
     day = s.shift(asker, found[2], -count)
@@ -445,6 +463,17 @@ RULES = (
     ),
     Rule("fy fiscal", r"\b(?:fy ?|fiscal(?: year)? )['’]?(?P<y>(?:19|20)?\d\d)\b", _fiscal_year),
     Rule("weekends ago", r"\b(two|three|2|3|a couple of) weekends ago\b", _weekends_ago),
+    Rule(
+        "days ago",
+        r"\b(two|three|2|3|a couple of) (mon|tues|wednes|thurs|fri|satur|sun)days ago\b",
+        _weekdays_ago,
+    ),
+    Rule(
+        "week of",
+        rf"\b(?:the )?(?P<nth>first|second|third|fourth|last) week (?:of|in) (?P<mo>{_MONTHS})\b\.?"
+        rf"(?:,? (?:of |in )?{_YEAR})?",
+        _week_of_month,
+    ),
     Rule("ago today", r"\b(a|one|two|three|1|2|3) (week|month|year)s? ago today\b", _year_ago_today),
     Rule(
         "thanks easter friday day break holiday vacation",
