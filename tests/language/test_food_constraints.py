@@ -83,7 +83,7 @@ WORDS = (
     " catering caterer grocery groceries buffet picnic barbecue potluck lunchbox allergy allergic"
     " diet dietary recipe menu cooks cooking bake baking dishes cakes sweets chocolate"
     " 料理 食べ 召し上がる 食事 ごはん ご飯 昼食 夕食 朝食 夕飯 昼飯 弁当 献立 おやつ お菓子 外食 飲み会"
-    " 宴会 会食 ケーキ 給食 差し入れ 手土産 居酒屋 アレルギー レシピ レストラン"
+    " 宴会 会食 ケーキ 給食 差し入れ 手土産 居酒屋 食材 ランチ ディナー スイーツ アレルギー レシピ レストラン"
 )
 
 

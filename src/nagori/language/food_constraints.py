@@ -39,7 +39,7 @@ _BEFORE = r"\b(?:was|were|did|had|last (?:night|week|time)|yesterday)\b|っけ|�
 _FOOD = (
     r"\b(?:eats?|eating|foods?|meals?|lunch|dinner|breakfast|brunch|supper|snacks?|desserts?|restaurants?|take-?away|take-?out"
     r"|cater(?:ing|er)|grocer(?:y|ies)|buffet|picnic|barbecue|potluck|lunch ?box|allerg(?:y|ies|ic)|diet(?:ary)?)\b"
-    "|料理|食べ|召し上が|食事|ごはん|ご飯|昼食|夕食|朝食|夕飯|昼飯|弁当|献立|おやつ|お菓子|外食|飲み会|宴会|会食|ケーキ|給食|差し入れ|手土産|居酒屋|アレルギー"
+    "|料理|食べ|召し上が|食事|ごはん|ご飯|昼食|夕食|朝食|夕飯|昼飯|弁当|献立|おやつ|お菓子|外食|飲み会|宴会|会食|ケーキ|給食|差し入れ|手土産|居酒屋|食材|ランチ|ディナー|スイーツ|アレルギー"
 )
 _FOOD_AT_HOME = r"\b(?:recipes?|menus?|cook(?:s|ing)?|bak(?:e|es|ing)|dish(?:es)?|cakes?|sweets|chocolates?|can(?:'t|not) have)\b|レシピ|レストラン"
 # "Can't eat another bite" is no diet: who is full says how much, not what.

@@ -258,7 +258,9 @@ def holds_question(text: str) -> bool:
     first = text.split(maxsplit=1)[:1]
     if first and first[0].lower().replace("’", "'") in ASKING_WORDS:
         return True
-    return not text.isascii() and _asking_word().search(text[-LONGEST_ASKED:]) is not None
+    if text.isascii():
+        return False
+    return any(map(asks, text.split("。"))) or _asking_word().search(text[-LONGEST_ASKED:]) is not None
 
 
 LONGEST_ASKED = 80  # characters from the end in which a word that asks counts

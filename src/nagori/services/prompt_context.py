@@ -68,7 +68,7 @@ FOOD_PARTS = (
     "|takeaway|take-away|takeout|take-out|cater|grocer|buffet|picnic|barbecue|potluck|dish|cake|sweets"
     "|chocolate|allerg|diet|t have|not have"
     "|料理|食べ|召し上|食事|ごはん|ご飯|昼食|夕食|朝食|夕飯|昼飯|弁当|献立|レシピ|おやつ|お菓子|外食"
-    "|飲み会|宴会|会食|ケーキ|給食|差し入れ|手土産|レストラン|居酒屋|アレルギー"
+    "|飲み会|宴会|会食|ケーキ|給食|差し入れ|手土産|レストラン|居酒屋|食材|ランチ|ディナー|スイーツ|アレルギー"
 )
 MOST_LIMITS = 3  # of what somebody must not eat is told to a prompt about food
 LEAST_OWN_MATTER = 30.0  # of a prompt to which only these are told: a recipe as such needs no memory
@@ -433,7 +433,7 @@ SAME_PROJECT, STATED, REPLACED, ARCHIVED = 1.5, 1.1, -0.7, -0.5
 LENGTH, LENGTH_OF_ANSWER = 0.3, -0.05
 SAME_TASK, SAME_ROLE = 1.0, 1.0
 SHORT_QUESTION, ABOUT_IT = 75, 0.8  # characters; least certainty of one of the best answers to one
-ABOUT_IT_IN_JAPANESE = 0.85  # the same: Japanese talk is nearer to all other Japanese talk
+ABOUT_IT_IN_JAPANESE = 0.84  # the same: Japanese talk is nearer to all other Japanese talk
 BEST = 2  # memories, one of which must be about a short question
 ABOUT_THAT_TIME = 0.6  # the same where it was said in the time that the question names
 ABOUT_SOMETHING = 0.4  # least certainty of the surest memory for any prompt
