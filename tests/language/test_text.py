@@ -456,6 +456,7 @@ def test_a_question_is_noticed_wherever_it_stands(text: str) -> None:
     [
         *("", "  ", "the desk is large", "somewhat late today", "お茶を買った"),
         *("誰かがお茶をくれた", "いつも緑茶", "どうも", "何度か行った。いい店"),
+        *("どのお茶をあげるか一緒に考えて", "題と、だれが書いた本かを入れて"),
     ],
 )
 def test_a_statement_holds_no_question(text: str) -> None:

@@ -268,12 +268,15 @@ LONGEST_ASKED = 80  # characters from the end in which a word that asks counts
 
 @cache
 def _asking_word() -> re.Pattern[str]:
-    """A Japanese word that asks, in the last sentence: 「どう使い分けるん」. 誰か and いつも do not."""
+    """A Japanese word that asks, in the last sentence: 「どう使い分けるん」. 誰か and いつも do not, nor does
+    what only tells what is unknown: 「何をあげるか一緒に考えて」."""
     words = (
         "何|なに|なん(?=で|の|や|だ|か|ぼ)|なんぼ|どこ|いつ|誰|だれ|どれ|どの|どう|どっち|どちら|どんな|どない"
         "|いくら|いくつ|なぜ"
     )
-    return re.compile(f"(?:{words})(?![かも]|ぞ|せ|にか|とか|やら|より)[^。\n]*[。]?\\s*$")
+    return re.compile(
+        f"(?:{words})(?![かも]|ぞ|せ|にか|とか|やら|より)(?:(?!か[をがはもに、一-龠])[^。\n])*[。]?\\s*$"
+    )
 
 
 def _without_note(text: str) -> str:
