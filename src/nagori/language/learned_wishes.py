@@ -45,8 +45,8 @@ _JAPANESE = re.compile("[ぁ-んァ-ヶ一-鿿々ー]")
 _APOSTROPHE = re.compile("(?<=[a-z])'(?=[a-z])")
 # Who only reports a talk wishes nothing: "we talked about wiping the old phone", 破棄の話をした。
 _REPORT = re.compile(
-    r"\s*(?i:we|they|he|she) (?i:talked|spoke|chatted|discussed|argued)\b[^.!?\n]*[.!]?\s*\Z"
-    r"|[^。！？\n]*(?:話|相談)を?し(?:た|ました|てた|ていた)(?:よ|ね)?[。！]?\s*\Z"
+    r"(?i:we|they|he|she) (?i:talked|spoke|chatted|discussed|argued)\b[^.!?\n]*[.!]?"
+    r"|[^。！？\n]*(?:話|相談)を?し(?:た|ました|てた|ていた)(?:よ|ね)?[。！]?"
 )
 _PARTS = re.compile(r"[.!?。\n;:…—]+| - ")
 _WORD = re.compile("[a-z0-9]+")
@@ -67,7 +67,7 @@ def understand_wish(text: str, embed: Embed | None = None) -> Wish:
     """The wish that a text expresses; `embed` is only called where its words may be one."""
     ruled = classify_wish(text)
     spoken = spoken_words(text)
-    if is_withheld(text) or not spoken.strip() or _REPORT.match(spoken):
+    if is_withheld(text) or not spoken.strip() or _REPORT.fullmatch(spoken.strip()):
         return ruled
     model, runs = wish_model(), list(wish_runs(spoken))
     shares = by_words = wish_shares(model, runs, ruled.kind, None)
