@@ -240,7 +240,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "speech_acts.is_statement": speech_acts.is_statement,
     "speech_acts.is_question": speech_acts.is_question,
     "speech_acts.asks_for_several": speech_acts.asks_for_several,
-    "statement_or_question.ends_asking": statement_or_question.ends_asking,
+    "statement_or_question.asks_in_passing": statement_or_question.asks_in_passing,
     "statement_or_question.looks_like_statement": statement_or_question.looks_like_statement,
     "temporal.said_time": lambda said: said_time(said, NOW, UTC),
     "tokenizer.normal_form": lambda said: tokenizer.normal_form("NFC", said),

@@ -469,6 +469,9 @@ def test_a_statement_holds_no_question(text: str) -> None:
         ("subbase is 150 mm. how much gravel", True),
         ("the counter resets at boot. so what do I compare then", True),
         ("is it large?", True),
+        ("which bolt? the old one broke", True),
+        ("スリープ電流が38µA。何が残ってると思う?電源は切った", True),
+        ("see example.org/search?q=bolt for the old one", False),
         ("お茶は三種類ある。どれが好きですか", True),
         ("how it went: fine. we sailed at dawn", False),
         ("the desk is large", False),
@@ -477,5 +480,5 @@ def test_a_statement_holds_no_question(text: str) -> None:
         ("what " * 2000, False),
     ],
 )
-def test_a_text_ends_in_a_question_with_and_without_its_mark(text: str, asking: bool) -> None:
-    assert statement_or_question.ends_asking(text) is asking
+def test_a_text_asks_in_passing_with_and_without_a_mark(text: str, asking: bool) -> None:
+    assert statement_or_question.asks_in_passing(text) is asking

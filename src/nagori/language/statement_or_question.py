@@ -102,6 +102,7 @@ _ORDER_JA = (
     "|(?<!ま)(?<!の)(?<!後)(?<!と)(?<!れ)(?:て|で)[。!！]*$|(?:お願い(?:します)?|頼む)[。!！]*$"
 )
 _ASKS_JA = "(?:誰|だれ|いつ|どれ|どこ|どっち|いくつ|いくら|何|なに)(?:だった|でした|です|だ)?[。]*$"
+_QUESTION_MARK = re.compile(r"？|\?(?=[\s\"'」』）)]|$|[^\x00-\x7f])")  # not the one in an address
 _ENDS = re.compile("(?<=[.!?。！？])\\s*|\n")
 
 
@@ -112,12 +113,15 @@ def looks_like_statement(text: str) -> bool:
     return any(_states(part.strip()) for part in _ENDS.split(text) if part and part.strip(" .!?。！？…"))
 
 
-def ends_asking(text: str) -> bool:
-    """Whether a text ends in a question, also without a question mark: "subbase is 150 mm. how much gravel"."""
-    if len(text) > LONGEST or asks(text):
+def asks_in_passing(text: str) -> bool:
+    """Whether any sentence of a text asks, the last one also without a question mark: "subbase is 150 mm. how
+    much gravel", "which bolt? the old one broke"."""
+    if len(text) > LONGEST:
         return asks(text)
-    last = [part for part in _ENDS.split(text) if part and part.strip(" .!?。！？…")][-1:]
-    words = last[0].lower().replace("’", "'").split() if last else []
+    parts = [part for part in _ENDS.split(text) if part and part.strip(" .!?。！？…")]
+    if _QUESTION_MARK.search(text) or any(asks(part) for part in parts if part[-1] not in "?？"):
+        return True
+    words = parts[-1].lower().replace("’", "'").split() if parts else []
     return next((word in ASKING_WORDS for word in words if word.strip(",:;.!") not in _POLITE), False)
 
 

@@ -37,7 +37,7 @@ from nagori.errors import StoreError
 from nagori.language.learned_heads import OWN_MATTER
 from nagori.language.passages import about_tokens, is_chatter, prompt_text, sentences
 from nagori.language.redaction import asks_for_secret
-from nagori.language.statement_or_question import ends_asking, looks_like_statement
+from nagori.language.statement_or_question import asks_in_passing, looks_like_statement
 from nagori.language.tokenizer import asks, holds_question, is_japanese, query_tokens
 from nagori.language.tokenizer import tokens as tokenize
 from nagori.runtime import Runtime
@@ -58,7 +58,7 @@ LONGEST, BRIEF = ROOMS[0], 80  # of the best, and of all further ones
 LONGER = LONGEST - 1  # of those, for a program that asked for everything; replies as briefly as ever
 SHORTEST = 30  # of any: fewer say nothing
 LONGEST_REPLY = 97  # characters of what was said to a statement, and no more than half of the room
-LONGEST_ANSWER = 300  # the same of the best memory where the statement ends in a question
+LONGEST_ANSWER = 300  # the same of the best memory where the statement asks something
 ANSWERED = 250  # room from which such an answer is told although it holds no word of the prompt
 DENSE = 0.6  # of these characters for Japanese, which says more in each
 LONGEST_QUESTION = 60  # characters of a question: its answer matters
@@ -680,7 +680,7 @@ def _describe(memory: Memory, asked: frozenset[str], most: int) -> str:
         question = _excerpt(text.trigger, asked, LONGEST_QUESTION if brief else LONGEST)
         return f"{escape(question)} → {escape(_excerpt(text.content, asked, most))}"
     said = escape(_excerpt(text.trigger, asked, most))
-    answers = ends_asking(text.trigger)
+    answers = asks_in_passing(text.trigger)
     length = min(LONGEST_REPLY, most // 2) if brief or not answers else LONGEST_ANSWER
     reply = _excerpt(text.content, asked, length, direct=answers)
     if len(text.content) <= LONGEST_REPLY and asks(text.content):
