@@ -339,7 +339,7 @@ def test_no_text_raises_and_everything_is_deterministic(text: str) -> None:
 
 
 INVISIBLE = st.text(
-    "a1#葛😀🏴\u200b\u200d\u00ad\ufe0f\ufe00\u180bᠠ\U000e0067\U000e007f\U000e0100", max_size=12
+    "a1#葛😀🀀🏴\u3164\u200b\u200d\u00ad\ufe0f\ufe00\u180bᠠ\U000e0067\U000e007f\U000e0100", max_size=12
 )
 
 
@@ -351,6 +351,8 @@ def test_nothing_hidden_is_taken_for_ordinary_text() -> None:
 
 
 @given(st.one_of(BOTH, INVISIBLE))
+@example("\ufe0f\u200d🀀")  # a joiner behind a selector that goes
+@example("\u3164\ufe0f")  # a selector behind a filler that goes
 def test_clean_text_can_be_stored_and_stays_clean(text: str) -> None:
     cleaned = clean_text(text)
     cleaned.encode()

@@ -367,6 +367,8 @@ def _is_writable(text: str) -> bool:
 
 PICTURE = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001faff"
 TONE = "\ufe0f\U0001f3fb-\U0001f3ff"
+# What has variants, which a variation selector behind it chooses.
+VARIED = f"0-9#*\u00a9\u00ae\u203c-\u205f\u2070-\u2bff\u3000-\u3163\u3165-\u9fff\uf900-\ufaff{PICTURE}"
 
 
 # Letters and signs of Western languages and of Japanese, among which nothing is hidden. The pattern of what
@@ -397,8 +399,8 @@ def _unwanted_characters() -> re.Pattern[str]:
         "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200e\u200f"
         "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
         "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
-        f"|(?<![{PICTURE}{TONE}])\u200d|\u200d(?![{PICTURE}])"
+        f"|(?<![{PICTURE}])(?<![{VARIED}]\ufe0f)\u200d|\u200d(?![{PICTURE}])"
         "|(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]"
-        f"|(?<![0-9#*\u00a9\u00ae\u203c-\u205f\u2070-\u2bff\u3000-\u9fff\uf900-\ufaff{PICTURE}])[\ufe00-\ufe0f]"
+        f"|(?<![{VARIED}])[\ufe00-\ufe0f]"
         "|(?<![\u1820-\u18aa])[\u180b-\u180d\u180f]"
     )
