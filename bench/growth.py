@@ -216,6 +216,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ),
     "credentials.looks_chosen": credentials.looks_chosen,
     "credentials.looks_generated": credentials.looks_generated,
+    "credentials.looks_issued": credentials.looks_issued,
     "credentials.is_aws_secret": credentials.is_aws_secret,
     "credentials.looks_like_a_value": credentials.looks_like_a_value,
     "credentials.is_pin": credentials.is_pin,

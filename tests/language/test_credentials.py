@@ -106,6 +106,9 @@ the api key for the map is §9fk2mq7xpa§
 My passphrase is §tulip-garden-orchid§
 §Qwertz!23§ is the admin password
 the passcode to the tablet is §90210§
+the key box code is §4821§
+the lockbox combination is §90210§
+the QuickLingo key is §7c2e-5d1b-88a0-bb32:fx§
 the password's §Mellon99§
 パスワードは§Kawa3mizu§です
 シークレットキーは§k3Jd8sLq2Z§です
@@ -120,6 +123,9 @@ wifiのパスは§sunny2day§
 APIキーは§9fk2mq7xpa§
 アクセストークンが§k3Jd8sLq2Zp§になった
 解錠コードは§44871§です
+キーボックスの番号は§4821§です
+鍵のボックスの番号、§0912§だよ
+金庫の番号は§90210§ね
 「§Wonder1and§」がパスワードです
 パスワード(管理画面)は§Hana#2614§です
 """
@@ -225,6 +231,9 @@ the combination is unusual
 the safe combination was lost
 credentials are in the keychain
 the license key is printed on the box
+the primary key is user_id_v2
+the cache key is tiles:v2:zoom12
+the partition key was order-2024-000123
 the encryption key is 256-bit
 encryption key: AES-256
 her login is amy
@@ -271,6 +280,7 @@ APIキーはMAP_KEYに入れる
 郵便番号は1234567です
 電話番号は0312345678です
 会員番号は88214です
+倉庫の番号は12です
 PWを変更した
 PWはなしで
 """

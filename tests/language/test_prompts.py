@@ -28,6 +28,14 @@ MODEL = "multilingual-e5-small-q4"
         "金庫の暗証番号って何番だっけ",
         "アクセスキーもう一回出して",
         "what's the TIDES_KEY that we put in the .env?",
+        "What was the translation service's QuickLingo key again?",
+        "what was that tiles key I pasted in last week?",
+        "the newsletter tool asks for the API key again, which was it",
+        "決済のテスト鍵の続きなんやった",
+        "sk_live_ で始まる鍵、続きは",
+        "アプリの署名のパスワードが要る。最初の三文字の続き",
+        "鍵のボックスの番号、いくつにしたっけ",
+        "薬品庫の番号ってなんだった？",
     ],
 )
 def test_who_asks_for_a_secret_is_recognised(text: str) -> None:
@@ -46,6 +54,12 @@ def test_who_asks_for_a_secret_is_recognised(text: str) -> None:
         "which token format did we choose?",
         "what was the token lifetime again?",
         "認証のトークンの方式って何にしたんでしたっけ",
+        "what was the partition key we chose again?",
+        "what's the cache key for the tiles?",
+        "what was the spare key again, the one with the red tag?",
+        "主キーは何にしたっけ",
+        "倉庫の棚の番号って何番だっけ",
+        "電話番号って何番だっけ",
     ],
 )
 def test_who_speaks_about_secrets_asks_for_none(text: str) -> None:

@@ -188,6 +188,14 @@ def looks_generated(value: str) -> bool:
     return bool(re.fullmatch("(?=.*[a-z])(?=.*[A-Z].*)(?=.*[0-9].*[0-9])[A-Za-z0-9]{10,}", value))
 
 
+def looks_issued(value: str) -> bool:
+    """Like a key that a service issued: letters and digits by turns, and no words."""
+    return bool(
+        re.fullmatch("[A-Za-z0-9:_-]{12,}", value)
+        and len(re.findall("(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])", value)) >= 4
+    )
+
+
 def is_aws_secret(value: str) -> bool:
     """Forty characters of base64 of all kinds. Half of Amazon's secret keys hold a slash and look like a path."""
     return bool(re.fullmatch("(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9/+]{40}", value))
@@ -293,7 +301,18 @@ WRITTEN: tuple[tuple[str, tuple[str, ...], str, Callable[[str], bool]], ...] = (
 
 # ── ordinary sentences ───────────────────────────────────────────────────────────────────────────────
 
-_LOCKS = ("door", "gate", "alarm", "unlock", "access", "security", "entry", "safe", "vault", "lock", "garage")
+_LOCKS = (
+    *("door", "gate", "alarm", "unlock", "access", "security", "entry", "safe", "vault", "lock", "garage"),
+    *("lockbox", "lock box", "key box", "keybox", "key safe", "keypad", "padlock"),
+)
+# Keys that are no secret, by the word before them.
+OPEN_KEYS = (
+    r"primary|foreign|partition|cache|sort|join|dedup\w*|idempotency|candidate|composite|natural|surrogate|hash"
+    r"|range|shard\w*|shortcut|hot|home|end|arrow|escape|enter|return|shift|control|ctrl|alt|tab|option|command"
+    r"|function|fn|major|minor|public|host|answer|translation|config\w*|json|yaml|dict\w*|map|object|s3|redis|row"
+    r"|group\w*|order\w*|routing|message|index|lookup|search|feature|low|other|next|same|new|old|only|right|wrong"
+    r"|house|car|van|front|back|spare|flat|office|shed|garage|door|gate|bike|master"
+)
 _KEY_USES = (
     "secret",
     "api",
@@ -310,7 +329,8 @@ _KEY_USES = (
     "wifi",
     "wi-fi",
 )
-_WORD = r"(?:pass ?word|pass ?phrase|pass ?code|passwd|pwd|pw|log-?in|credentials?|(?:secret|api|access|licen[cs]e|activation|private|encryption|signing|account|master|admin|wifi|wi-fi)[ -]key|(?:recovery|backup) codes?|access token|api token|auth token|secret|token|(?:door|gate|alarm|unlock|access|security|entry|safe|vault|lock|garage) (?:code|combination))"
+_WORD = r"(?:pass ?word|pass ?phrase|pass ?code|passwd|pwd|pw|log-?in|credentials?|(?:secret|api|access|licen[cs]e|activation|private|encryption|signing|account|master|admin|wifi|wi-fi)[ -]key|(?:recovery|backup) codes?|access token|api token|auth token|secret|token|(?:"
+_WORD += rf"{'|'.join(_LOCKS)}) (?:code|combination))"
 _PLACE = r"(?: (?:for|of|to|on|at|in|into|from) (?:(?:the|our|my|his|her|their|your|that|this) )?[\w.@'’/-]{1,40}(?: (?!is\b|was\b)[\w.@'’/-]{1,24}){0,3}?)?"
 _IS = r"(?:(?: (?:is|was|will be|has been|'s|remains|stays|are)|'s|\s?:)(?: (?:now|still|currently|just|simply|again|once more|going to be|changed to|set to|reset to|updated to|called))*|,? (?:changed|set|reset|updated|switched)(?: it)? to)"
 _SAID_VALUE = r"\s{1,2}[\"'“‘「`]?([^\s\"'“”‘’`<>「」]{4,512})(?<![.,;:?)])"
@@ -332,7 +352,7 @@ SPOKEN: tuple[tuple[str, tuple[str, ...], str, Callable[[str], bool]], ...] = (
     (
         "password",
         ("pass", "pw", *_CODES),
-        rf"(?i)\b(?:pass ?word|pass ?phrase|pass ?code|pw|(?:door|gate|alarm|unlock|access|security|entry|safe|vault|lock|garage) (?:code|combination)){_PLACE}{_IS} [\"'“]?{_DIGITS}",
+        rf"(?i)\b(?:pass ?word|pass ?phrase|pass ?code|pw|(?:{'|'.join(_LOCKS)}) (?:code|combination)){_PLACE}{_IS} [\"'“]?{_DIGITS}",
         is_pin,
     ),
     (
@@ -397,6 +417,18 @@ SPOKEN: tuple[tuple[str, tuple[str, ...], str, Callable[[str], bool]], ...] = (
         ("パス", "pw", "合言葉", "暗証番号", "コード", "番号"),
         f"(?:パスワード|パスコード|パス(?=は|を|が)|PW|暗証番号|解錠コード|解除コード|解除番号|開錠番号){_WHOSE_JA}(?:は|を|が|って|、|:|=)[\\s「『]{{0,2}}{_DIGITS}{_NOT_JA}",
         is_pin,
+    ),
+    (
+        "password",
+        ("番号",),
+        f"(?:キーボックス|(?:鍵|キー)の?ボックス|金庫|薬品庫|(?:オート|スマート)ロック|南京錠|ダイヤル(?:錠|キー|ロック)?)の?番号{_WHOSE_JA}(?:は|を|が|って|、|:|=)(?:いま|今|確か|たしか)?[\\s「『]{{0,2}}{_DIGITS}{_NOT_JA}",
+        is_pin,
+    ),
+    (
+        "credential",
+        (" key",),
+        rf"(?i)\b(?!(?:{OPEN_KEYS}) )[\w'’.-]{{2,30}} key{_PLACE}{_IS}{_SAID_VALUE}",
+        looks_issued,
     ),
     (
         "pin",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from nagori.core.value_object import clean_text
-from nagori.language.credentials import EDGE, PREFIXED, SPOKEN, TOKENS, WRITTEN, is_aws_secret
+from nagori.language.credentials import EDGE, OPEN_KEYS, PREFIXED, SPOKEN, TOKENS, WRITTEN, is_aws_secret
 
 WITHHELD = "[private]"  # recorded for a prompt that is private as a whole: its answer is not kept
 
@@ -368,6 +368,7 @@ def _is_plausible_password(label: re.Match[str], value: str, bare: bool, after: 
 _SECRETS = (
     *("pass", "key", "token", "credential", "pin", "cvv", "secret", " code", "combination"),
     *("パス", "暗証", "合言葉", "キー", "シークレット", "秘密", "トークン", "解錠", "解除", "開錠"),
+    *("k_live_", "k_test_", "鍵", "庫の番号", "ボックスの番号", "ロックの番号", "ダイヤルの番号"),
 )
 
 
@@ -383,21 +384,30 @@ def _asks_for_secret() -> re.Pattern[str]:
     named = (
         r"(?:pass ?(?:word|code|phrase)s?|(?:api|access|secret|licen[cs]e|private|signing) ?keys?|tokens?"
         rf"|credentials?|pins?(?: code)?|cvv|secrets?|(?:{lock} ){{1,2}}(?:code|combination)"
-        r"|(?-i:[A-Z][A-Z0-9_]{1,40}_(?:KEY|TOKEN|SECRET|PASS(?:WORD)?|PWD)))"
+        r"|(?-i:[A-Z][A-Z0-9_]{1,40}_(?:KEY|TOKEN|SECRET|PASS(?:WORD)?|PWD))"
+        rf"|(?:the|that|our|my) (?:[\w'’.-]{{1,20}} ){{0,2}}?(?!(?:{OPEN_KEYS}) )[\w'’.-]{{2,30}} key"
+        r"(?=[?,.]|$| (?:again|that|i|we|you|for|from)\b))"
     )
     asked = (
         r"(?:what(?:'s|s| is| was| were| are)|what did (?:i|we|you) say|which (?:is|was)|remind me of"
         r"|(?:tell|give|show|send|paste|read) me|do you (?:know|have|remember|recall))"
     )
+    kept = "(?:キーボックス|(?:鍵|キー)の?ボックス|[一-龠]庫|(?:オート|スマート)ロック|ダイヤル)の?番号"
+    secret = (
+        "(?:パスワード|パスコード|暗証番号|合言葉|アクセスキー|シークレット(?:キー)?|秘密鍵|トークン|APIキー"
+        f"|(?:解錠|解除|開錠)(?:コード|番号)|(?:テスト|本番|署名|API)の?鍵|[sprw]k_(?:live|test)_|{kept})"
+    )
     japanese = (
-        "(?:パスワード|パスコード|暗証番号|合言葉|アクセスキー|シークレット(?:キー)?|秘密鍵|トークン|APIキー|(?:解錠|解除|開錠)(?:コード|番号))"
-        "(?!の?(?:方式|形式|種類|仕組み|期限|有効期|寿命|上限|消費|長さ|数|更新|検証|設計|置き場|保存先|発行元))[^。\n]{0,30}(?:何|なん|教え|おしえ|出して|覚えて|っけ|わかる|ちょうだい|貼って|見せて|[?？])"
+        f"{secret}"
+        "(?!の?(?:方式|形式|種類|仕組み|期限|有効期|寿命|上限|消費|長さ|数|更新|検証|設計|置き場|保存先|発行元))[^。\n]{0,30}(?:何|なん|教え|おしえ|出して|覚えて|っけ|わかる|ちょうだい|貼って|見せて|いくつ|なんぼ|[?？])"
+        f"|{secret}[^\n]{{0,40}}続き"
     )
     # A token limit is no secret.
     about = "bucket|limit|count|budget|manager|rotation|polic|format|method|scheme|type|lifetime|expir|length"
     return re.compile(
         rf"\b{asked}\b[^.?!\n]{{0,60}}\b{named}\b(?! (?:{about}))"
         rf"|\b{named}\b(?! (?:{about}))[^.?!\n]{{0,30}}\bagain\b[^.\n]{{0,40}}\?"
+        rf"|\b{named}\b(?! (?:{about}))[^.?!\n]{{0,40}}\b(?:which|what)(?: one)? (?:was|is) (?:it|that)\b"
         rf"|^(?:[\w'’-]{{1,20}} ){{0,4}}{named}\?|{japanese}",
         re.IGNORECASE,
     )
