@@ -46,6 +46,7 @@ class Aged:
     levels: dict[str, int] = field(default_factory=dict)
     within: list[float] = field(default_factory=list)  # share of the evidence within the token budget
     answered: list[bool] = field(default_factory=list)  # whether half of the answer's words are in it
+    present: list[bool] = field(default_factory=list)  # the same where half of them are in the evidence
 
     def measure(self, memory: Nagori) -> None:
         status = memory.status()
@@ -61,6 +62,7 @@ class Aged:
         sizes = {name: getattr(self, name) for name in ("store", "journal", "words", "kept")}
         levels = {level.name.lower(): self.levels.get(level.name.lower(), 0) for level in Level}
         shares = {"within": per_cent(self.within), "answered": per_cent(self.answered)}
+        shares["present"] = per_cent(self.present)
         return {**self.result.figures(apart, 0.0), "bytes": sizes, "levels": levels, **shares}
 
 
@@ -93,6 +95,8 @@ def live(
             clock.set(max(moments) + timedelta(days=1))
         facts = {(talk.name, m.source.uri or "") for m in keep(memory, talk.said) if m.kind is Kind.FACT}
 
+        said = {each.uri: each.whole for each in talk.said}
+
         def ask(question: str) -> list[tuple[str, str]]:
             found = memory.recall(question, k=PIECES * k, mark=False)
             return [(each.memory.source.uri or "", each.memory.searchable) for each in found]
@@ -104,6 +108,9 @@ def live(
             if wanted := set(tokens(question.answer)):
                 words = {word for each in found for word in tokens(each.text)}
                 aged.answered.append(2 * len(wanted & words) >= len(wanted))
+                evidence = {word for uri in question.gold for word in tokens(said[uri])}
+                if 2 * len(wanted & evidence) >= len(wanted):
+                    aged.present.append(aged.answered[-1])
 
         lived = 0
         for age, aged in sorted(ages.items()):
@@ -132,7 +139,10 @@ def rows(ages: dict[str, dict[str, Any]]) -> Iterator[list[str]]:
             f"{whole['R@10']:.1f} [{low:.0f}-{high:.0f}]",
             "–" if facts is None else f"{facts['R@10']:.1f} ({facts['n']})",
             number(whole["tokens"]),
-            *("–" if each[name] is None else f"{each[name]:.1f}" for name in ("within", "answered")),
+            *(
+                "–" if each[name] is None else f"{each[name]:.1f}"
+                for name in ("within", "answered", "present")
+            ),
             *(f"{sizes[name] / 1024:,.0f}" for name in ("words", "kept", "store", "journal")),
             " ".join(f"{n}" for n in each["levels"].values()),
         ]
@@ -146,6 +156,7 @@ TITLES = [
     "tokens",
     "in budget",
     "answered",
+    "present",
     "words KiB",
     "kept KiB",
     "store KiB",
@@ -155,8 +166,9 @@ TITLES = [
 NOTES = """\
 R@10: per cent of n questions, [95 % bootstrap interval]; facts: of those about durable facts alone. tokens:
 of the top 10 texts. in budget: per cent of the evidence that `recall` gives within the token budget
-(--budget); answered: of the questions, for how many that tells half of the words of the answer. words: what
-recall can show; kept: fuller and earlier words among them; store: pages in use, with vectors and indexes. A
+(--budget); answered: of the questions, for how many that tells half of the words of the answer; present: the
+same of those whose evidence holds half of them, as a date or a conclusion is not said. words: what recall can
+show; kept: fuller and earlier words among them; store: pages in use, with vectors and indexes. A
 night after every day, nothing recalled."""
 
 
