@@ -31,7 +31,7 @@ from nagori.adapters.embed import open_embedder
 from nagori.config.sections import Embedding
 from nagori.language.passages import about_tokens
 from nagori.language.tokenizer import tokens as tokenize
-from nagori.services.prompt_context import ID_SHOWN, SEPARATOR, escape
+from nagori.services.memory_block import ID_SHOWN, SEPARATOR, escape
 from nagori.testing import FrozenClock
 
 BUDGETS = (300, 750, 1500)

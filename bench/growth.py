@@ -64,7 +64,7 @@ from nagori.language.lexicon import english_emotion_rules, japanese_emotion_rule
 from nagori.language.temporal import read_time, said_time
 from nagori.language.tokenizer import stem
 from nagori.language.tokens import estimate_tokens
-from nagori.services import prompt_context, recall, transfer
+from nagori.services import memory_block, recall, transfer
 from nagori.services.window.formats import count_and_cut_content
 
 SMALL, DOUBLINGS = 10_000, 7  # to 1.28 MB
@@ -267,7 +267,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ),
     "handlers._without": lambda said: handlers._without(said, "system-reminder"),
     "passages.prompt_text": passages.prompt_text,
-    "prompt_context.escape": prompt_context.escape,
+    "memory_block.escape": memory_block.escape,
     "host_payloads_and_replies.moment": _hook_payload,
     "claude_code.spoken_text": lambda said: claude_code.spoken_text(claude_code._object(_line(said)) or {}),
 }

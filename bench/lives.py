@@ -75,11 +75,14 @@ class Memory:
             folder,
             clock=self.clock,
             config=Config(),
-            embedder=_embedder(),  # type: ignore[arg-type]
+            embedder=self.embedder(),  # type: ignore[arg-type]
             llm=None,
             observe=lambda what, **_: self.told.append(what),  # type: ignore[arg-type]
         )
         self.begun: set[str] = set()
+
+    def embedder(self) -> CachedEmbedder | None:
+        return _embedder()
 
     def close(self) -> None:
         self.memory.close()
@@ -146,3 +149,10 @@ class Memory:
 
     def _all(self) -> list[Kept]:
         return self.memory.list(Filter(), limit=MANY)
+
+
+class ByWords(Memory):
+    """The same without an embedder."""
+
+    def embedder(self) -> None:
+        return None

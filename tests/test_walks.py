@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench.walks import walked
 
-MOST = {"remember": 18, "recall": 20, "prune": 32, "prompt hook": 28, "worker": 31}
+MOST = {"remember": 18, "recall": 20, "prune": 32, "prompt hook": 30, "worker": 31}
 
 
 def test_no_walk_enters_more_files_than_it_may(tmp_path: Path) -> None:

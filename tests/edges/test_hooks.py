@@ -31,7 +31,7 @@ from nagori.edges.worker.run import work
 from nagori.journals.file import FileJournal
 from nagori.language.passages import about_tokens
 from nagori.runtime import SystemClock
-from nagori.services.prompt_context import BRIEF, LONGEST, ROOMS, block
+from nagori.services.memory_block import BRIEF, LONGEST, ROOMS, block
 from nagori.services.record_turns_or_spool import read_spool as spooled
 from nagori.testing import WordEmbedder
 

@@ -20,7 +20,7 @@ from nagori.edges.worker.run import work
 from nagori.files import ENCRYPTION_NOTE
 from nagori.journals.file import FileJournal
 from nagori.services import tool_outcome_log
-from nagori.services.prompt_context import ID_SHOWN
+from nagori.services.memory_block import ID_SHOWN
 from nagori.services.tool_outcome_log import note_end, take_abandoned, take_ends, take_results
 
 OWNER = ("local", "me")

@@ -12,7 +12,7 @@ from nagori import Category, Emotion, Filter, Kind, Level, Nagori, Source
 from nagori.config import load
 from nagori.core.model import Memory, Recollection
 from nagori.journals.file import FileJournal
-from nagori.services import prompt_context
+from nagori.services import memory_block, prompt_context, prompt_ranking
 from nagori.services.remember import Draft
 from nagori.testing import FrozenClock, WordEmbedder
 
@@ -218,9 +218,9 @@ def test_an_answer_to_what_a_statement_asks_is_told_beside_a_better_memory(
         memory, clock, "The terrace measures thirty square metres. how many slabs", "Ninety-four, to be safe."
     )
     (kept,) = everything(memory)
-    told = prompt_context.describe_memory(kept, prompt_context.ANSWERED)
+    told = memory_block.describe_memory(kept, memory_block.ANSWERED)
     assert "how many slabs → Ninety-four" in told
-    assert "Ninety-four" not in prompt_context.describe_memory(kept, prompt_context.ANSWERED - 1)
+    assert "Ninety-four" not in memory_block.describe_memory(kept, memory_block.ANSWERED - 1)
 
 
 def test_a_remark_of_the_same_session_is_told_only_where_it_fits(memory: Nagori) -> None:
@@ -242,12 +242,95 @@ def test_who_says_more_fits_better_than_a_remark(memory: Nagori) -> None:
     ]
     terms = {"meaning": 1.0, "confidence": 0.5}
     remark, statement = (
-        prompt_context._fit(
+        prompt_ranking.fit_to_prompt(
             memory.scope, Recollection(each, 1.0, 50.0, terms), now, memory.runtime.config.learning
         )
         for each in kept
     )
     assert statement > remark
+
+
+def test_every_sign_has_a_weight(memory: Nagori) -> None:
+    for number in range(20):
+        memory.remember(f"The kettle number {number} in the kitchen leaks since Monday.")
+    chosen = prompt_context.select_for_prompt(
+        memory.runtime, memory.scope, "which kettle in the kitchen leaks"
+    )
+    _, best = chosen.ranked[0]
+    signs = prompt_ranking.fitting_signs(memory.scope, best, memory.runtime.clock.now())
+    assert set(signs) == set(prompt_ranking.WEIGHTS)
+    for weights in (prompt_ranking.TELLING, prompt_ranking.TELLING_BY_WORDS):
+        signs = prompt_ranking.telling_signs(memory.scope, chosen.text, chosen.ranked)
+        assert set(weights) - {"always"} <= set(signs)
+
+
+@pytest.mark.parametrize(
+    ("general", "own"),
+    [
+        ("how do I descale a kettle that is in the kitchen", "descale the kettle in the kitchen once more"),
+        ("What's a kettle in the kitchen good for?", "Is a kettle in the kitchen good for her?"),
+        ("台所のやかんの方法", "台所のやかんの状態"),
+    ],
+)
+def test_who_asks_how_things_are_done_in_general_needs_no_memory(
+    memory: Nagori, general: str, own: str
+) -> None:
+    for number in range(20):
+        memory.remember(f"The kettle number {number} in the kitchen leaks. 台所のやかん。")
+    signs = []
+    for text in (general, own):
+        found = prompt_context.select_for_prompt(memory.runtime, memory.scope, text).ranked
+        signs.append(prompt_ranking.telling_signs(memory.scope, text, found))
+    assert [each["general"] for each in signs] == [1.0, 0.0]
+    assert prompt_ranking.TELLING["general"] < 0
+
+
+def test_few_hits_of_many_memories_are_not_few_memories(tmp_path: Path, clock: FrozenClock) -> None:
+    with Nagori.open(tmp_path, clock=clock, embedder=None, llm=None) as memory:
+        memory.remember("The ferry to the island leaves from the north pier.")
+        prompt = "Where does the ferry to the island leave?"
+        chosen = prompt_context.select_for_prompt(memory.runtime, memory.scope, prompt)
+        assert prompt_ranking.is_almost_empty(chosen.ranked)
+        for number in range(20):
+            memory.remember(f"Kettle number {number} leaks.")
+        chosen = prompt_context.select_for_prompt(memory.runtime, memory.scope, prompt)
+        assert len(chosen.ranked) == 1
+        assert not prompt_ranking.is_almost_empty(chosen.ranked)
+        assert chosen.told
+
+
+def test_the_best_memory_is_told_with_what_may_replace_it(memory: Nagori, clock: FrozenClock) -> None:
+    old = memory.remember("The thesis is due on 27 March and my supervisor is Dr Hallam.")
+    for number in range(40):
+        clock.forward(days=1)
+        memory.remember(f"Chapter {number} of the thesis: the supervisor has my draft number {number}.")
+    later = [
+        memory.remember(text)
+        for text in ("An extension till early May, hooray.", "A professor Lind looks after me now.")
+    ]
+    prompt = "who is my supervisor for the thesis that is due on 27 March, and when is it due?"
+    assert "professor Lind" not in memory.context(prompt, session="a").text
+    for each in later:
+        memory.link(each.id, old.id, "continues")
+    told = memory.context(prompt, session="b").text
+    assert "professor Lind" in told
+    assert "early May" in told
+    assert told.count("professor Lind") == 1
+    assert "professor Lind" not in memory.context(prompt, session="b").text  # shown already
+
+
+def test_what_came_before_its_session_was_told_is_told_with_it(memory: Nagori) -> None:
+    def keep(text: str, session: str) -> Memory:
+        return memory.remember(text, source=Source(session=session))
+
+    first = keep("The kettle in the kitchen leaks since Monday.", "a")
+    other = [keep(f"The lamp number {n} in the hall is new and quite bright.", f"o{n}") for n in range(2)]
+    missed, found = (keep(f"The mirror number {n} in the bath has a long crack.", "b") for n in range(2))
+    ranked = [(9.0, first), (8.0, other[0]), (5.6, missed), (5.5, found)]
+    lines = (2.5, 2.5, 3.45, 0.0)
+    near_best = prompt_context._near_best
+    assert near_best(ranked, 9.0, 3.5, lines) == [first, other[0], missed, found]
+    assert near_best([(9.0, first), (6.0, missed), (5.6, found)], 9.0, 3.5, (2.5, 2.5)) == [first]
 
 
 # --- exchanges ------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from nagori.core.model import Privacy
 from nagori.core.value_object import replace
 from nagori.errors import InvalidInput, NotFound
 from nagori.services import audit_log
-from nagori.services.prompt_context import ID_SHOWN, context_for_prompt, context_for_tool
+from nagori.services.memory_block import ID_SHOWN
+from nagori.services.prompt_context import context_for_prompt, context_for_tool
 from nagori.services.session_start_context import context_for_start
 from nagori.services.share_lessons_between_agents import LessonReport, share
 from nagori.testing import FrozenClock, WordEmbedder

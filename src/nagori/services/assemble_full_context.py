@@ -18,14 +18,12 @@ from nagori.language.passages import about_tokens, sentences
 from nagori.language.tokenizer import query_tokens
 from nagori.runtime import Runtime
 from nagori.services.list_threads_and_view_working_memory import list_threads, recent_sessions
+from nagori.services.memory_block import LONGER, block, escape
 from nagori.services.prompt_context import (
-    LONGER,
     NOTHING,
     Context,
     PromptSelection,
-    block,
     context_for_prompt,
-    escape,
     new_here,
     select_for_prompt,
 )

@@ -12,9 +12,9 @@ from nagori.errors import Notice
 from nagori.language.passages import about_tokens
 from nagori.language.temporal import TimeExpression, read_time
 from nagori.runtime import Runtime
+from nagori.services.memory_block import SEPARATOR
 from nagori.services.prompt_context import (
     NOTHING,
-    SEPARATOR,
     Context,
     PromptSelection,
     select_for_prompt,

@@ -466,10 +466,11 @@ def rank_fused(
             terms[id]["asks"] = ASKED_SHARE
             odds[id] += WEIGHTS["asks"] * ASKED_SHARE
         told = terms[id]
-        told.update(factors, freshness=lifts.get(id, 0.0), confidence=sure)
+        told.update(factors, freshness=lifts.get(id, 0.0), confidence=sure, stored=evidence.total)
         if near is not None:
             told["nearness"] = (near - evidence.unrelated[0]) / evidence.unrelated[1]
             told["own_matter"] = evidence.own_matter
+            told["usual"] = (evidence.usual[0] - evidence.unrelated[0]) / evidence.unrelated[1]
         total = odds[id] + told["freshness"] + sum(map(log, factors.values()))
         found[id] = Recollection(memory, total, strength, told)
     return _shares(_find_corrections(runtime, scope, found))

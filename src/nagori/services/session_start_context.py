@@ -16,14 +16,8 @@ from nagori.core.value_object import replace
 from nagori.language.passages import about_tokens
 from nagori.language.requests_to_keep import without_plea
 from nagori.runtime import Runtime
-from nagori.services.prompt_context import (
-    BRIEF_NOTE,
-    SEPARATOR,
-    Context,
-    describe_memory,
-    escape,
-    read_session,
-)
+from nagori.services.memory_block import BRIEF_NOTE, SEPARATOR, describe_memory, escape
+from nagori.services.prompt_context import Context, read_session
 
 PROTECTED = 400  # characters of a protected memory: what was to be kept must be in it
 LEAST_KNOWN, PROFILE_OF = 20, 300  # memories from which on a profile is told, and the newest it is made of
