@@ -3,8 +3,10 @@
 The cases are in `bench/data_corrections`, written by hand for this. In talk a statement seldom stands alone,
 and most statements replace nothing: so each case is learned a second time among other statements, in longer
 turns; turns made of the statements of `bench/data_importance`, and messages of `bench/data_pairs`, of which
-several are on one matter, show what is near and replaces nothing. A logistic regression over what
-`nagori.language.corrections` counts becomes `src/nagori/language/lexicon/corrections.tsv`. One of the signs
+several are on one matter, show what is near and replaces nothing. So do the pairs of `talk.jsonl`, which
+seemed likely to an earlier version in the lives of `bench/data_lives`, with the verdicts of readers: nine in
+ten replace nothing. A logistic regression over what `nagori.language.corrections` counts becomes
+`src/nagori/language/lexicon/corrections.tsv`. One of the signs
 is a head over the vector of the new statement, which tells how much it sounds like news of a change: a ridge
 regression, `lexicon/updates.tsv`; each case is judged by a head that has not seen it. `--check` only
 measures; `--cases FILE…` measures on other cases (JSON lines with `old`, `between` and `new`).
@@ -23,7 +25,7 @@ import numpy as np
 
 from nagori.adapters.embed import open_embedder
 from nagori.config import Config
-from nagori.language.corrections import correction_features
+from nagori.language.corrections import LONGEST, correction_features
 from nagori.language.speech_acts import is_statement
 from nagori.language.tokenizer import is_japanese
 from nagori.services.formation import ALONE, COMPARED
@@ -36,11 +38,12 @@ STATEMENTS, MESSAGES = HERE / "data_importance", HERE / "data_pairs"
 PENALTY, HEAD_PENALTY = 1.0, 1.0
 FOLDS = 8
 ROUNDS = 60
+SHOWN = (-2.0, -1.5, -1.25, -1.0, -0.75, -0.5, 0.0)  # log-odds
 LANGUAGES = ("english", "japanese")
 TURNS = 400  # of unrelated talk in each language
 IN_TALK, UNRELATED = 0.3, 0.3  # weights of a case in longer turns, and of a pair of unrelated turns
 OTHER_MODELS = 0.3  # share of the latter where nothing is known about the sound of news: fewer cases are left
-MESSAGE = -2  # the group of pairs of messages
+MESSAGE, TALK = -2, -10  # the group of pairs of messages; that of the first life of pairs in talk
 Case = tuple[str, list[str], str]  # old, those in between, new
 
 
@@ -118,6 +121,18 @@ class Pairs:
                     self._add(found, False, group, UNRELATED, (group, later, UNRELATED))
         return self
 
+    def add_talk(self, head: NewsHead) -> Pairs:
+        """Pairs from lives, with the verdicts of readers; each life is a group of its own."""
+        lines = (DATA / "talk.jsonl").read_text("utf-8").splitlines()
+        pairs = [pair for pair in map(json.loads, lines) if pair["verdict"] != "unclear"]
+        lives = sorted({pair["life"] for pair in pairs})
+        for place, pair in enumerate(pairs):
+            old, new = pair["old"][:LONGEST], pair["new"][:LONGEST]
+            found = correction_features(old, new, pair["nearness"], pair["lead"], head.of(pair["new"]))
+            group = TALK - lives.index(pair["life"])
+            self._add(found, pair["verdict"] == "replaces", group, IN_TALK, (group, place, IN_TALK))
+        return self
+
     def _add(
         self,
         found: dict[str, float],
@@ -145,6 +160,13 @@ class Pairs:
     def weights(self) -> np.ndarray:
         return np.array([row[3] for row in self._rows])
 
+    def show_talk(self, odds: np.ndarray) -> None:
+        talk, replaced = self.groups <= TALK, self.y > 0
+        for least in SHOWN:
+            marked = talk & (odds >= least)
+            right, all_right = (marked & replaced).sum(), (talk & replaced).sum()
+            print(f"  talk, odds {least:+.2f}: {marked.sum()} marked, {right} of {all_right} rightly")
+
     def show(self, name: str, odds: np.ndarray) -> None:
         """Of each new statement the likeliest earlier one is marked, if its odds suffice."""
         places: dict[tuple[int, int, float], list[int]] = {}
@@ -153,7 +175,7 @@ class Pairs:
                 places.setdefault(row[4], []).append(place)
         y, cases = self.y, len({number for number, _, _ in places})
         valid = sum(not y[place] for each in places.values() for place in each)
-        for least in (-2.0, -1.5, -1.25, -1.0, -0.75, -0.5, 0.0):
+        for least in SHOWN:
             best = [max(each, key=lambda place: odds[place]) for each in places.values()]
             marked = [place for place in best if odds[place] >= least]
             right = sum(y[place] for place in marked)
@@ -215,15 +237,29 @@ def fit(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, f
     return weights, float(w[-1] - weights @ mean)
 
 
-def fit_without_news(pairs: Pairs, cases: Sequence[Case]) -> tuple[np.ndarray, float]:
-    """For vectors of other models: without that sign, and without what only it can tell apart."""
+def fit_without_news(pairs: Pairs, cases: Sequence[Case], among: np.ndarray) -> tuple[np.ndarray, float]:
+    """For vectors of other models: without that sign, and without what only it can tell apart. Learned from
+    the pairs `among` all."""
     quiet = {case[2] for path in DATA.glob("*_quiet.tsv") for case in read_cases(path)}
     known = [group != MESSAGE and (group < 0 or cases[group][2] not in quiet) for group in pairs.groups]
-    told = np.array(known)
+    told = np.array(known) & among
     news = pairs.names.index("news")
-    counts = np.where(pairs.groups < 0, OTHER_MODELS, 1.0) * pairs.weights
+    unrelated = (pairs.groups < 0) & (pairs.groups > TALK)
+    counts = np.where(unrelated, OTHER_MODELS, 1.0) * pairs.weights
     found, bias = fit(np.delete(pairs.x, news, axis=1)[told], pairs.y[told], counts[told])
     return np.insert(found, news, 0.0), bias
+
+
+Learned = tuple[tuple[np.ndarray, float], tuple[np.ndarray, float]]  # with the sound of news, and without
+
+
+def learn(pairs: Pairs, cases: Sequence[Case], among: np.ndarray) -> Learned:
+    with_news = fit(pairs.x[among], pairs.y[among], pairs.weights[among])
+    return with_news, fit_without_news(pairs, cases, among)
+
+
+def mean_odds(x: np.ndarray, learned: Learned) -> np.ndarray:
+    return np.mean([x @ weights + bias for weights, bias in learned], axis=0)
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -252,18 +288,20 @@ def main() -> None:
     for language in LANGUAGES:
         pairs.add_unrelated(unrelated(language, dice))
         pairs.add_unrelated(messages(language, dice), MESSAGE)
-    x, y, counts, groups = pairs.x, pairs.y, pairs.weights, pairs.groups
-    odds = np.zeros(len(y))
+    pairs.add_talk(NewsHead(cases))
+    groups, every = pairs.groups, np.ones(len(pairs.y), dtype=bool)
+    places = np.where(groups >= 0, groups, np.where(groups <= TALK, TALK - groups, -1))
+    odds = np.zeros(len(every))
     for fold in range(FOLDS):
-        test = (groups % FOLDS == fold) & (groups >= 0)
-        weights, bias = fit(x[~test], y[~test], counts[~test])
-        odds[test] = x[test] @ weights + bias
+        test = (places >= 0) & (places % FOLDS == fold)
+        odds[test] = mean_odds(pairs.x[test], learn(pairs, cases, ~test))
     pairs.show(f"own, {FOLDS} folds", odds)
-    weights, bias = fit(x, y, counts)
-    others_weights, others_bias = fit_without_news(pairs, cases)
+    pairs.show_talk(odds)
+    learned = learn(pairs, cases, every)
+    (weights, bias), (others_weights, others_bias) = learned
     if chosen.cases:
         others = Pairs([NewsHead(cases)]).add(other_cases(chosen.cases))
-        others.show("others", others.x @ weights + bias)
+        others.show("others", mean_odds(others.x, learned))
     if not chosen.check:
         both = zip(pairs.names, weights, others_weights, strict=True)
         lines = [f"{name}\t{weight:.3f}\t{other:.3f}" for name, weight, other in both]

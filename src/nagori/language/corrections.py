@@ -40,8 +40,9 @@ def replacement_odds(old: str, new: str, nearness: float, lead: float, news: flo
     if _about_others(old[:LONGEST], new[:LONGEST]) or _is_exception(old[:LONGEST], new[:LONGEST]):
         return OF_ANOTHER
     found = correction_features(old[:LONGEST], new[:LONGEST], nearness, lead, news or 0.0)
-    # Who says "now" need not sound like news, and the other way round.
-    return max(_weigh(found, with_news) for with_news in (False, *([True] if news is not None else [])))
+    # Who says "now" need not sound like news, and the other way round: both sets of weights have a say.
+    odds = [_weigh(found, with_news) for with_news in (False, *([True] if news is not None else []))]
+    return sum(odds) / len(odds)
 
 
 def _weigh(found: Mapping[str, float], with_news: bool) -> float:

@@ -46,11 +46,12 @@ ENOUGH_WORDS = 0.30  # for a relation that supersedes nothing, where a mistake i
 LOOKED_AT = 50
 NEIGHBOURS = 2  # turns
 LONGEST_STATEMENT = 400  # maximum characters of a statement that may supersede another
-REPLACES_IF_SAID = -2.0  # log-odds that suffice if the person says that it is a correction
+REPLACES_IF_SAID = -3.0  # log-odds that suffice if the person says that it is a correction
 ALONE = 1.0  # lead of the only older statement
 # Log-odds from which a statement supersedes an older one; between MAY_REPLACE and that, the two are linked
 # and shown together.
-REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.1, 0.5, -3.0, 8
+REPLACES, REPLACES_FOR_CERTAIN, MAY_REPLACE, COMPARED = -1.05, 0.25, -3.0, 8
+REPLACES_IN_A_PROJECT = -0.5  # the same where what is said for all projects replaces what was said in one
 
 
 class FormationInput(Value):
@@ -352,7 +353,7 @@ def _find_replaced(
         whose = _identity_of(memory)
         everywhere = [old for old in older if _identity_of(replace(old, project=None)) == whose]
         other, odds = _most_likely_replaced(everywhere, new, near, news)
-        if odds >= max(highest, REPLACES_FOR_CERTAIN):
+        if odds >= max(highest, REPLACES_IN_A_PROJECT):
             return other, odds
     return best, highest
 

@@ -181,7 +181,7 @@ def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str 
     told = [*limits, *(memory for memory in told if memory.id not in first)][: hooks.max_memories]
     about = {found.memory.id for fit, found in ranked if fit >= best - furthest}
     about -= set(known.shown)
-    told = _with_updates(runtime, scope, told, about)
+    told = _with_updates(runtime, scope, told, about, [memory.id for memory in near[:1]])
     told = [memory for memory in told if memory.id not in known.shown and not _is_said_in(memory, here)]
     told = _limit_lines(told, runtime.config.retrieval.top_k)
     return PromptSelection(text, "", ranked, sure, required, left_out, near, told, config, words)
@@ -391,10 +391,10 @@ def _successors(
 
 
 def _with_updates(
-    runtime: Runtime, scope: Scope, memories: Sequence[Memory], about: Collection[str]
+    runtime: Runtime, scope: Scope, memories: Sequence[Memory], about: Collection[str], best_of_all: list[str]
 ) -> list[Memory]:
-    """The memories, with later statements that may replace the best ones inserted after these: of the first
-    one the newest two, as it may have told several things; of the others what is about the prompt."""
+    """The memories, with later statements that may replace the best ones inserted after these: of the best of
+    all the newest two, as it may have told several things; of the others what is about the prompt."""
     best = [memory.id for memory in memories[:FULLEST]]
     told = {memory.id for memory in memories}
     later = {
@@ -403,7 +403,7 @@ def _with_updates(
         if relation.type is RelationType.CONTINUES
         and relation.target in best
         and relation.source not in told
-        and (relation.target == best[0] or relation.source in about)
+        and (relation.target in best_of_all or relation.source in about)
     }
     found = [memory for memory in runtime.store.get(scope, sorted(later)) if not memory.is_forgotten]
     found.sort(key=lambda memory: (-later[memory.id], memory.created, memory.id))
