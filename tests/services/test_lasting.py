@@ -300,23 +300,22 @@ def test_few_hits_of_many_memories_are_not_few_memories(tmp_path: Path, clock: F
 
 
 def test_the_best_memory_is_told_with_what_may_replace_it(memory: Nagori, clock: FrozenClock) -> None:
-    old = memory.remember("The thesis is due on 27 March and my supervisor is Dr Hallam.")
+    old = memory.remember("The boat race starts at nine and our trainer for it is Mrs Oyelaran.")
     for number in range(40):
         clock.forward(days=1)
-        memory.remember(f"Chapter {number} of the thesis: the supervisor has my draft number {number}.")
+        memory.remember(f"Training {number} for the boat race: the trainer wrote down lap {number}.")
     later = [
         memory.remember(text)
-        for text in ("An extension till early May, hooray.", "A professor Lind looks after me now.")
+        for text in ("Everything begins an hour later, hooray.", "A certain Mr Kvist looks after us now.")
     ]
-    prompt = "who is my supervisor for the thesis that is due on 27 March, and when is it due?"
-    assert "professor Lind" not in memory.context(prompt, session="a").text
+    prompt = "who is our trainer for the boat race that starts at nine, and when does it start?"
+    assert "Mr Kvist" not in memory.context(prompt, session="a").text
     for each in later:
         memory.link(each.id, old.id, "continues")
     told = memory.context(prompt, session="b").text
-    assert "professor Lind" in told
-    assert "early May" in told
-    assert told.count("professor Lind") == 1
-    assert "professor Lind" not in memory.context(prompt, session="b").text  # shown already
+    assert told.count("Mr Kvist") == 1
+    assert "an hour later" in told
+    assert "Mr Kvist" not in memory.context(prompt, session="b").text  # shown already
 
 
 def test_what_came_before_its_session_was_told_is_told_with_it(memory: Nagori) -> None:
