@@ -384,7 +384,9 @@ def _successors(
     """The newest successor of the nearest candidates, unless it is shown anyway: an outdated answer must not
     be shown without it."""
     told = {memory.id for memory in chosen} | set(shown)
-    replaced_by = {found.memory.superseded_by for _, found in ranked[:NEAREST]} - told
+    replaced_by = {found.memory.superseded_by for _, found in ranked[:NEAREST]} - told - {None}
+    if not replaced_by:
+        return []
     found = runtime.store.get(scope, sorted(filter(None, replaced_by)))
     alive = [memory for memory in found if not memory.is_forgotten]
     return sorted(alive, key=lambda memory: memory.created)[-1:]
@@ -405,6 +407,8 @@ def _with_updates(
         and relation.source not in told
         and (relation.target in best_of_all or relation.source in about)
     }
+    if not later:
+        return list(memories)
     found = [memory for memory in runtime.store.get(scope, sorted(later)) if not memory.is_forgotten]
     found.sort(key=lambda memory: (-later[memory.id], memory.created, memory.id))
     return [*memories[:FULLEST], *found[-MOST_UPDATES:], *memories[FULLEST:]]
