@@ -182,7 +182,14 @@ def select_for_prompt(runtime: Runtime, scope: Scope, prompt: str, session: str 
     about = {found.memory.id for fit, found in ranked if fit >= best - furthest}
     about -= set(known.shown)
     told = _with_updates(runtime, scope, told, about, [memory.id for memory in near[:1]])
-    told = [memory for memory in told if memory.id not in known.shown and not _is_said_in(memory, here)]
+    candidates = {found.memory.id for _, found in ranked}
+    told = [
+        memory
+        for memory in told
+        if memory.id not in known.shown
+        and not _is_said_in(memory, here)
+        and (memory.id in candidates or not _is_out(memory, config.learning))
+    ]
     told = _limit_lines(told, runtime.config.retrieval.top_k)
     return PromptSelection(text, "", ranked, sure, required, left_out, near, told, config, words)
 
